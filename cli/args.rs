@@ -53,6 +53,30 @@ Each launch file runs once for every design of --design-set and every combinatio
 --set; speed-up is against the first of them. Runs are kept below --cache, as those of `sweep` are, which this is
 the short form of.";
 
+const EXPLAIN_EXAMPLES: &str = "Examples:
+  warpsieve explain before.json after.json
+  warpsieve explain kernels/syrk/launch.toml --design pric --against baseline
+  warpsieve explain kernels/kmeans/launch.toml --set l1.mshr_entries=64 --against l1.mshr_entries=32
+
+A is what B is held against. Of a launch file, B is on --machine with --design and --set, and A on the same with the
+designs of --against instead, and its settings over those. Both runs are kept below --cache, as those of `sweep` are.";
+
+const COUNTERS_EXAMPLES: &str = "Examples:
+  warpsieve counters l1.reservation_fails.mshr_entry
+  warpsieve counters mshr_entry
+  jq \"$(warpsieve counters l1.hits --format json | jq -r '.[0].path')\" stats.json
+
+`list counters` lists them all.";
+
+const COMPLETIONS_EXAMPLES: &str = "Examples:
+  warpsieve completions bash > ~/.local/share/bash-completion/completions/warpsieve
+  warpsieve completions fish > ~/.config/fish/completions/warpsieve.fish
+  warpsieve completions zsh > ~/.zfunc/_warpsieve   (in a folder of $fpath)";
+
+const MAN_EXAMPLES: &str = "Examples:
+  warpsieve man ~/.local/share/man/man1
+  man warpsieve-run";
+
 const SWEEP_EXAMPLES: &str = "Examples:
   warpsieve sweep docs/example/sweep.toml
   warpsieve sweep mine.toml --csv mine.csv --json mine.jsonl --plot mine.svg
@@ -155,6 +179,9 @@ pub(super) enum Command {
     /// Run launch files on several designs or configurations and put the results side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Say what changed between two runs of the same kernels, and why: cycles, refusals, loads, memory, energy
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArguments),
     /// Run everything that a file asks for, launch files and traces on machines, designs and settings, and tabulate it
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(SweepArguments),
@@ -193,6 +220,31 @@ pub(super) enum Command {
     Waves(WavesArguments),
     /// Write a crate with a scheme of your own, whose binary is this command with the scheme in it
     New(NewArguments),
+    /// Say what a counter of the statistics counts, in which unit, and where it stands
+    #[command(after_help = COUNTERS_EXAMPLES)]
+    Counters(CountersArguments),
+    /// Print completions of this command line for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one a command
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// Folder of the files
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CountersArguments {
+    /// Its key, such as l1.hits, or the end of one: mshr_entry
+    pub name: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
 }
 
 #[derive(Args, Debug)]
@@ -389,6 +441,45 @@ pub(super) struct CompareArguments {
     /// Print no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExplainArguments {
+    /// Statistics of the run that B is held against, as `run --stats` writes them; or a launch file, which is run twice
+    #[arg(value_name = "A.json|LAUNCH.toml")]
+    pub first: PathBuf,
+    /// Statistics of the other run
+    #[arg(value_name = "B.json", conflicts_with_all = ["against", "machine", "designs", "sets", "jobs", "cache"])]
+    pub second: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// What A has instead, of a launch file: a design or a setting; may be repeated
+    #[arg(long, value_name = "NAME|FILE.toml|KEY=VALUE", required_unless_present = "second")]
+    pub against: Vec<String>,
+    /// PTX file of the kernels of two statistics, for the lines of loads; a launch file names its own
+    #[arg(long, value_name = "FILE.ptx", requires = "second")]
+    pub ptx: Option<PathBuf>,
+    /// Leave out what did not change by more than this part of the whole
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, default_value = "1", value_parser = percentage)]
+    pub least: f64,
+    /// Runs at the same time; one a processor if left out
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Folder to keep results of runs in, instead of the user's folder for such things
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn percentage(text: &str) -> Result<f64, &'static str> {
+    let part = text.parse().ok().filter(|part: &f64| (0.0..=100.0).contains(part));
+    part.ok_or("expected a number from 0 to 100")
 }
 
 #[derive(Args, Debug)]
@@ -930,7 +1021,7 @@ pub(super) enum What {
 pub(super) enum Format {
     /// Aligned columns
     Table,
-    /// An array of objects
+    /// JSON
     Json,
 }
 

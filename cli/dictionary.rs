@@ -12,6 +12,8 @@ pub struct Counter {
     pub meaning: &'static str,
     /// The key that has the same keys inside, where they are listed.
     pub like: Option<&'static str>,
+    /// There are several, in a list.
+    pub is_list: bool,
 }
 
 /// A reason to wait.

@@ -15,13 +15,16 @@ mod area;
 mod args;
 pub mod blocks;
 mod compare;
+mod counters;
 pub mod dictionary;
 mod dram;
+mod explain;
 mod files;
 mod hdl;
 mod interrupt;
 mod limit;
 mod list;
+mod manual;
 mod new;
 mod optimize;
 mod output;
@@ -89,6 +92,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
+        Command::Explain(arguments) => explain::explain(arguments),
         Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Profile(arguments) => profile::profile(arguments),
         Command::Optimize(arguments) => optimize::optimize(arguments),
@@ -103,6 +107,9 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Hdl(arguments) => hdl::hdl(arguments),
         Command::Waves(arguments) => waves::waves(arguments),
         Command::New(arguments) => new::new(arguments),
+        Command::Counters(arguments) => counters::counters(arguments),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man { folder } => manual::pages(folder),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit.status()),

@@ -4,7 +4,7 @@ mod summary;
 
 use std::path::Path;
 
-use miette::Report;
+use miette::{Report, miette};
 use papers::judge::Class;
 use papers::runs::Runner;
 use papers::store::Store;
@@ -18,7 +18,14 @@ use super::{Exit, interrupt, output};
 
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> {
     let kernels = kernels_folder()?;
-    let folder = arguments.output.clone().unwrap_or_else(|| kernels.with_file_name("docs").join("results"));
+    let folder = match &arguments.output {
+        Some(folder) => folder.clone(),
+        // From elsewhere the sources that this was built from are read, and not written to.
+        None if kernels.is_absolute() && !arguments.summary => {
+            return Err(miette!("there is no folder `kernels` here or above: `--output` names a folder to write to"));
+        }
+        None => kernels.with_file_name("docs").join("results"),
+    };
     if arguments.summary {
         return summary::summary(&folder, arguments.quick, arguments.format);
     }

@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
 use rtl::l1::config::Organisation;
-use rtl::l1::loads::LoadStats;
+use rtl::l1::loads::{LOAD_LATENCIES, LoadStats};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
-use rtl::l2::{L2Config, L2Stats};
+use rtl::l2::{L2Config, L2Stats, Stall};
 use rtl::machine::MachineConfig;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::{InstructionStats, StallReason};
@@ -26,7 +26,7 @@ use warpsieve::estimate::Energy;
 use warpsieve::run::{Counters, LoadCounters, Outcome, RunReport, Verdict};
 
 /// Version of the keys.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
 /// Everything a run says about itself.
 #[derive(Debug, Serialize)]
@@ -111,13 +111,16 @@ struct Load<'a> {
     hit_pending: u64,
     misses: u64,
     bypasses: u64,
+    answers: u64,
+    latency: u64,
+    latencies: [u64; LOAD_LATENCIES],
 }
 
 impl<'a> Load<'a> {
     fn of(load: &'a LoadCounters) -> Self {
         let &LoadCounters { ref kernel, pc, line, column: _, stats } = load;
-        let LoadStats { accesses, hits, hit_pending, misses, bypasses } = stats;
-        Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses }
+        let LoadStats { accesses, hits, hit_pending, misses, bypasses, answers, latency, latencies } = stats;
+        Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses, answers, latency, latencies }
     }
 }
 
@@ -234,6 +237,8 @@ struct L2 {
     miss_delay: u64,
     /// Requests that waited for a way or for a line on its way out; only in the transient flow.
     put_down: Option<u64>,
+    /// Cycles in which the oldest request was held up, by reason.
+    stalls: BankStalls,
     /// The Fetch and Replacement Caches; only where there are any.
     frc: Option<Frc>,
     /// The buffers of the lines that atomics went to last; only where there are any.
@@ -241,6 +246,10 @@ struct L2 {
     /// What came and went by sectors; only where sectors are fetched.
     sectors: Option<Sectors>,
 }
+
+/// Cycles of banks by [`Stall`].
+#[derive(Debug, Serialize)]
+struct BankStalls(Map<String, Value>);
 
 /// The Fetch and Replacement Cache, of [`L2Stats`].
 #[derive(Debug, Serialize)]
@@ -516,6 +525,7 @@ impl L2 {
             writebacks: sum(|unit| unit.writebacks),
             evictions: sum(|unit| unit.evictions),
             miss_delay: sum(|unit| unit.miss_delay),
+            stalls: BankStalls::of(units, config),
             put_down: config.is_transient().then(|| sum(|unit| unit.put_down)),
             frc: (config.frc_entries() > 0).then(|| Frc {
                 misses: sum(|unit| unit.frc_misses),
@@ -533,6 +543,22 @@ impl L2 {
                 written_bytes: sum(|unit| unit.written_bytes),
             }),
         }
+    }
+}
+
+impl BankStalls {
+    fn of(units: &[L2Stats], config: &L2Config) -> Self {
+        let mut cycles = Map::new();
+        for (reason, here) in units.iter().flat_map(L2Stats::refusals) {
+            let is_modelled = match reason {
+                _ if reason == Stall::PendingQueue.name() => config.is_transient(),
+                _ if reason == Stall::AtomicBuffer.name() => config.atomic_buffer,
+                _ => true,
+            };
+            let before = cycles.get(reason).and_then(Value::as_u64).unwrap_or(0);
+            cycles.insert(reason.to_owned(), is_modelled.then_some(before + here).into());
+        }
+        Self(cycles)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a run prints: one table for a human reader.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
 use rtl::l1::stats::L1Stats;
-use rtl::l2::L2Config;
+use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
 
 use super::output::{self, grouped};
@@ -52,6 +53,7 @@ impl fmt::Display for Summary<'_> {
             row(f, "L1I", &fetches(counters))?;
         }
         row(f, "L1D", &l1(counters))?;
+        refusals(f, "L1D refusals", counters.l1.iter().flat_map(L1Stats::refusals))?;
         for (label, units) in [("constants", &counters.const_cache), ("texels", &counters.texture_cache)] {
             // Most kernels have none of either.
             if units.iter().any(|unit| unit.accesses > 0) {
@@ -59,6 +61,7 @@ impl fmt::Display for Summary<'_> {
             }
         }
         row(f, "L2", &l2(counters))?;
+        refusals(f, "L2 refusals", counters.l2.iter().flat_map(L2Stats::refusals))?;
         row(f, "L2 misses", &misses(counters, &self.resolved.config.l2))?;
         row(f, "DRAM", &dram(counters))?;
         row(f, "stalls", &stalls(counters))?;
@@ -85,6 +88,22 @@ impl fmt::Display for Summary<'_> {
 fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
     let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<25}")).collect();
     writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+}
+
+/// The reasons for which caches refused accesses, if they did: a cycle of waiting counts once.
+fn refusals(
+    f: &mut fmt::Formatter<'_>,
+    label: &str,
+    refusals: impl Iterator<Item = (&'static str, u64)>,
+) -> fmt::Result {
+    let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
+    refusals
+        .filter(|&(_, cycles)| cycles > 0)
+        .for_each(|(reason, cycles)| *reasons.entry(reason).or_default() += cycles);
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|&(_, cycles)| std::cmp::Reverse(cycles));
+    let cells: Vec<_> = reasons.iter().map(|&(reason, cycles)| format!("{reason} {}", grouped(cycles))).collect();
+    if cells.is_empty() { Ok(()) } else { row(f, label, &cells) }
 }
 
 /// A row for some blocks, and one for those inside, as far as they take a part of the whole that shows.
@@ -146,7 +165,7 @@ fn loads(units: &[L1Stats]) -> Vec<String> {
 }
 
 fn l2(counters: &Counters) -> Vec<String> {
-    let sum = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+    let sum = |count: fn(&L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
     let reads = sum(|unit| unit.accesses);
     let mut cells = vec![
         format!("{} reads", grouped(reads)),
@@ -154,7 +173,7 @@ fn l2(counters: &Counters) -> Vec<String> {
         format!("{} pending hits", percent(sum(|unit| unit.hit_pending), reads)),
         format!("{} write-backs", grouped(sum(|unit| unit.writebacks))),
     ];
-    let atomics = sum(rtl::l2::L2Stats::atomics);
+    let atomics = sum(L2Stats::atomics);
     if atomics > 0 {
         cells.push(format!("{} atomics", grouped(atomics)));
     }

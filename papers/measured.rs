@@ -95,20 +95,27 @@ impl Measured {
         if let Some(activity) = Activity::of(&measured.report) {
             measured.mm2 = Block::of(activity.structures, &technology, NODE).um2 / 1e6;
             let energy = Energy::of(&activity, &technology, NODE, technology.hop_mm());
-            let Energy { dynamic_pj, leakage_pj, .. } = energy;
-            measured.energy.push(Part { block: String::new(), dynamic_pj, leakage_pj });
-            for unit in &energy.blocks {
-                measured.energy.push(Part::of(unit, unit.block.clone()));
-                // What there are several of is where the caches are.
-                let inside = unit.children.iter().filter(|_| unit.units > 1);
-                measured.energy.extend(inside.map(|child| Part::of(child, format!("{}.{}", unit.block, child.block))));
-            }
+            measured.energy = Part::all(&energy);
         }
         Ok(measured)
     }
 }
 
 impl Part {
+    /// The whole, each kind of outermost block, and what SMs and partitions consist of.
+    #[must_use]
+    pub fn all(energy: &Energy) -> Vec<Self> {
+        let &Energy { dynamic_pj, leakage_pj, .. } = energy;
+        let mut parts = vec![Self { block: String::new(), dynamic_pj, leakage_pj }];
+        for unit in &energy.blocks {
+            parts.push(Self::of(unit, unit.block.clone()));
+            // What there are several of is where the caches are.
+            let inside = unit.children.iter().filter(|_| unit.units > 1);
+            parts.extend(inside.map(|child| Self::of(child, format!("{}.{}", unit.block, child.block))));
+        }
+        parts
+    }
+
     fn of(unit: &Unit, block: String) -> Self {
         Self { block, dynamic_pj: unit.dynamic_pj, leakage_pj: unit.leakage_pj }
     }

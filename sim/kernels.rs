@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
-/// The folder `kernels` here or in a folder above, as a path relative to here.
+/// That of the sources that this was built from.
+const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
+
+/// The folder `kernels` here or in a folder above, as a path relative to here; else that of the sources that this was
+/// built from, as an absolute one.
 ///
 /// # Errors
 /// If there is none.
@@ -19,7 +23,9 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
         }
         relative.push("..");
     }
-    Err(miette!("there is no folder `kernels` here or above: kernels come with the source tree"))
+    Path::new(HOME).canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
+        miette!("there is no folder `kernels` here or above, nor is {HOME}: kernels come with the source tree")
+    })
 }
 
 /// What a folder holds, in order of names.

@@ -11,11 +11,11 @@ use crate::declared::{Declared, Member, find};
 
 /// The file that says what the statistics consist of.
 const STATS: &str = "cli/stats.rs";
-/// What makes a scheduler, a cache or a bank wait: who waits, the type of its reasons, and the names of their counters.
-const REASONS: [(&str, &str, &str, [&str; 2]); 3] = [
-    ("SM scheduler", "rtl/sm/front/stall.rs", "StallReason", ["stalls.", ""]),
-    ("cache of the LSU", "rtl/l1/watch.rs", "Fail", ["reservation_fails.", ""]),
-    ("L2 bank", "rtl/l2/stats.rs", "Stall", ["stall_", " in waveforms"]),
+/// What makes a scheduler, a cache or a bank wait: who waits, the type of its reasons, and where these are counted.
+const REASONS: [(&str, &str, &str, &str); 3] = [
+    ("SM scheduler", "rtl/sm/front/stall.rs", "StallReason", "stalls"),
+    ("cache of the LSU", "rtl/l1/watch.rs", "Fail", "reservation_fails"),
+    ("L2 bank", "rtl/l2/stats.rs", "Stall", "l2.stalls"),
 ];
 /// How the sentence of a reason begins that is none, but the want of one.
 const NO_STALL: &str = "No stall";
@@ -23,10 +23,10 @@ const NO_STALL: &str = "No stall";
 /// The table `STALLS`.
 pub fn stalls(root: &Path) -> Result<String, Box<dyn Error>> {
     let mut table = "&[\n".to_owned();
-    for (unit, file, ty, [before, behind]) in REASONS {
+    for (unit, file, ty, group) in REASONS {
         for Member { name: reason, about: meaning, .. } in find(root, file, ty)?.members {
             if !meaning.starts_with(NO_STALL) {
-                let counted = format!("{before}{reason}{behind}");
+                let counted = format!("{group}.{reason}");
                 table.push_str(&format!(
                     "Stall {{ unit: {unit:?}, reason: {reason:?}, meaning: {meaning:?}, counted: {counted:?} }},\n"
                 ));
@@ -73,7 +73,10 @@ impl Walk<'_> {
     fn entry(&mut self, key: &str, meaning: &str, member: &Member, file: &str) -> Result<(), Box<dyn Error>> {
         let has_keys = member.ty.starts_with(|c: char| c.is_ascii_uppercase()) && member.ty != "String";
         let like = self.listed.get(&member.ty).filter(|_| has_keys).cloned();
-        self.table.push_str(&format!("Counter {{ key: {key:?}, meaning: {meaning:?}, like: {like:?} }},\n"));
+        let is_list = member.is_list;
+        self.table.push_str(&format!(
+            "Counter {{ key: {key:?}, meaning: {meaning:?}, like: {like:?}, is_list: {is_list} }},\n"
+        ));
         if !has_keys || like.is_some() {
             return Ok(());
         }

@@ -41,7 +41,7 @@ pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
 }
 
 /// Lists are of single units or loads.
-fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
+pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
             for (key, value) in members.into_iter().filter(|(key, _)| key != HOST) {
@@ -54,7 +54,7 @@ fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
 }
 
 /// Where the statistics have a key, or what it stands in; the rest comes after them.
-fn place(name: &str) -> usize {
+pub fn place(name: &str) -> usize {
     let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
     let listed = ends.find_map(|end| COUNTERS.iter().position(|counter| counter.key == &name[..end]));
     listed.unwrap_or(COUNTERS.len())

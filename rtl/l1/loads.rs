@@ -2,8 +2,11 @@
 
 use super::watch::Outcome;
 
-/// Line requests of one instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Classes of latencies.
+pub const LOAD_LATENCIES: usize = 12;
+
+/// Line requests of one instruction, and the answers to its warps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct LoadStats {
     /// All that were accepted.
     pub accesses: u64,
@@ -15,6 +18,12 @@ pub struct LoadStats {
     pub misses: u64,
     /// Those on the bypass path.
     pub bypasses: u64,
+    /// Loads of a warp that were answered, those of 16 bytes a lane beat by beat.
+    pub answers: u64,
+    /// Cycles from their coming to the LSU to the last byte, summed over all answers.
+    pub latency: u64,
+    /// Answers by their latency: below 16, 32, 64 and so on to below 16,384 cycles, and longer.
+    pub latencies: [u64; LOAD_LATENCIES],
 }
 
 impl LoadStats {
@@ -36,13 +45,24 @@ impl LoadStats {
         self.accesses += 1;
     }
 
+    /// Counts an answer that took so many cycles.
+    pub(super) fn count_answer(&mut self, cycles: u64) {
+        let class = ((cycles / 8) | 1).ilog2() as usize;
+        self.answers += 1;
+        self.latency += cycles;
+        self.latencies[class.min(LOAD_LATENCIES - 1)] += 1;
+    }
+
     /// Adds the counters of the same instruction elsewhere.
     pub fn add(&mut self, other: &Self) {
-        let Self { accesses, hits, hit_pending, misses, bypasses } = other;
+        let Self { accesses, hits, hit_pending, misses, bypasses, answers, latency, latencies } = other;
         self.accesses += accesses;
         self.hits += hits;
         self.hit_pending += hit_pending;
         self.misses += misses;
         self.bypasses += bypasses;
+        self.answers += answers;
+        self.latency += latency;
+        self.latencies.iter_mut().zip(latencies).for_each(|(own, other)| *own += other);
     }
 }

@@ -253,7 +253,7 @@ impl Lsu {
         }
         let (Some(access), Some(slot)) = (core_req.peek(at), self.pending.free()) else { return };
         self.coalescer.take(access, slot);
-        self.pending.alloc(slot, access, self.coalescer.in_order());
+        self.pending.alloc(slot, access, self.coalescer.in_order(), at.cycle());
         core_req.drop_head(at);
         if let Some(watch) = &mut self.watch {
             watch.taken = Some(slot);

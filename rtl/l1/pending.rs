@@ -40,6 +40,8 @@ struct Row {
     /// Lane `i` reads word `i` of its line: follows from `offset`, kept for the host's speed.
     in_order: bool,
     data: [[u32; LANES]; 2],
+    /// Cycle in which it came: for statistics, no hardware.
+    begun: u64,
 }
 
 /// Offsets of lanes of which lane `i` reads word `i`.
@@ -80,6 +82,7 @@ impl Pending {
             offset: [0; LANES],
             in_order: false,
             data: [[0; LANES]; 2],
+            begun: 0,
         };
         Self {
             rows: vec![row; rows as usize].into(),
@@ -104,8 +107,8 @@ impl Pending {
         self.used == 0
     }
 
-    /// Opens a row for an instruction; `in_order` says that lane `i` names word `i` of one line.
-    pub fn alloc(&mut self, slot: u8, access: &WarpAccess, in_order: bool) {
+    /// Opens a row for an instruction in this cycle; `in_order` says that lane `i` names word `i` of one line.
+    pub fn alloc(&mut self, slot: u8, access: &WarpAccess, in_order: bool, cycle: u64) {
         debug_assert!(self.used >> slot & 1 == 0);
         self.used |= 1 << slot;
         let row = &mut self.rows[usize::from(slot)];
@@ -116,7 +119,7 @@ impl Pending {
         row.mask = access.mask;
         row.left = access.mask;
         (row.beat, row.size_log2) = (access.beat, access.size_log2);
-        row.in_order = in_order;
+        (row.in_order, row.begun) = (in_order, cycle);
         if in_order {
             row.offset = IN_ORDER;
         } else {
@@ -185,11 +188,11 @@ impl Pending {
         self.done != 0
     }
 
-    /// Closes a complete row and writes its answer.
+    /// Closes a complete row and writes its answer. Gives the cycle in which it came, of a load.
     ///
     /// # Panics
     /// If no row is complete.
-    pub fn take(&mut self, reply: &mut WarpReply) {
+    pub fn take(&mut self, reply: &mut WarpReply) -> Option<u64> {
         assert!(self.done != 0, "a complete row is taken");
         let after = self.done & (u64::MAX << self.last_taken << 1);
         let slot = if after != 0 { after } else { self.done }.trailing_zeros();
@@ -204,6 +207,7 @@ impl Pending {
         (reply.beat, reply.size_log2) = (row.beat, row.size_log2);
         reply.mask = row.mask;
         reply.data = row.data;
+        (row.kind == AccessKind::Load).then_some(row.begun)
     }
 
     /// Lists the rows.
@@ -214,7 +218,7 @@ impl Pending {
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
         to.entries("row", rows.iter(), |row, to| {
-            let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data } = row;
+            let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data, begun: _ } = row;
             to.state("kind", *kind);
             to.sized("warp", u64::from(*warp), 6);
             shape.half(*half, to);
@@ -286,7 +290,7 @@ mod tests {
     #[test]
     fn a_load_is_complete_when_its_last_lane_has_arrived() {
         let mut pending = Pending::new(4, 128, SHAPE);
-        pending.alloc(0, &load(2, 0b11, |lane| lane * 128 + 4), false);
+        pending.alloc(0, &load(2, 0b11, |lane| lane * 128 + 4), false, 0);
         pending.deliver(0, 0b10, &line());
         assert!(!pending.has_done());
         pending.deliver(0, 0b01, &line());
@@ -300,7 +304,7 @@ mod tests {
         for (size_log2, low, high) in [(0, 0x10, 0), (1, 0x1110, 0), (2, 0x1312_1110, 0), (3, 0x1312_1110, 0x1716_1514)]
         {
             let mut pending = Pending::new(1, 128, SHAPE);
-            pending.alloc(0, &load(size_log2, 1, |_| 0x90), false);
+            pending.alloc(0, &load(size_log2, 1, |_| 0x90), false, 0);
             pending.deliver(0, 1, &line());
             let reply = taken(&mut pending);
             assert_eq!((reply.data[0][0], reply.data[1][0]), (low, high));
@@ -311,11 +315,11 @@ mod tests {
     fn complete_rows_take_turns() {
         let mut pending = Pending::new(3, 128, SHAPE);
         for slot in 0..3 {
-            pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) }, false);
+            pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) }, false, 0);
             pending.deliver(slot, 1, &line());
         }
         let first = taken(&mut pending).warp;
-        pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) }, false);
+        pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) }, false, 0);
         pending.deliver(1, 1, &line());
         let order: Vec<_> = (0..3).map(|_| taken(&mut pending).warp).collect();
         assert_eq!((first, order), (1, vec![2, 0, 9]));

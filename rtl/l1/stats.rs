@@ -3,6 +3,9 @@
 use super::watch::NUM_FAILS;
 use crate::kernel::{Describe, DescribeExt};
 
+/// Names of the counters of refusals, in the order of [`Fail`](super::watch::Fail).
+const FAIL_NAMES: [&str; NUM_FAILS] = ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"];
+
 /// Counters of one cache, all over accepted accesses except the refusals, which count cycles. A
 /// read-only cache knows neither bypasses, stores nor atomics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -40,6 +43,11 @@ pub struct L1Stats {
 }
 
 impl L1Stats {
+    /// Cycles in which the head was refused, by reason.
+    pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        FAIL_NAMES.iter().map(|name| name.trim_start_matches("fail_")).zip(self.fails)
+    }
+
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { bypasses, store_hits, store_misses, atomics, .. } = self;
         self.describe_loads(to);
@@ -76,7 +84,6 @@ impl L1Stats {
             ("evictions", *evictions),
             ("recalls", *recalls),
         ]);
-        const NAMES: [&str; NUM_FAILS] = ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"];
-        to.stats(std::array::from_fn::<_, NUM_FAILS, _>(|at| (NAMES[at], fails[at])));
+        to.stats(std::array::from_fn::<_, NUM_FAILS, _>(|at| (FAIL_NAMES[at], fails[at])));
     }
 }

@@ -20,9 +20,9 @@ pub enum Stall {
     ReplyQueue,
     /// A fill, a replay or a swap had the port of the data memory.
     Port,
-    /// The queue of requests that wait for a way is full.
+    /// The queue of requests that wait for a way is full; only in the transient flow.
     PendingQueue,
-    /// The line went back from the atomic buffer.
+    /// The line went back from the atomic buffer; only where there is one.
     AtomicBuffer,
 }
 
@@ -39,6 +39,14 @@ const STALL_NAMES: [&str; STALLS] = [
     "stall_pending_queue",
     "stall_atomic_buffer",
 ];
+
+impl Stall {
+    /// Name in statistics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        STALL_NAMES[self as usize].trim_start_matches("stall_")
+    }
+}
 
 /// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
 /// apart.
@@ -130,6 +138,11 @@ impl L2Stats {
     #[must_use]
     pub fn stalled(&self, reason: Stall) -> u64 {
         self.stalls[reason as usize]
+    }
+
+    /// Cycles in which the oldest request was held up, by reason, in the order of [`Stall`].
+    pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        STALL_NAMES.iter().map(|name| name.trim_start_matches("stall_")).zip(self.stalls)
     }
 
     /// Misses of every kind.

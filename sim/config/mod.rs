@@ -38,7 +38,7 @@ pub use builtin::{Builtin, add_designs, designs, machines};
 pub use meta::{About, Slot};
 pub use print::fnv1a;
 pub use problem::{ConfigError, Problem};
-pub use suggest::suggestion;
+pub use suggest::{near, suggestion};
 
 use rtl::machine::MachineConfig;
 

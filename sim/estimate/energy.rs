@@ -5,7 +5,7 @@
 //! energy of an event here, only their leakage: nobody counts how often they switch.
 
 use area::{Kind, Node, Technology};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Array, Block};
 use crate::readers::{ArrayCount, Counts};
@@ -43,7 +43,7 @@ impl<'a> Activity<'a> {
 }
 
 /// The energy of a run. Figures of a unit include those of the units inside; the blocks make up the whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Energy {
     /// Technology node.
     pub node_nm: u32,
@@ -58,7 +58,7 @@ pub struct Energy {
 }
 
 /// Blocks that differ in their numbers only, added up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
     /// Their name, without a number if they are several in one scope.
     pub block: String,
@@ -75,12 +75,12 @@ pub struct Unit {
 }
 
 /// Events of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Events {
     /// The memory, or what else they happen to.
     pub name: String,
     /// What happens: `read`, `write`, `search`, `byte`.
-    pub event: &'static str,
+    pub event: String,
     /// How often.
     pub count: u64,
     /// Each.
@@ -104,7 +104,7 @@ impl Energy {
         let published = technology.table43();
         let bytes = |name: &str, count: u64, each: f64| Events {
             name: name.to_owned(),
-            event: "byte",
+            event: "byte".to_owned(),
             count,
             pj_each: Some(each),
         };
@@ -163,7 +163,7 @@ impl Unit {
         self.leakage_pj += leakage_pj;
         for new in events {
             let is_same =
-                |old: &&mut Events| (&old.name, old.event, old.pj_each) == (&new.name, new.event, new.pj_each);
+                |old: &&mut Events| (&old.name, &old.event, old.pj_each) == (&new.name, &new.event, new.pj_each);
             match self.events.iter_mut().find(is_same) {
                 Some(old) => old.count += new.count,
                 None => self.events.push(new),
@@ -198,7 +198,7 @@ fn events(count: &ArrayCount, array: &Array) -> impl Iterator<Item = Events> {
     let both =
         [(reading, count.accesses.reads, array.cost.read_pj), ("write", count.accesses.writes, array.cost.write_pj)];
     let happened = both.into_iter().filter(|&(_, count, _)| count > 0);
-    happened.map(|(event, count, pj_each)| Events { name: array.name.clone(), event, count, pj_each })
+    happened.map(|(event, count, pj_each)| Events { name: array.name.clone(), event: event.to_owned(), count, pj_each })
 }
 
 #[cfg(test)]
@@ -273,7 +273,8 @@ mod tests {
         let sms = named(&energy.blocks, "sm");
         let l1 = named(&sms.children, "l1");
         assert_eq!((sms.units, l1.units), (15, 15));
-        let fills = l1.events.iter().find(|events| (events.name.as_str(), events.event) == ("data", "write")).unwrap();
+        let fills =
+            l1.events.iter().find(|events| (events.name.as_str(), events.event.as_str()) == ("data", "write")).unwrap();
         let misses: u64 = report.counters.l1.iter().map(|l1| l1.misses).sum();
         assert_eq!(fills.count, misses, "a line that nobody stores to is written once, by its fill");
     }

@@ -5,7 +5,7 @@ use rtl::machine::Machine;
 use rtl::sm::KernelImage;
 
 /// The counters of one load instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct LoadCounters {
     /// Kernel.
     pub kernel: String,

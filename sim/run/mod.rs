@@ -189,7 +189,6 @@ pub struct RunReport {
     /// What the blocks counted.
     pub counters: Counters,
     /// Of each load instruction of a program; none of a trace.
-    #[serde(skip)]
     pub loads: Vec<LoadCounters>,
     /// How the L1Ds' lines were asked for again, by all loads and by those that did not go past, if the
     /// golden models looked on.

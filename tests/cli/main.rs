@@ -8,6 +8,7 @@
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
 //! | kernels that never end, without time; what depends on an order   | `endless`   |
+//! | what changed between two runs, and why                          | `explain`   |
 //! | files: no output replaces another file, all written are listed   | `files`     |
 //! | parts in SystemVerilog: list, vectors, refusals                  | `hdl`       |
 //! | signals and limits of the system: nothing is left half-written   | `interrupt` |
@@ -15,7 +16,7 @@
 //! | profiles, and figures as files                                  | `profile`   |
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
-//! | what is printed by `list` and `config`                           | `print`     |
+//! | what `list`, `config`, `counters`, `completions` and `man` print | `print`     |
 //! | a sweep by a job array of Slurm                                   | `slurm`     |
 //! | short soaks, and their list                                      | `soak`      |
 //! | sweeps: kept runs, kills, shards, tables, pictures, refusals      | `sweep`     |
@@ -31,6 +32,7 @@ mod bad_input;
 mod compare;
 mod dram;
 mod endless;
+mod explain;
 mod files;
 mod gtkwave;
 mod hdl;

@@ -1,6 +1,7 @@
 //! What `list` and `config` print.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -62,11 +63,20 @@ fn list_kernels_finds_the_launch_files_here_or_above() {
 }
 
 #[test]
-fn list_kernels_without_a_source_tree_says_so() {
+fn from_elsewhere_the_kernels_of_the_sources_are_found_and_run_but_nothing_is_written_there() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    Ended::of(command.args(["list", "kernels"]).current_dir(folder.path()))
-        .refused(&["there is no folder `kernels` here or above"]);
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        Ended::of(command.args(arguments).current_dir(folder.path()).env_clear().env("HOME", folder.path()))
+    };
+    let kernels: Value = serde_json::from_str(&elsewhere(&["list", "kernels", "--format", "json"]).out).unwrap();
+    let vadd = kernels.as_array().unwrap().iter().find(|entry| entry["name"] == "vadd").unwrap();
+    let small = Path::new(vadd["launch"].as_str().unwrap()).with_file_name("small.toml");
+    let ended = elsewhere(&["run", small.to_str().unwrap(), "--design", "pric", "--check"]);
+    assert!(ended.status == Some(0) && ended.out.contains("  check         passed\n"), "{ended:?}");
+    elsewhere(&["reproduce", "li2015/table1"]).refused(&["no folder `kernels` here or above", "`--output`"]);
+    assert_eq!(elsewhere(&["reproduce", "--summary"]).status, Some(0));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -115,4 +125,93 @@ fn help_shows_examples_and_the_exit_status() {
     for part in ["Cycle-exact, bit-width-accurate model", "Examples:", "Exit status: 0 done"] {
         assert!(ended.out.contains(part), "{}", ended.out);
     }
+}
+
+/// Whether a statistics file has what `jq` would find there, if only `null`: what is not modelled has nothing inside.
+fn is_there(value: &Value, path: &str) -> bool {
+    let mut at = value;
+    for key in path.split('.').skip(1) {
+        let inside = at.get(key.trim_end_matches("[]"));
+        match if key.ends_with("[]") { inside.and_then(|list| list.get(0)) } else { inside } {
+            Some(inside) => at = inside,
+            None => return at.is_null(),
+        }
+    }
+    true
+}
+
+#[test]
+fn a_counter_is_explained_by_its_key_or_its_end() {
+    let ended = warpsieve(&["counters", "l1.reservation_fails.mshr_entry"]);
+    let text = "l1.reservation_fails.mshr_entry\n  \
+                holds    No MSHR entry, or the line still drains.\n  \
+                within   Cycles in which the oldest access was refused, by reason.\n  \
+                unit     cycles of the core clock\n  \
+                in JSON  .l1.reservation_fails.mshr_entry\n";
+    assert_eq!((ended.status, ended.out.as_str()), (Some(0), text));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.json").display().to_string();
+    warpsieve(&["run", "kernels/vadd/small.toml", "--quiet", "--stats", &file]);
+    let statistics: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    for (name, key, unit) in [
+        ("mshr_entry", "l2.stalls.mshr_entry", "cycles of the L2 clock".into()),
+        ("hits", "texture_cache.hits", Value::Null),
+        ("bytes", "noc.reply.bytes", "bytes".into()),
+        ("read_latency", "dram.read_latency", "cycles of the DRAM clock".into()),
+        (".units.dram[].reads", "units.dram[].reads", Value::Null),
+        ("shared_conflicts", "units.sm[].shared_conflicts", "cycles of the core clock".into()),
+    ] {
+        let ended = warpsieve(&["counters", name, "--format", "json"]);
+        let entries: Vec<Value> = serde_json::from_str(&ended.out).unwrap();
+        let entry = entries.iter().find(|entry| entry["key"] == key).unwrap_or_else(|| panic!("{key}: {ended:?}"));
+        assert_eq!(entry["unit"], unit, "{entry}");
+        for entry in &entries {
+            assert!(is_there(&statistics, entry["path"].as_str().unwrap()), "{entry}");
+        }
+    }
+}
+
+#[test]
+fn a_counter_that_does_not_exist_has_near_ones() {
+    let refused = |name, help: &[&str]| warpsieve(&["counters", name]).refused(help);
+    refused("l1.hit", &["there is no counter `l1.hit`", "did you mean `l1.hits`?"]);
+    refused("mshr_entri", &["did you mean `mshr_entry`?"]);
+    refused("mshr", &["did you mean one of l1.reservation_fails.mshr_entry, "]);
+    refused("xyzzy", &["`list counters` lists them all"]);
+    refused("", &["there is no counter ``"]);
+}
+
+#[test]
+fn completions_know_the_commands_and_bash_can_read_them() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ended = warpsieve(&["completions", shell]);
+        assert!(ended.status == Some(0) && ended.out.contains("explain") && ended.err.is_empty(), "{shell}: {ended:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("warpsieve.bash");
+    fs::write(&script, warpsieve(&["completions", "bash"]).out).unwrap();
+    let asked = "source \"$0\"; COMP_WORDS=(warpsieve exp); COMP_CWORD=1; _warpsieve warpsieve exp warpsieve; echo ${COMPREPLY[@]}";
+    let ended = Ended::of(Command::new("bash").args(["-c", asked]).arg(&script));
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("explain\n", ""));
+    warpsieve(&["completions", "dash"]).refused(&["dash", "bash"]);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man/man1");
+    let ended = warpsieve(&["man", pages.to_str().unwrap()]);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+    let mut files: Vec<_> = fs::read_dir(&pages).unwrap().map(|file| file.unwrap().file_name()).collect();
+    files.sort_unstable();
+    assert_eq!(ended.out.lines().count(), files.len());
+    for page in ["warpsieve.1", "warpsieve-explain.1", "warpsieve-sweep-gather.1"] {
+        assert!(files.iter().any(|file| file == page), "{page}: {files:?}");
+    }
+    let page = fs::read_to_string(pages.join("warpsieve-explain.1")).unwrap();
+    assert!(page.starts_with(".ie") && page.contains("\\-\\-against"), "{page}");
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    warpsieve(&["man", file.to_str().unwrap()]).refused(&["no folder can be made here"]);
+    assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }

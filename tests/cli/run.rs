@@ -258,3 +258,41 @@ fn a_program_that_hangs_ends_with_status_3() {
     assert!(err.starts_with("no progress after cycle "), "{err}");
     assert!(err.contains("sm0: warp 1 at pc 6, line 19: barrier"), "{err}");
 }
+
+#[test]
+fn the_summary_has_the_refusals_of_the_statistics_the_most_frequent_first() {
+    let (ended, stats) =
+        with_stats(&["run", "kernels/syrk/small.toml", "--set", "l1.mshr_entries=4", "--set", "l1.ways=1"]);
+    for (label, path) in [("L1D refusals", "/l1/reservation_fails"), ("L2 refusals", "/l2/stalls")] {
+        let reasons = stats.pointer(path).unwrap().as_object().unwrap();
+        let counted = reasons.iter().filter_map(|(reason, cycles)| Some((cycles.as_u64().filter(|&c| c > 0)?, reason)));
+        let mut counted: Vec<_> = counted.collect();
+        counted.sort_by_key(|(cycles, reason)| (std::cmp::Reverse(*cycles), (*reason).clone()));
+        let expected: Vec<_> = counted.iter().map(|(cycles, reason)| format!("{reason} {cycles}")).collect();
+        let line = ended.out.lines().find_map(|line| line.trim().strip_prefix(label)).unwrap();
+        let shown: Vec<_> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(shown.join(" ").replace(',', ""), expected.join(" "), "{ended:?}");
+    }
+    assert!(stats["l2"]["stalls"]["pending_queue"].is_null() && stats["l2"]["stalls"]["port"].is_u64(), "{stats}");
+    let (ended, _) = with_stats(&["run", "kernels/vadd/small.toml"]);
+    assert!(!ended.out.contains("L1D refusals"), "{ended:?}");
+}
+
+#[test]
+fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
+    let (_, stats) = with_stats(&["run", "docs/example/rowsum.toml", "--quiet"]);
+    let loads = stats["loads"].as_array().unwrap();
+    assert_eq!(loads.len(), 4);
+    for load in loads {
+        // Each lane of the two warps reads a line of its own.
+        let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
+        assert_eq!(answers * 32, accesses, "{load}");
+        // A miss takes longer than the L2 does, and 32 of them no longer than one after the other.
+        assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
+        let classes: Vec<_> =
+            load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();
+        assert_eq!(classes.iter().sum::<u64>(), answers);
+        let least: u64 = classes.iter().enumerate().skip(1).map(|(class, answers)| (8 << class) * answers).sum();
+        assert!((least..2 * least).contains(&latency), "{load}");
+    }
+}

@@ -88,7 +88,7 @@ fn every_key_of_the_statistics_is_in_the_dictionary_and_what_is_there_is_counted
 
 #[test]
 fn every_entry_has_a_sentence_and_every_key_one_entry() {
-    for Counter { key, meaning, like } in COUNTERS {
+    for Counter { key, meaning, like, .. } in COUNTERS {
         assert!(meaning.len() > 3 && meaning.ends_with('.') && !meaning.contains("[`"), "{key}: {meaning}");
         assert_eq!(COUNTERS.iter().filter(|counter| counter.key == *key).count(), 1, "{key}");
         assert!(like.is_none_or(|like| entry(like.trim_end_matches("[]")).is_some()), "{key}: {like:?}");
@@ -101,11 +101,7 @@ fn every_stall_reason_has_its_counter() {
     for reason in StallReason::ALL.into_iter().filter(|reason| *reason != StallReason::Issued) {
         assert!(counted.contains(&&*format!("stalls.{}", reason.name())), "{}", reason.name());
     }
-    let of_bank = fs::read_to_string(super::root().join("rtl/l2/stats.rs")).unwrap();
     for counter in counted {
-        match counter.strip_suffix(" in waveforms") {
-            Some(name) => assert!(of_bank.contains(&format!("\"{name}\"")), "{name}"),
-            None => assert!(COUNTERS.iter().any(|c| c.key.ends_with(counter)), "{counter}"),
-        }
+        assert!(COUNTERS.iter().any(|c| c.key.ends_with(counter)), "{counter}");
     }
 }

@@ -215,6 +215,12 @@ fn the_page_about_sweeps_shows_the_example_and_its_table() {
 }
 
 #[test]
+fn the_page_about_explanations_shows_one() {
+    let explained = printed(&["explain", EXAMPLE, "--design", "pric", "--against", "baseline", "--quiet"]);
+    holds("docs/explain.md", &[Part { name: "example", text: code_block(&explained) }]);
+}
+
+#[test]
 fn the_page_of_blocks_has_every_block() {
     holds("docs/blocks.md", &[Part { name: "blocks", text: blocks() }]);
 }

@@ -13,7 +13,13 @@ impl Lsu {
     #[inline(always)]
     pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut impl AnyEdge) {
         if self.pending.has_done() && rsp.ready(at) {
-            rsp.push_with(at, |reply| self.pending.take(reply));
+            let (cycle, mut load) = (at.cycle(), None);
+            rsp.push_with(at, |reply| load = self.pending.take(reply).map(|begun| (reply.pc, begun)));
+            if let Some((pc, begun)) = load
+                && let Some(load) = self.loads.get_mut(pc as usize)
+            {
+                load.count_answer(cycle - begun);
+            }
         }
     }
 

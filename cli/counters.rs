@@ -1,0 +1,125 @@
+//! `warpsieve counters`: what a key of the statistics holds.
+
+use miette::{IntoDiagnostic, Report, miette};
+use serde::Serialize;
+
+use super::args::{CountersArguments, Format};
+use super::dictionary::{COUNTERS, Counter};
+use super::{Exit, output};
+use warpsieve::config::near;
+
+/// Names offered where no key is meant.
+const OFFERED: usize = 8;
+/// What the keys of single units begin with.
+const UNIT: &str = "units.";
+/// How the sentence of a number of cycles begins.
+const CYCLES: [&str; 3] = ["Cycles", "Core cycles", "Scheduler cycles"];
+/// Whose cycles are not those of the cores.
+const CLOCKS: [(&str, &str); 5] =
+    [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "crossbar"), ("dram", "DRAM")];
+/// How keys of other units end.
+const UNITS: [(&str, &str); 7] = [
+    ("_mhz", "MHz"),
+    ("_pj", "pJ"),
+    ("pj_each", "pJ"),
+    ("_nm", "nm"),
+    ("_mm", "mm"),
+    ("_seconds", "seconds"),
+    ("bytes", "bytes"),
+];
+
+/// A key with all that is known of it.
+#[derive(Debug, Serialize)]
+struct Entry {
+    key: String,
+    meaning: &'static str,
+    /// What the key that it stands in means.
+    within: Option<&'static str>,
+    /// Its unit, unless the meaning says what is counted.
+    unit: Option<String>,
+    /// Where it stands in the file, as `jq` has it.
+    path: String,
+}
+
+pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
+    let CountersArguments { name, format } = arguments;
+    let keys = keys();
+    let name = name.strip_prefix('.').unwrap_or(name);
+    let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
+    let is_meant: [&dyn Fn(&str) -> bool; 3] =
+        // What is counted of all units is counted of each of them too.
+        [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
+    let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
+    let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
+    let entries: Vec<_> = meant.into_iter().map(|(key, counter)| Entry::of(key, counter, &keys)).collect();
+    if entries.is_empty() || name.is_empty() {
+        return Err(miette!(help = help(name, &keys), "there is no counter `{name}`"));
+    }
+    output::print(&match format {
+        Format::Table => entries.iter().map(Entry::text).collect::<Vec<_>>().join("\n"),
+        Format::Json => serde_json::to_string_pretty(&entries).into_diagnostic()? + "\n",
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Every key, those that are listed elsewhere too.
+fn keys() -> Vec<(String, &'static Counter)> {
+    let mut keys = Vec::new();
+    for counter in COUNTERS {
+        add(counter.key.to_owned(), counter, &mut keys);
+    }
+    keys
+}
+
+/// Adds a key, and those that stand in it but are listed elsewhere; what holds its like ends there.
+fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
+    let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
+    let like = counter.like.filter(|like| !counter.key.starts_with(like));
+    keys.push((key, counter));
+    for other in COUNTERS {
+        if let Some(end) = like.and_then(|like| other.key.strip_prefix(like)).filter(|end| end.starts_with('.')) {
+            add(format!("{inside}{end}"), other, keys);
+        }
+    }
+}
+
+/// What may have been meant.
+fn help(name: &str, keys: &[(String, &Counter)]) -> String {
+    let whole = keys.iter().map(|(key, _)| &**key);
+    let ends = keys.iter().filter_map(|(key, _)| key.rsplit('.').next());
+    if let Some(near) = near(name, &whole.clone().chain(ends).collect::<Vec<_>>()) {
+        return format!("did you mean `{near}`?");
+    }
+    let holding: Vec<_> = whole.filter(|key| !name.is_empty() && key.contains(name)).take(OFFERED).collect();
+    if holding.is_empty() {
+        return "`list counters` lists them all".to_owned();
+    }
+    format!("did you mean one of {}?", holding.join(", "))
+}
+
+impl Entry {
+    fn of(key: &str, counter: &'static Counter, keys: &[(String, &'static Counter)]) -> Self {
+        let around = key.rsplit_once('.').map(|(around, _)| around.trim_end_matches("[]"));
+        let within = keys.iter().find(|(key, _)| Some(&**key) == around).map(|(_, counter)| counter.meaning);
+        let meaning = counter.meaning;
+        let is_cycles = |sentence: &&str| CYCLES.iter().any(|cycles| sentence.starts_with(cycles));
+        let of_name = UNITS.iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| (*unit).to_owned());
+        let of_sentence = || [meaning].into_iter().chain(within).find(is_cycles).map(|_| clock(key));
+        let path = format!(".{key}");
+        Self { key: key.to_owned(), meaning, within, unit: of_name.or_else(of_sentence), path }
+    }
+
+    fn text(&self) -> String {
+        let Self { key, meaning, within, unit, path } = self;
+        let rows = [("holds", Some(*meaning)), ("within", *within), ("unit", unit.as_deref()), ("in JSON", Some(path))];
+        let rows = rows.into_iter().filter_map(|(label, text)| Some(format!("  {label:<8} {}\n", text?)));
+        format!("{key}\n{}", rows.collect::<String>())
+    }
+}
+
+/// Cycles of the clock that a group counts by.
+fn clock(key: &str) -> String {
+    let of = key.trim_start_matches(UNIT).split(['.', '[']).next().unwrap_or("");
+    let clock = CLOCKS.iter().find(|(group, _)| *group == of).map_or("core", |(_, clock)| clock);
+    format!("cycles of the {clock} clock")
+}

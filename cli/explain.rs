@@ -1,0 +1,122 @@
+//! `warpsieve explain`: what changed between two runs of the same kernels, and why.
+
+mod changes;
+mod side;
+mod sources;
+mod text;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use miette::{IntoDiagnostic, Report, miette};
+use papers::measured::Measured;
+
+use super::args::{ExplainArguments, Format};
+use super::files::Files;
+use super::sweep::plan::{Column, Plan, Variant, Workload, kind};
+use super::sweep::runs::{self, How, Looked};
+use super::{Exit, output};
+use changes::Changes;
+use side::Side;
+use sources::Sources;
+use warpsieve::config::{Request, Resolved};
+
+pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
+    let ExplainArguments { first, second, ptx, least, format, .. } = arguments;
+    let (sides, sources) = match second {
+        Some(second) => ([Side::read(first)?, Side::read(second)?], Sources::of_file(ptx.as_deref())?),
+        None => {
+            let sources = Sources::of_launch(&warpsieve::run::open(first, None)?);
+            match run(first, arguments)? {
+                Ok(sides) => (sides, sources),
+                Err(exit) => return Ok(exit),
+            }
+        }
+    };
+    let [a, b] = &sides;
+    a.is_comparable(b)?;
+    let changes = Changes::of(a, b, &sources, *least / 100.0);
+    output::print(&match format {
+        Format::Table => text::text(&changes),
+        Format::Json => serde_json::to_string_pretty(&changes).into_diagnostic()? + "\n",
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Runs a launch file on both machines, or finds what was kept of it; how the command ends if one did not come out well.
+fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], Exit>, Report> {
+    let ExplainArguments { machine, against, jobs, cache, quiet, .. } = arguments;
+    let request = machine.request();
+    let mut files = Files::default();
+    let mut variants = Vec::new();
+    for request in [held_against(&request, against), request] {
+        let resolved = Arc::new(Resolved::new(&request)?);
+        files.reads_machine(&resolved);
+        let label = label(&resolved, &request);
+        variants.push(Variant { label, values: Vec::new(), baseline: 0, request, resolved: Some(resolved) });
+    }
+    let hash = |variant: &Variant| variant.resolved.as_ref().map(|resolved| resolved.hash());
+    if hash(&variants[0]) == hash(&variants[1]) {
+        let label = &variants[1].label;
+        return Err(miette!(
+            "both runs are on {label}, expected two machines: what `--set` sets holds for both unless `--against` sets it too"
+        ));
+    }
+    let plan = Plan {
+        columns: vec![Column { name: "launch".to_owned(), group: 0 }],
+        workloads: vec![Workload::launch(&launch.display().to_string(), launch, &mut files)?],
+        variants,
+        kind: kind(false, None),
+    };
+    let runner = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
+    let Looked { jobs, done, refused } = runs::look(&runner, plan.jobs()?);
+    runs::left_out(&refused, false)?;
+    let how = How { check: false, max_cycles: None, is_quiet: *quiet };
+    let exit = runs::run(&runner[0], &jobs, done, &how, &|_, _| Ok(()))?.judge(&jobs);
+    if exit != Exit::Done {
+        return Ok(Err(exit));
+    }
+    let side = |number: usize| {
+        let job = &jobs[number];
+        let kept: Option<Measured> = runner[0].kept(&job.key);
+        let measured = kept.ok_or_else(|| miette!("{}: what was kept of it is gone", job.name))?;
+        Side::of(&job.name, &job.what.resolved, &measured)
+    };
+    Ok(Ok([side(0)?, side(1)?]))
+}
+
+/// What a request is held against: the same with these designs instead of its own, and these settings over its own.
+fn held_against(request: &Request, against: &[String]) -> Request {
+    let key = |set: &str| set.split('=').next().unwrap_or("").trim().to_owned();
+    let (sets, designs): (Vec<_>, Vec<_>) = against.iter().cloned().partition(|text| text.contains('='));
+    let mut other = request.clone();
+    other.sets.retain(|own| sets.iter().all(|set| key(set) != key(own)));
+    other.sets.extend(sets);
+    if !designs.is_empty() {
+        other.designs = designs;
+    }
+    other
+}
+
+fn label(resolved: &Resolved, request: &Request) -> String {
+    let designs = resolved.designs.iter().map(|design| format!("+ {design}"));
+    [resolved.machine.name.clone()].into_iter().chain(designs).chain(request.sets.clone()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn designs_are_replaced_and_settings_laid_over() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let request = |designs: &[&str], sets: &[&str]| Request {
+            machine: "fermi".to_owned(),
+            designs: texts(designs),
+            sets: texts(sets),
+        };
+        let own = request(&["pric"], &["l1.ways=8", "l1.sets=64"]);
+        assert_eq!(held_against(&own, &texts(&["baseline"])), request(&["baseline"], &["l1.ways=8", "l1.sets=64"]));
+        assert_eq!(held_against(&own, &texts(&["l1.ways=4"])), request(&["pric"], &["l1.sets=64", "l1.ways=4"]));
+    }
+}

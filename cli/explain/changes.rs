@@ -1,0 +1,409 @@
+//! What changed between two runs, section by section.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use papers::measured::Part;
+use serde::Serialize;
+use warpsieve::run::ratio;
+
+use super::super::dictionary::STALLS;
+use super::super::output::grouped;
+use super::super::sweep::tidy::place;
+use super::side::{Load, Side};
+use super::sources::Sources;
+
+/// Picojoules of a microjoule.
+const PJ_PER_UJ: f64 = 1e6;
+/// The first class of a histogram has those that took less than this.
+const FIRST_LATENCY: u64 = 16;
+/// What a reader forms of counters: its name, and the keys of which one sum is divided by another.
+const RATES: [(&str, &[&str], &[&str]); 7] = [
+    ("L1D loads that hit", &["l1.hits"], &["l1.accesses"]),
+    ("L1D loads that join a line on its way", &["l1.hit_pending"], &["l1.accesses"]),
+    ("L2 reads that hit", &["l2.hits"], &["l2.accesses"]),
+    ("L2 reads that join a line on its way", &["l2.hit_pending"], &["l2.accesses"]),
+    ("DRAM accesses that find their row open", &["dram.row_hits"], &["dram.reads", "dram.writes"]),
+    ("DRAM cycles of a read", &["dram.read_latency"], &["dram.reads"]),
+    ("DRAM banks waited for at a time", &["dram.banks_waiting"], &["dram.waiting_cycles"]),
+];
+
+/// All that is said of two runs.
+#[derive(Debug, Serialize)]
+pub(super) struct Changes {
+    pub a: Run,
+    pub b: Run,
+    pub kernels: String,
+    /// What the reader should know ahead of it all.
+    pub notes: Vec<String>,
+    pub cycles: Cycles,
+    /// Part of a section's whole below which a change is left out.
+    pub least: f64,
+    pub sections: Vec<Section>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Run {
+    pub name: String,
+    pub machine: String,
+    pub config_hash: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Cycles {
+    pub a: u64,
+    pub b: u64,
+    pub change: i128,
+    /// Those of A by those of B.
+    pub speedup: Option<f64>,
+}
+
+/// Changes of one kind, the largest first where they have a common measure.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    pub name: &'static str,
+    /// What is counted, and what a weight is part of.
+    pub about: &'static str,
+    /// What a row is.
+    pub row: &'static str,
+    pub rows: Vec<Row>,
+    pub left_out: LeftOut,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Row {
+    pub name: String,
+    pub a: f64,
+    pub b: f64,
+    pub change: f64,
+    /// Part of the change of the whole.
+    pub weight: Option<f64>,
+    /// What else is known of it.
+    pub further: Vec<Further>,
+    /// What it means, or the line of a load.
+    pub note: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Further {
+    pub name: &'static str,
+    pub a: f64,
+    pub b: f64,
+    /// What makes its change large: a part of so much.
+    #[serde(skip)]
+    of: f64,
+}
+
+/// The rows that changed too little.
+#[derive(Debug, Serialize)]
+pub(super) struct LeftOut {
+    pub rows: usize,
+    /// What the least change is part of.
+    pub of: &'static str,
+    /// All of them together, where rows add up.
+    pub sum: Option<Row>,
+}
+
+/// What makes a change large.
+enum Scale {
+    /// Its part of so much; rows add up to a whole, which changed by so much.
+    Sum { of: f64, changed: f64 },
+    /// Its part of so much; rows overlap.
+    Of(f64),
+    /// Its part of its own larger value.
+    Own,
+}
+
+impl Changes {
+    /// Compares two runs of the same kernels; a change below the part `least` is left out.
+    pub fn of(a: &Side, b: &Side, sources: &Sources, least: f64) -> Self {
+        let run =
+            |side: &Side| Run { name: side.name.clone(), machine: side.machine(), config_hash: side.hash().to_owned() };
+        let [before, after] = [a, b].map(|side| side.statistics.cycles);
+        let mut sections = vec![slots(a, b, least), refusals(a, b, least)];
+        sections.extend([loads(a, b, sources, least), load_latencies(a, b, least), rates(a, b, least)]);
+        sections.extend([dram_latencies(a, b, least), energy(a, b, least), counters(a, b, least)]);
+        Self {
+            a: run(a),
+            b: run(b),
+            kernels: a.kernels(),
+            notes: a.notes(b),
+            cycles: Cycles {
+                a: before,
+                b: after,
+                change: i128::from(after) - i128::from(before),
+                speedup: (after > 0).then(|| ratio(before, after)),
+            },
+            least,
+            sections,
+        }
+    }
+}
+
+impl Row {
+    fn new(name: String, a: f64, b: f64) -> Self {
+        Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None }
+    }
+
+    /// Whether it changed by more than this part of so much, or anything else that is known of it by more than of its own.
+    fn is_large(&self, least: f64, of: f64) -> bool {
+        let is_large = |further: &Further| (further.b - further.a).abs() > least * further.of;
+        self.change.abs() > least * of || self.further.iter().any(is_large)
+    }
+
+    fn is_there(&self) -> bool {
+        self.a != 0.0 || self.b != 0.0 || self.further.iter().any(|further| further.a != 0.0 || further.b != 0.0)
+    }
+}
+
+impl Section {
+    fn new(
+        [name, about, row, of]: [&'static str; 4],
+        least: f64,
+        scale: &Scale,
+        rows: impl Iterator<Item = Row>,
+    ) -> Self {
+        let is_large = |row: &Row| {
+            let of = match scale {
+                Scale::Sum { of, .. } | Scale::Of(of) => *of,
+                Scale::Own => row.a.abs().max(row.b.abs()),
+            };
+            row.is_large(least, of)
+        };
+        let (mut rows, small): (Vec<_>, Vec<_>) = rows.filter(Row::is_there).partition(is_large);
+        let sum = |of: fn(&Row) -> f64| small.iter().map(of).fold(0.0, |sum, next| sum + next);
+        let mut together = None;
+        if let Scale::Sum { changed, .. } = scale {
+            let mut all = Row::new("left out".to_owned(), sum(|row| row.a), sum(|row| row.b));
+            let weight = |row: &Row| (*changed != 0.0).then(|| row.change / changed);
+            all.weight = weight(&all);
+            rows.iter_mut().for_each(|row| row.weight = weight(row));
+            rows.sort_by(largest_first);
+            together = Some(all);
+        }
+        Self { name, about, row, rows, left_out: LeftOut { rows: small.len(), of, sum: together } }
+    }
+}
+
+fn largest_first(one: &Row, other: &Row) -> Ordering {
+    other.change.abs().total_cmp(&one.change.abs())
+}
+
+/// What the schedulers did with their cycles.
+fn slots(a: &Side, b: &Side, least: f64) -> Section {
+    let sides = [a, b].map(|side| {
+        let statistics = &side.statistics;
+        let mut slots: BTreeMap<&str, f64> =
+            statistics.stalls.iter().map(|(reason, slots)| (&**reason, slots.unwrap_or(0) as f64)).collect();
+        slots.insert("issued", statistics.warp_instructions as f64);
+        let all: f64 = slots.values().sum();
+        let cycles = statistics.cycles as f64;
+        slots.values_mut().for_each(|slots| *slots = if all > 0.0 { *slots * cycles / all } else { 0.0 });
+        slots
+    });
+    let reasons = merged(&sides[0], &sides[1]).map(|(reason, a, b)| {
+        let counted = format!("stalls.{reason}");
+        let note = meaning(&counted).unwrap_or("It issued an instruction.");
+        Row { note: Some(note.to_owned()), ..Row::new((*reason).to_owned(), a, b) }
+    });
+    let [before, after] = [a, b].map(|side| side.statistics.cycles as f64);
+    Section::new(
+        [
+            "issue slots",
+            "cycles of a scheduler, the mean of all, by what it did; a weight is a part of the change of all cycles",
+            "reason",
+            "the cycles",
+        ],
+        least,
+        &Scale::Sum { of: before.max(after), changed: after - before },
+        reasons,
+    )
+}
+
+/// Why caches refused accesses.
+fn refusals(a: &Side, b: &Side, least: f64) -> Section {
+    let keys = a.numbers.keys().chain(b.numbers.keys().filter(|key| !a.numbers.contains_key(*key)));
+    let rows = keys.filter(|key| is_refusal(key)).map(|key| {
+        let [a, b] = [a, b].map(|side| {
+            let units = side.units(key.split('.').next().unwrap_or(""));
+            side.number(key) / units.max(1) as f64
+        });
+        Row { note: meaning(key).map(str::to_owned), ..Row::new(key.clone(), a, b) }
+    });
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by(largest_first);
+    let most = a.statistics.cycles.max(b.statistics.cycles) as f64;
+    Section::new(
+        [
+            "refusals",
+            "cycles in which a cache refused its oldest access, the mean of all of its kind; they overlap",
+            "reason",
+            "the cycles",
+        ],
+        least,
+        &Scale::Of(most),
+        rows.into_iter(),
+    )
+}
+
+/// What load instructions asked for and found.
+fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
+    let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 5]> {
+        let counts = |load: &Load| {
+            let &Load { ref kernel, pc, line, accesses, hits, hit_pending, misses, bypasses, answers, latency, .. } =
+                load;
+            let past = misses as f64 + bypasses as f64;
+            let counts = [past, accesses as f64, hits as f64, hit_pending as f64, ratio(latency, answers)];
+            ((kernel.clone(), line, pc), counts)
+        };
+        side.statistics.loads.iter().map(counts).collect()
+    };
+    let [mine, its] = [a, b].map(by_place);
+    let places = mine.keys().chain(its.keys().filter(|place| !mine.contains_key(*place)));
+    let accesses = [&mine, &its].map(|loads| loads.values().map(|counts| counts[1]).sum::<f64>());
+    let accesses = accesses[0].max(accesses[1]);
+    let rows: Vec<_> = places
+        .map(|place| {
+            let (kernel, line, _) = place;
+            let [a, b] = [&mine, &its].map(|loads| loads.get(place).copied().unwrap_or_default());
+            let count = |name, at: usize| Further { name, a: a[at], b: b[at], of: accesses };
+            let cycles = Further { name: "latency", a: a[4], b: b[4], of: a[4].max(b[4]) };
+            Row {
+                further: vec![cycles, count("accesses", 1), count("hits", 2), count("pending hits", 3)],
+                note: sources.line(kernel, *line),
+                ..Row::new(format!("{kernel}, line {line}"), a[0], b[0])
+            }
+        })
+        .collect();
+    let changed = rows.iter().map(|row| row.change).sum();
+    Section::new(
+        [
+            "loads",
+            "lines that each asked the L2 for, by misses and on the bypass path, and the mean latency of its warps; a weight is a part of the change of all",
+            "load",
+            "the accesses of all loads, or of their cycles",
+        ],
+        least,
+        &Scale::Sum { of: accesses, changed },
+        rows.into_iter(),
+    )
+}
+
+/// What a reader divides first.
+fn rates(a: &Side, b: &Side, least: f64) -> Section {
+    let rate = |side: &Side, above: &[&str], below: &[&str]| {
+        let [above, below] = [above, below].map(|keys| keys.iter().map(|key| side.number(key)).sum::<f64>());
+        if below > 0.0 { above / below } else { 0.0 }
+    };
+    let rows = RATES
+        .iter()
+        .map(|(name, above, below)| Row::new((*name).to_owned(), rate(a, above, below), rate(b, above, below)));
+    Section::new(["rates", "one counter by another", "rate", "its larger value"], least, &Scale::Own, rows)
+}
+
+/// Every other counter, in the order of the statistics.
+fn counters(a: &Side, b: &Side, least: f64) -> Section {
+    let mut rows: Vec<_> = merged(&a.numbers, &b.numbers).filter(|(key, ..)| is_counter(key)).collect();
+    rows.sort_by_key(|(key, ..)| place(key));
+    let rows = rows.into_iter().map(|(key, a, b)| Row::new(key.clone(), a, b));
+    Section::new(
+        [
+            "counters",
+            "all others, in the order of the statistics; `warpsieve counters NAME` says what one counts",
+            "counter",
+            "its larger value",
+        ],
+        least,
+        &Scale::Own,
+        rows,
+    )
+}
+
+/// How long warps waited for their loads.
+fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
+    let all = |side: &Side| {
+        let loads = &side.statistics.loads;
+        let classes = loads.iter().map(|load| load.latencies.len()).max().unwrap_or(0);
+        let of = |class: usize| {
+            loads.iter().filter_map(|load| load.latencies.get(class)).map(|&answers| answers as f64).sum()
+        };
+        (0..classes).map(of).collect()
+    };
+    let about = "loads of warps by the cycles from the LSU to the last byte";
+    classes(["load latencies", about, "class", "the loads"], all(a), all(b), least)
+}
+
+/// How long the DRAM took for reads.
+fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
+    let all = |side: &Side| side.statistics.dram.read_latencies.iter().map(|&reads| reads as f64).collect();
+    let about = "reads by the cycles of the DRAM clock that they took";
+    classes(["DRAM latencies", about, "class", "the reads"], all(a), all(b), least)
+}
+
+/// A histogram of latencies, each in the first class that holds it.
+fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Section {
+    let number = a.len().max(b.len());
+    let of = |counts: &[f64], class: usize| counts.get(class).copied().unwrap_or(0.0);
+    let rows = (0..number).map(|class| {
+        let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), grouped);
+        let name = if class + 1 < number { format!("below {below}") } else { "longer".to_owned() };
+        Row::new(name, of(&a, class), of(&b, class))
+    });
+    let all = [&a, &b].map(|counts| counts.iter().sum::<f64>());
+    Section::new(names, least, &Scale::Of(all[0].max(all[1])), rows)
+}
+
+/// Where the energy went: parts that make up the whole.
+fn energy(a: &Side, b: &Side, least: f64) -> Section {
+    let both = !a.energy.is_empty() && !b.energy.is_empty();
+    let [mine, its] = [a, b].map(|side| if both { parts(&side.energy) } else { BTreeMap::new() });
+    let rows = merged(&mine, &its).map(|(block, a, b)| Row::new(block.clone(), a, b));
+    let [before, after] = [&mine, &its].map(|parts| parts.values().sum::<f64>());
+    Section::new(
+        ["energy", "in uJ, an estimate; a weight is a part of the change of all", "part", "the energy"],
+        least,
+        &Scale::Sum { of: before.max(after), changed: after - before },
+        rows,
+    )
+}
+
+/// Innermost parts, in uJ, and of the others what is left without those inside.
+fn parts(energy: &[Part]) -> BTreeMap<String, f64> {
+    let uj = |part: &Part| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
+    let blocks = energy.iter().filter(|part| !part.block.is_empty());
+    let part = |part: &Part| {
+        let inside = format!("{}.", part.block);
+        let inside = energy.iter().filter(|other| other.block.starts_with(&inside));
+        let (number, sum) = inside.fold((0, 0.0), |(number, sum), part| (number + 1, sum + uj(part)));
+        let name = if number > 0 { format!("{}, the rest", part.block) } else { part.block.clone() };
+        (name, uj(part) - sum)
+    };
+    blocks.map(part).collect()
+}
+
+/// The keys of both, each with both values.
+fn merged<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl Iterator<Item = (&'a K, f64, f64)> {
+    let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+    keys.map(|key| (key, a.get(key).copied().unwrap_or(0.0), b.get(key).copied().unwrap_or(0.0)))
+}
+
+/// What a reason means, by where it is counted.
+fn meaning(key: &str) -> Option<&'static str> {
+    STALLS.iter().find(|stall| is_counted(stall.counted, key)).map(|stall| stall.meaning)
+}
+
+/// Whether a key is a reason's counter: that itself, or that of a cache.
+fn is_counted(counted: &str, key: &str) -> bool {
+    key.strip_suffix(counted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+fn is_refusal(key: &str) -> bool {
+    !key.starts_with("stalls.") && meaning(key).is_some()
+}
+
+/// Whether a number is told in no other section.
+fn is_counter(key: &str) -> bool {
+    let elsewhere = ["schema", "cycles", "core_mhz"].contains(&key)
+        || ["stalls.", "energy."].iter().any(|group| key.starts_with(group));
+    !elsewhere && !is_refusal(key)
+}

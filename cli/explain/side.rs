@@ -1,0 +1,190 @@
+//! One of the two runs: its statistics, from a file or from a run that was kept.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use papers::measured::{Measured, Part};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::super::stats::{SCHEMA, Stats};
+use super::super::sweep::tidy::flatten;
+use warpsieve::config::Resolved;
+use warpsieve::estimate::Energy;
+
+/// How a run ends that came to the end of its kernels.
+const FINISHED: &str = "finished";
+
+/// A run.
+pub(super) struct Side {
+    /// The file, or what ran.
+    pub name: String,
+    pub statistics: Statistics,
+    /// Every number of the statistics that is neither in a list nor of the host, by its key.
+    pub numbers: BTreeMap<String, f64>,
+    /// Its energy: of all, then by part.
+    pub energy: Vec<Part>,
+}
+
+/// The statistics that are more than numbers under a key.
+#[derive(Deserialize)]
+pub(super) struct Statistics {
+    pub outcome: String,
+    pub machine: String,
+    pub designs: Vec<String>,
+    pub config_hash: String,
+    pub kernels: Vec<Kernel>,
+    pub cycles: u64,
+    pub core_mhz: f64,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    pub stalls: BTreeMap<String, Option<u64>>,
+    pub loads: Vec<Load>,
+    pub dram: Dram,
+    pub check: String,
+    energy: Option<Energy>,
+    units: BTreeMap<String, Vec<IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Kernel {
+    name: String,
+    launches: u64,
+}
+
+/// A load instruction.
+#[derive(Deserialize)]
+pub(super) struct Load {
+    pub kernel: String,
+    pub pc: u32,
+    pub line: u32,
+    pub accesses: u64,
+    pub hits: u64,
+    pub hit_pending: u64,
+    pub misses: u64,
+    pub bypasses: u64,
+    pub answers: u64,
+    pub latency: u64,
+    pub latencies: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Dram {
+    pub read_latencies: Vec<u64>,
+}
+
+impl Side {
+    /// Reads what `run --stats` wrote.
+    ///
+    /// # Errors
+    /// If it is no such file, or one of another version.
+    pub fn read(path: &Path) -> Result<Self, Report> {
+        let name = path.display().to_string();
+        let text = fs::read_to_string(path).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
+        let value: Value = serde_json::from_str(&text).map_err(|error| miette!("{name} is no JSON: {error}"))?;
+        let schema = value.get("schema").unwrap_or(&Value::Null);
+        if *schema != SCHEMA {
+            return Err(miette!("{name}: `schema` is {schema}, expected {SCHEMA}: a file that `run --stats` wrote"));
+        }
+        Self::parsed(name, value)
+    }
+
+    /// A run that was kept.
+    ///
+    /// # Errors
+    /// If its statistics cannot be written as JSON.
+    pub fn of(name: &str, resolved: &Resolved, measured: &Measured) -> Result<Self, Report> {
+        let value = serde_json::to_value(Stats::new(resolved, &measured.report, None)).into_diagnostic()?;
+        Ok(Self { energy: measured.energy.clone(), ..Self::parsed(name.to_owned(), value)? })
+    }
+
+    fn parsed(name: String, value: Value) -> Result<Self, Report> {
+        let mut cells = Vec::new();
+        flatten(String::new(), value.clone(), &mut cells);
+        let numbers = cells.into_iter().filter_map(|(key, value)| Some((key, value.as_f64()?))).collect();
+        let statistics: Statistics = serde_json::from_value(value)
+            .map_err(|error| miette!("{name} is not what `run --stats` writes: {error}"))?;
+        let energy = statistics.energy.as_ref().map(Part::all).unwrap_or_default();
+        Ok(Self { name, statistics, numbers, energy })
+    }
+
+    /// The number under a key, 0 if there is none.
+    pub fn number(&self, key: &str) -> f64 {
+        self.numbers.get(key).copied().unwrap_or(0.0)
+    }
+
+    /// Hash of its configuration.
+    pub fn hash(&self) -> &str {
+        &self.statistics.config_hash
+    }
+
+    /// Units of a kind, such as `l1`.
+    pub fn units(&self, of: &str) -> usize {
+        self.statistics.units.get(of).map_or(0, Vec::len)
+    }
+
+    /// Machine and designs.
+    pub fn machine(&self) -> String {
+        let Statistics { machine, designs, .. } = &self.statistics;
+        [machine].into_iter().chain(designs).map(String::as_str).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The kernels, with their numbers of launches.
+    pub fn kernels(&self) -> String {
+        let kernel = |Kernel { name, launches }: &Kernel| match launches {
+            1 => name.clone(),
+            _ => format!("{name} x {launches}"),
+        };
+        self.statistics.kernels.iter().map(kernel).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Refuses runs that did not do the same, or not all of it.
+    pub fn is_comparable(&self, other: &Self) -> Result<(), Report> {
+        for Self { name, statistics, .. } in [self, other] {
+            if statistics.outcome != FINISHED {
+                let outcome = &statistics.outcome;
+                return Err(miette!("{name}: the run ended with `{outcome}`, expected `{FINISHED}`: it is not whole"));
+            }
+        }
+        let (kernels, others) = (self.kernels(), other.kernels());
+        if kernels != others {
+            let (name, other) = (&self.name, &other.name);
+            return Err(miette!("{name} ran {kernels}, {other} ran {others}: only runs of the same kernels compare"));
+        }
+        Ok(())
+    }
+
+    /// What the reader should know of two runs that compare.
+    pub fn notes(&self, other: &Self) -> Vec<String> {
+        let (mine, its) = (&self.statistics, &other.statistics);
+        let mut notes = Vec::new();
+        let mut differs = |what: &str, a: String, b: String| notes.push(format!("{what}: {a} and {b}"));
+        if mine.machine != its.machine {
+            differs("the machines differ", mine.machine.clone(), its.machine.clone());
+        }
+        if mine.core_mhz != its.core_mhz {
+            differs("the core clocks differ, in MHz", mine.core_mhz.to_string(), its.core_mhz.to_string());
+        }
+        if mine.thread_instructions != its.thread_instructions {
+            let [a, b] = [mine, its].map(|statistics| statistics.thread_instructions.to_string());
+            differs("the runs executed different numbers of thread instructions", a, b);
+        }
+        let estimates =
+            [mine, its].map(|statistics| statistics.energy.as_ref().map(|energy| (energy.node_nm, energy.hop_mm)));
+        if let [Some(a), Some(b)] = estimates
+            && a != b
+        {
+            let [a, b] = [a, b].map(|(node_nm, hop_mm)| format!("{node_nm} nm with wires of {hop_mm} mm"));
+            differs("the energies are of different estimates", a, b);
+        }
+        if mine.config_hash == its.config_hash {
+            notes.push("both ran on the same configuration".to_owned());
+        }
+        let failed = [self, other].into_iter().filter(|side| side.statistics.check == "failed");
+        notes.extend(failed.map(|side| format!("{}: its check failed", side.name)));
+        notes
+    }
+}

@@ -1,0 +1,79 @@
+//! The same for readers.
+
+use std::fmt::Write as _;
+
+use super::super::output::{columns, counted, grouped};
+use super::changes::{Changes, Further, LeftOut, Row, Run, Section};
+
+/// Everything that changed, section by section.
+pub(super) fn text(changes: &Changes) -> String {
+    let Changes { a, b, kernels, notes, cycles, least, sections } = changes;
+    let run = |letter: &str, Run { name, machine, config_hash }: &Run| {
+        vec![letter.to_owned(), name.clone(), machine.clone(), config_hash.clone()]
+    };
+    let mut text = columns(&["", "run", "machine", "configuration"], &[run("A", a), run("B", b)]);
+    let speedup = cycles.speedup.map_or(String::new(), |speedup| format!(", speed-up {speedup:.2}"));
+    let (before, after) = (grouped(cycles.a), grouped(cycles.b));
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "kernels: {kernels}");
+    let _ = writeln!(text, "cycles: {before} in A, {after} in B{speedup}");
+    notes.iter().for_each(|note| text.push_str(&format!("note: {note}\n")));
+    sections.iter().for_each(|section| text.push_str(&self::section(section, *least)));
+    text
+}
+
+fn section(section: &Section, least: f64) -> String {
+    let Section { name, about, row, rows, left_out } = section;
+    let LeftOut { rows: small, of, sum } = left_out;
+    if rows.is_empty() && *small == 0 {
+        return String::new();
+    }
+    let mut text = format!("\n{name}: {about}\n");
+    let with_sum = rows.iter().chain(sum.as_ref().filter(|_| *small > 0));
+    if with_sum.clone().next().is_some() {
+        text.push_str(&table(row, with_sum, sum.is_some()));
+    }
+    if *small > 0 {
+        let rows = counted(*small as u64, "row", "rows");
+        let _ = writeln!(text, "left out: {rows} that changed by {} % of {of} or less", plain(100.0 * least));
+    }
+    text
+}
+
+fn table<'a>(row: &str, rows: impl Iterator<Item = &'a Row> + Clone, has_weights: bool) -> String {
+    let further: Vec<_> = rows.clone().next().map_or(Vec::new(), |row| row.further.iter().map(|f| f.name).collect());
+    let mut head = vec![row, "A", "B", "change", if has_weights { "weight" } else { "B by A" }];
+    head.extend(&further);
+    head.push("");
+    let cells = |row: &Row| {
+        let mut cells = vec![row.name.clone(), plain(row.a), plain(row.b), signed(row.change)];
+        cells.push(match row.weight {
+            Some(weight) => format!("{:.1} %", 100.0 * weight),
+            None if !has_weights && row.a != 0.0 => format!("x {}", plain(row.b / row.a)),
+            None => "-".to_owned(),
+        });
+        let value = |name: &&str| row.further.iter().find(|further| further.name == *name);
+        let change =
+            |Further { a, b, .. }: &Further| if a == b { plain(*a) } else { format!("{} to {}", plain(*a), plain(*b)) };
+        cells.extend(further.iter().map(|name| value(name).map_or(String::new(), change)));
+        cells.push(row.note.clone().unwrap_or_default());
+        cells
+    };
+    columns(&head, &rows.map(cells).collect::<Vec<_>>())
+}
+
+/// A number of three digits at least.
+fn plain(value: f64) -> String {
+    let size = value.abs();
+    let sign = if value < 0.0 { "-" } else { "" };
+    match size {
+        _ if size.fract() == 0.0 || size >= 100.0 => format!("{sign}{}", grouped(size.round() as u64)),
+        _ if size >= 10.0 => format!("{value:.1}"),
+        _ if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn signed(value: f64) -> String {
+    if value > 0.0 { format!("+{}", plain(value)) } else { plain(value) }
+}

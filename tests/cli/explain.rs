@@ -1,0 +1,190 @@
+//! What changed between two runs: causes that are known, weights that add up, and what does not compare.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Ended, warpsieve};
+
+const ROWSUM: &str = "docs/example/rowsum.toml";
+const KMEANS: &str = "kernels/kmeans/small.toml";
+const FEW: &str = "l1.mshr_entries=4";
+const MANY: &str = "l1.mshr_entries=32";
+
+/// Runs, and gives the file of the statistics.
+fn statistics(folder: &TempDir, name: &str, arguments: &[&str]) -> String {
+    let file = folder.path().join(name).display().to_string();
+    let ended = warpsieve(&[&["run", "--quiet", "--stats", &file], arguments].concat());
+    assert!(ended.err.is_empty() && Path::new(&file).is_file(), "{ended:?}");
+    file
+}
+
+fn explained(arguments: &[&str]) -> Value {
+    let ended = warpsieve(&[&["explain", "--quiet", "--format", "json"], arguments].concat());
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+fn section<'a>(changes: &'a Value, name: &str) -> &'a Value {
+    changes["sections"].as_array().unwrap().iter().find(|section| section["name"] == name).unwrap()
+}
+
+/// The sum of what stands under a key, that of the rows that are left out included.
+fn sum(section: &Value, key: &str) -> f64 {
+    let rows = section["rows"].as_array().unwrap().iter().chain([&section["left_out"]["sum"]]);
+    rows.map(|row| row[key].as_f64().unwrap()).sum()
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64) {
+    assert!((value - expected).abs() <= 1e-9 * expected.abs(), "{value} instead of {expected}");
+}
+
+#[test]
+fn sets_that_no_longer_conflict_are_found_as_the_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = statistics(&folder, "a.json", &[ROWSUM]);
+    let b = statistics(&folder, "b.json", &[ROWSUM, "--design", "pric"]);
+    let changes = explained(&[&a, &b, "--ptx", "docs/example/rowsum.ptx"]);
+    let [before, after] = ["a", "b"].map(|side| changes["cycles"][side].as_f64().unwrap());
+    near(changes["cycles"]["speedup"].as_f64().unwrap(), before / after);
+    assert!(before / after > 20.0, "{changes}");
+    let refusal = &section(&changes, "refusals")["rows"][0];
+    assert_eq!((&refusal["name"], &refusal["b"]), (&"l1.reservation_fails.line_alloc".into(), &0.0.into()));
+    let hits = &section(&changes, "rates")["rows"][0];
+    assert!(hits["name"] == "L1D loads that hit" && hits["a"] == 0.0 && hits["b"].as_f64() > Some(0.95), "{hits}");
+    let loads = section(&changes, "loads")["rows"].as_array().unwrap();
+    assert_eq!(loads.len(), 4);
+    assert!(loads.iter().all(|load| load["note"].as_str().unwrap().starts_with("ld.global.f32 %f")), "{loads:?}");
+
+    let slots = section(&changes, "issue slots");
+    near(sum(slots, "a"), before);
+    near(sum(slots, "b"), after);
+    for name in ["issue slots", "loads", "energy"] {
+        near(sum(section(&changes, name), "weight"), 1.0);
+    }
+    let statistics: Value = serde_json::from_str(&fs::read_to_string(&a).unwrap()).unwrap();
+    let [dynamic, leakage] = ["dynamic_pj", "leakage_pj"].map(|key| statistics["energy"][key].as_f64().unwrap());
+    near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
+}
+
+#[test]
+fn a_want_of_mshr_entries_is_the_first_of_the_refusals() {
+    let changes = explained(&[KMEANS, "--set", MANY, "--against", FEW]);
+    assert!(changes["cycles"]["speedup"].as_f64() > Some(1.5), "{changes}");
+    let refusal = &section(&changes, "refusals")["rows"][0];
+    assert_eq!((&refusal["name"], &refusal["b"]), (&"l1.reservation_fails.mshr_entry".into(), &0.0.into()));
+}
+
+#[test]
+fn a_launch_file_is_explained_as_the_statistics_of_its_runs_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = statistics(&folder, "a.json", &[KMEANS, "--set", FEW]);
+    let b = statistics(&folder, "b.json", &[KMEANS, "--set", MANY]);
+    let of_files = explained(&[&a, &b, "--ptx", "kernels/kmeans/kmeans.ptx", "--least", "0"]);
+    let cache = folder.path().join("cache").display().to_string();
+    let of_launch = [KMEANS, "--set", MANY, "--against", FEW, "--least", "0", "--cache", &cache];
+    for _ in ["run", "kept"] {
+        let changes = explained(&of_launch);
+        assert_eq!(changes["sections"], of_files["sections"]);
+        assert_eq!(changes["cycles"], of_files["cycles"]);
+    }
+    let name = &explained(&of_launch)["a"]["name"];
+    assert_eq!(name, "kernels/kmeans/small.toml on fermi l1.mshr_entries=4");
+}
+
+#[test]
+fn the_text_has_every_row_of_the_json() {
+    let arguments = [KMEANS, "--set", MANY, "--against", FEW];
+    let changes = explained(&arguments);
+    let text = warpsieve(&[&["explain", "--quiet"], &arguments[..]].concat()).out;
+    let mut blocks = text.split("\n\n").skip(1);
+    for section in changes["sections"].as_array().unwrap() {
+        let (rows, left_out) = (section["rows"].as_array().unwrap(), &section["left_out"]);
+        let small = left_out["rows"].as_u64().unwrap();
+        if rows.is_empty() && small == 0 {
+            continue;
+        }
+        let block = blocks.next().unwrap();
+        let lines: Vec<_> = block.lines().collect();
+        assert_eq!(lines[0], format!("{}: {}", section["name"].as_str().unwrap(), section["about"].as_str().unwrap()));
+        for (row, line) in rows.iter().zip(&lines[2..]) {
+            let cells: Vec<_> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+            assert_eq!(cells[0], row["name"].as_str().unwrap(), "{block}");
+            for (cell, key) in cells[1..].iter().zip(["a", "b", "change"]) {
+                let (cell, value) = (cell.replace([',', '+'], "").parse::<f64>().unwrap(), row[key].as_f64().unwrap());
+                assert!((cell - value).abs() <= 0.005 * value.abs() + 0.0005, "{key} of {line}: {value}");
+            }
+        }
+        let with_sum = rows.len() + usize::from(small > 0 && !left_out["sum"].is_null());
+        let heads = 1 + usize::from(with_sum > 0);
+        assert_eq!(lines.len(), heads + with_sum + usize::from(small > 0), "{block}");
+        if small > 0 {
+            assert!(lines.last().unwrap().starts_with(&format!("left out: {small} row")), "{block}");
+        }
+    }
+    assert_eq!(blocks.next(), None);
+}
+
+#[test]
+fn a_run_beside_itself_leaves_everything_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = statistics(&folder, "a.json", &[ROWSUM]);
+    let changes = explained(&[&a, &a]);
+    assert_eq!((&changes["cycles"]["speedup"], &changes["cycles"]["change"]), (&1.0.into(), &0.into()));
+    assert_eq!(changes["notes"][0], "both ran on the same configuration");
+    for section in changes["sections"].as_array().unwrap() {
+        assert_eq!(section["rows"].as_array().unwrap().len(), 0, "{section}");
+    }
+}
+
+#[test]
+fn another_machine_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = statistics(&folder, "a.json", &[ROWSUM]);
+    let b = statistics(&folder, "b.json", &[ROWSUM, "--machine", "southern-islands", "--node", "22"]);
+    let notes = explained(&[&a, &b])["notes"].as_array().unwrap().clone();
+    let notes: Vec<_> = notes.iter().map(|note| note.as_str().unwrap()).collect();
+    assert_eq!(notes[0], "the machines differ: fermi and southern-islands");
+    assert!(notes.iter().any(|note| note.contains("45 nm") && note.contains("22 nm")), "{notes:?}");
+}
+
+#[test]
+fn what_does_not_compare_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = statistics(&folder, "a.json", &[ROWSUM]);
+    let whole = fs::read_to_string(&a).unwrap();
+    let other = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let refused = |b: &str, message: &[&str]| warpsieve(&["explain", &a, b]).refused(message);
+    refused(&other("cut.json", &whole[..whole.len() / 2]), &["cut.json is no JSON: EOF", "line "]);
+    refused(
+        &other("old.json", &whole.replace("\"schema\": 1", "\"schema\": 7")),
+        &["old.json", "`schema` is 7, expected 1"],
+    );
+    refused(&other("list.json", "[]"), &["list.json", "`schema` is null, expected 1"]);
+    refused(
+        &other("less.json", &whole.replace("\"stalls\"", "\"stols\"")),
+        &["less.json is not what `run --stats` writes: missing field `stalls`"],
+    );
+    let b = statistics(&folder, "kmeans.json", &[KMEANS]);
+    refused(&b, &["a.json ran rowsum", "kmeans.json ran kmeans", "only runs of the same kernels compare"]);
+    refused("no.json", &["no.json cannot be read"]);
+    let stopped = folder.path().join("stopped.json").display().to_string();
+    let Ended { status, .. } = warpsieve(&["run", ROWSUM, "--max-cycles", "100", "--quiet", "--stats", &stopped]);
+    assert_eq!(status, Some(3));
+    refused(&stopped, &["stopped.json", "ended with `cycle-limit`, expected `finished`"]);
+}
+
+#[test]
+fn what_would_be_the_same_run_twice_is_refused() {
+    warpsieve(&["explain", ROWSUM, "--set", "l1.ways=8", "--against", "baseline"])
+        .refused(&["both runs are on fermi l1.ways=8, expected two machines"]);
+    warpsieve(&["explain", ROWSUM]).refused(&["--against"]);
+    warpsieve(&["explain", ROWSUM, "--design", "pric", "--against", "prik"]).refused(&["there is no design `prik`"]);
+}
