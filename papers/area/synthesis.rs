@@ -12,12 +12,16 @@ use crate::page::{Page, comma_separated};
 const HEAD: [&str; 8] =
     ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
 
+/// um2 up to which Yosys maps a part in minutes.
+const MOST_UM2: f64 = 150_000.0;
+
 /// The estimate is to be that near.
 const NEAR: f64 = 0.2;
 
 pub(super) fn synthesis() -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let all = blocks();
+    let is_large = |block: &Block| block.estimate(Size::Synthesised, &technology).um2() > MOST_UM2;
+    let (large, all): (Vec<_>, Vec<_>) = blocks().into_iter().partition(|block| is_large(block));
     let synthesised = all.par_iter().map(|block| block.synthesise(Size::Synthesised, &technology));
     let synthesised: Vec<_> = synthesised.collect::<Result<_, _>>()?;
     let mut page = Page::new("area/synthesis", false, "Parts as gates");
@@ -30,6 +34,13 @@ pub(super) fn synthesis() -> Result<Page, Halt> {
     ));
     let rows: Vec<_> = all.iter().zip(&synthesised).map(|(block, parts)| row(block, parts)).collect();
     page.table(&HEAD, rows.clone(), 1);
+    if !large.is_empty() {
+        let large: Vec<_> = large.iter().map(|block| format!("`{}`", block.path())).collect();
+        page.text(&format!(
+            "Left out, because above an estimate of {MOST_UM2:.0} um2 Yosys takes longer than half an hour: {}.",
+            large.join(", ")
+        ));
+    }
     page.text("The parameters that differ from those of [the list](../../hdl.md):");
     let parameters = all.iter().zip(&synthesised).map(|(block, synthesis)| {
         let set: Vec<_> = synthesis.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -82,6 +82,12 @@ impl Block {
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })
     }
 
+    /// What the part costs by the model of `area`.
+    #[must_use]
+    pub fn estimate(&self, size: Size, technology: &Technology) -> Gates {
+        estimate(&*(self.build)(size, Random::new(1)), technology).0
+    }
+
     /// Flip-flops of the module with other parameters than a bench gives it.
     ///
     /// # Errors
