@@ -534,7 +534,7 @@ impl Block for DramChannel {
         if sharers.num_partitions > 1 {
             to.part("turn", |to| turn.describe(to));
         }
-        to.part("refresh", |to| refresher.describe(config.queue_entries, to));
+        to.part("refresh", |to| refresher.describe(config.queue_entries, config.banks(), to));
         to.part("replies", |to| replies.describe(to));
         self.counts().describe(to);
     }

@@ -4,9 +4,11 @@
 //! follows. Later arrivals wait, and so do reads that find no room for their data, so that neither
 //! traffic nor a stalled receiver can put a refresh off.
 //!
+//! In one cycle: `prepare` once one is due, `choose` once no row hit is left, `served` or, for a REF, `done`.
+//!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
-//! Bench: `tb/dram/directed.rs`.
+//! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` beside `hdl/dram/refresh.sv`.
 
 use super::bank::Bank;
 use super::command::CommandKind;
@@ -100,11 +102,16 @@ impl Refresher {
     }
 
     /// Lists the registers.
-    pub fn describe(&self, num_slots: u32, to: &mut dyn Describe) {
+    pub fn describe(&self, num_slots: u32, num_banks: u32, to: &mut dyn Describe) {
         let Self { interval: _, due, draining, last } = self;
         to.bits("due", *due);
         to.flag("draining", *draining);
         to.sized("last", *last, num_slots);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
+        to.logic("next_due", Logic::Counter { width: u64::BITS });
+        // Who begins, who is let go, who is served; open banks that may not be precharged.
+        to.logic("last", Logic::Gates { count: 8 * num_slots });
+        to.logic("served", Logic::Decoder { outputs: num_slots });
+        to.logic("open", Logic::Gates { count: 2 * num_banks });
     }
 }

@@ -1,0 +1,206 @@
+//! # Lockstep of the refresh of a DRAM channel
+//! | testpoint                                                           | where |
+//! |---------------------------------------------------------------------|-------|
+//! | row hits that wait are served first, those that come later are not     | `accept` |
+//! | reads without room are let go, and writes behind them                  | `reads` |
+//! | the policy lets some hits go only                                      | `eligible` |
+//! | banks that may be precharged one after the other, or are closed already | `step` |
+//! | a refresh that falls due while the one before is late                  | few cycles of tREFI |
+
+use rtl::dram::bank::Bank;
+use rtl::dram::command::CommandKind;
+use rtl::dram::config::{DramConfig, DramTiming, Refresh};
+use rtl::dram::message::DramRequest;
+use rtl::dram::queue::Queue;
+use rtl::dram::refresh::Refresher;
+use rtl::dram::timing::Timing;
+use rtl::kernel::{Describe, Edge};
+
+use super::bank::timing;
+use super::timing::config;
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("stops = now >= due", "stops = now > due"),
+        Mistake::new("draining ? last : hits & eligible", "hits & eligible"),
+        Mistake::new("draining ? last : hits & eligible", "draining ? last : hits"),
+        Mistake::new("draining ? last : hits & eligible", "draining ? last & hits : eligible"),
+        Mistake::new("reads ? waiting : waiting & writes", "waiting & writes"),
+        Mistake::new("waiting & writes & ~blocked", "waiting & ~blocked"),
+        Mistake::new("waiting & writes & ~blocked", "waiting & writes"),
+        Mistake::new("step_is_ref ? may_ref : (open", "(open"),
+        Mistake::new("(open & ~may_pre) == '0", "(open & may_pre) != '0"),
+        Mistake::new("last <= columns & ~served", "last <= columns"),
+        Mistake::new("last <= columns & ~served", "last <= waiting & ~served"),
+        Mistake::new("draining <= !done", "draining <= 1"),
+        Mistake::new("due <= due + 64'(REFI)", "due <= now + 64'(REFI)"),
+        Mistake::equivalent(
+            "(open & ~may_pre) == '0",
+            "may_pre == '1",
+            "a closed bank holds up no precharge that the channel lets go",
+        ),
+        Mistake::equivalent("if (stops) begin", "if (stops || draining) begin", "what is due stays due until it is done"),
+    ]
+}
+
+struct Unit {
+    config: DramConfig,
+    queue: Queue,
+    banks: Box<[Bank]>,
+    timing: Timing,
+    dut: Refresher,
+    moods: Moods<4>,
+    random: Random,
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let t: DramTiming = timing(size, &mut random);
+        let (entries, groups, banks_per_group, refi, refresh) = match size {
+            Size::Small => (5, 2, 2, 30, Refresh::AllBank),
+            Size::Fermi | Size::Synthesised => (16, 4, 4, t.refi, Refresh::AllBank),
+            Size::Any => {
+                let refresh = if random.percent(95) { Refresh::AllBank } else { Refresh::Off };
+                let refi = 50 + random.below(500) as u32;
+                (2 + random.below(30) as u32, 1 << random.below(3), 1 << random.below(3), refi, refresh)
+            }
+        };
+        let t = DramTiming { refi, ..t };
+        let config = DramConfig { queue_entries: entries, refresh, ..config(groups, banks_per_group, t) };
+        Self {
+            queue: Queue::new(&config, "dram"),
+            banks: vec![Bank::CLOSED; config.banks() as usize].into(),
+            timing: Timing::new(&config),
+            dut: Refresher::new(&config),
+            config,
+            moods: Moods::default(),
+            random,
+        }
+    }
+
+    /// A request of few rows and bursts.
+    fn accept(&mut self, at: &Edge<'_>) {
+        let (random, config) = (&mut self.random, &self.config);
+        let bank_and_row = random.below(u64::from(config.banks()) * 2);
+        let burst = bank_and_row * u64::from(config.columns) + random.below(3);
+        let request = DramRequest { write: random.percent(50), burst, ..DramRequest::default() };
+        self.queue.accept(at, &request, |bank| self.banks[bank].open());
+    }
+
+    /// Opens the row that a request wants, if it may.
+    fn open(&mut self, now: u64, slot: usize) {
+        let place = self.queue.entry(slot).place;
+        let index = usize::from(place.bank);
+        let bank = &mut self.banks[index];
+        if bank.open().is_none() && now >= self.timing.act_from(index, bank) {
+            bank.activate(now, place.row, &self.config.timing);
+            self.timing.activate(now, index);
+            self.queue.open(index, place.row);
+        }
+    }
+
+    fn send(&mut self, now: u64, kind: CommandKind) {
+        let (t, banks) = (&self.config.timing, &mut self.banks);
+        if kind == CommandKind::Prea {
+            for (index, bank) in banks.iter_mut().enumerate() {
+                bank.precharge(now, t);
+                self.queue.close(index);
+            }
+            self.timing.precharge(now);
+        } else {
+            banks.iter_mut().for_each(|bank| bank.refresh(now, t));
+            self.timing.refresh(now);
+            self.dut.done();
+        }
+    }
+}
+
+/// A member of a set, if it has one.
+fn any(set: u64, random: &mut Random) -> Option<usize> {
+    let members: Vec<_> = (0..64).filter(|member| set >> member & 1 != 0).collect();
+    (!members.is_empty()).then(|| members[random.below(members.len() as u64) as usize])
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let DramConfig { queue_entries, refresh, timing, .. } = &self.config;
+        vec![
+            ("ENTRIES", queue_entries.to_string()),
+            ("BANKS", self.config.banks().to_string()),
+            ("REFI", timing.refi.to_string()),
+            ("OFF", u32::from(*refresh == Refresh::Off).to_string()),
+        ]
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let [arrivals, opens, serves, goes] = self.moods.next(&mut self.random);
+        let now = at.cycle;
+        let (entries, banks) = (self.config.queue_entries, self.config.banks());
+        let (all, slot_bits) = (u64::MAX >> (64 - entries), entries.max(2).next_power_of_two().ilog2());
+        if self.queue.has_room() && self.random.percent(arrivals) {
+            self.accept(at);
+        }
+        let (reads, chosen) = (self.random.percent(80), self.random.percent(60));
+        let eligible = if chosen { all } else { self.random.below(all) };
+        let eligible = eligible & self.queue.occupied();
+        ports.input("now", 64, now);
+        ports.input("reads", 1, reads);
+        ports.input("hits", entries, self.queue.hits());
+        ports.input("eligible", entries, eligible);
+        ports.input("writes", entries, self.queue.writes());
+        ports.input("blocked", entries, self.queue.blocked());
+        let stops = self.dut.stops_requests(now);
+        assert_eq!(self.dut.is_draining() || self.dut.due() <= now, stops);
+        if stops {
+            self.dut.prepare(&self.queue, eligible, reads);
+        }
+        ports.output("stops", 1, stops);
+        ports.output_if("columns", entries, stops.then(|| self.dut.last()));
+
+        let mask = |is_so: &dyn Fn(&Bank) -> bool| {
+            let so = self.banks.iter().enumerate().filter(|(_, bank)| is_so(bank));
+            so.fold(0u64, |set, (index, _)| set | 1 << index)
+        };
+        ports.input("open", banks, mask(&|bank| bank.open().is_some()));
+        ports.input("may_pre", banks, mask(&|bank| self.timing.pre_from(bank) <= now));
+        ports.input("may_ref", 1, self.timing.ref_from() <= now);
+        let looks = stops && self.dut.last() == 0;
+        let (step, later) = self.dut.choose(now, &self.banks, &self.timing);
+        assert_eq!(step.is_none(), later != u64::MAX && later > now);
+        ports.output_if("step_valid", 1, looks.then_some(step.is_some()));
+        let step = step.filter(|_| looks);
+        ports.output_if("step_is_ref", 1, step.map(|kind| kind == CommandKind::Ref));
+
+        // Served is a row hit: before a refresh one that may still go.
+        let may_go = if stops { self.dut.last() } else { self.queue.hits() & !self.queue.blocked() };
+        let served = any(may_go, &mut self.random).filter(|_| self.random.percent(serves / 2));
+        ports.input("served_valid", 1, served.is_some());
+        ports.input("served_slot", slot_bits, served.unwrap_or(0) as u64);
+        if let Some(slot) = served {
+            if stops {
+                self.dut.served(slot);
+            }
+            self.queue.release(now, slot);
+        }
+        let step = step.filter(|_| self.random.percent(goes));
+        ports.input("done", 1, step == Some(CommandKind::Ref));
+        if let Some(kind) = step {
+            self.send(now, kind);
+        }
+        let wanted = any(self.queue.occupied() & !self.queue.hits(), &mut self.random);
+        if let Some(slot) = wanted.filter(|_| !stops && self.random.percent(opens)) {
+            self.open(now, slot);
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(self.config.queue_entries, self.config.banks(), to);
+    }
+
+    /// What is due is a multiple of the interval.
+    fn constant_bits(&self) -> u64 {
+        self.config.timing.refi.trailing_zeros().into()
+    }
+}
