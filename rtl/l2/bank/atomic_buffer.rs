@@ -15,11 +15,13 @@
 //! The line is known by its place, because its tag stays in the bank, dirty: that takes the bits of set and way, where an
 //! address takes those of set and tag. An atomic writes its words, so a line here is newer than the data memory.
 //! A line that is in the FRC is changed there.
+//! In a cycle one line gives way, goes back or is accessed, where an access that is refused does nothing; then a burst may come into
+//! the line.
 //! Area: a line and its place.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/hybrid/coherent.rs`.
-//! Bench: `tb/l2/atomic_buffer.rs`.
+//! Bench: `tb/l2/atomic_buffer.rs`, and `tb/hdl/l2/atomic_buffer.rs` beside `hdl/l2/atomic_buffer.sv`.
 
 use super::super::mshr::bits_for;
 use super::super::stats::{L2Stats, Stall};
@@ -31,9 +33,12 @@ use crate::noc::packet::Reply;
 
 /// Widths of the registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BufferShape {
+pub struct BufferShape {
+    /// Sets of the bank.
     pub sets: u32,
+    /// Its ways.
     pub ways: u32,
+    /// Bytes of a line.
     pub line_bytes: u32,
     /// Bytes of the data that come with a request.
     pub operand_bytes: u32,
@@ -41,7 +46,7 @@ pub(super) struct BufferShape {
 
 /// The registers.
 #[derive(Clone, Debug)]
-pub(super) struct AtomicBuffer {
+pub struct AtomicBuffer {
     shape: BufferShape,
     valid: bool,
     place: Place,
@@ -50,11 +55,13 @@ pub(super) struct AtomicBuffer {
 
 impl AtomicBuffer {
     /// Empty.
+    #[must_use]
     pub fn new(shape: BufferShape) -> Self {
         Self { shape, valid: false, place: (0, 0), line: LineData::default() }
     }
 
     /// The line of a place, if it is here.
+    #[must_use]
     pub fn held(&self, place: Place) -> Option<&LineData> {
         (self.valid && self.place == place).then_some(&self.line)
     }
@@ -88,6 +95,9 @@ impl AtomicBuffer {
     }
 
     /// Serves an access to the line in a place of the bank's ways, as [`perform`] does.
+    ///
+    /// # Errors
+    /// Why it is not served in this cycle.
     pub fn perform(
         &mut self,
         memory: &mut Array<LineData>,
@@ -137,7 +147,12 @@ impl AtomicBuffer {
         to.sized("set", u64::from(*set), set_bits);
         to.sized("way", u64::from(*way), way_bits);
         line.fields(&shape.line_bytes, to);
-        // That of the access, and that of the line which gives way.
+        // That of the access or of the line which gives way, and that of a burst.
         to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });
+        let width = shape.line_bytes * u8::BITS;
+        // From here or from the data memory to the atomic unit; from there or from memory to here.
+        to.logic("line", Logic::Mux { ways: 2, width });
+        to.logic("bytes", Logic::Mux { ways: 2, width });
+        to.logic("bytes", Logic::Gates { count: 2 * shape.line_bytes });
     }
 }

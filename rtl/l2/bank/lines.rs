@@ -13,7 +13,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec};
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
 /// Set and way.
-pub(super) type Place = (u32, u32);
+pub type Place = (u32, u32);
 
 /// Where the line of an access is.
 pub(super) enum Spot<'a> {
@@ -24,10 +24,12 @@ pub(super) enum Spot<'a> {
 }
 
 /// An access to a line, wherever it waited.
-pub(super) struct Asked<'a> {
+pub struct Asked<'a> {
+    /// What is asked.
     pub kind: RequestKind,
     id: u32,
     line: u64,
+    /// SM that asks.
     pub sm: u8,
     ticket: u64,
     atomic: AtomicOp,
