@@ -13,3 +13,4 @@ pub use config::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme};
 pub use message::{Answer, Forward, Found, SupplyIo, TrackShape};
 pub use stats::TrackerStats;
 pub use table::Table;
+pub use transfers::{Transfer, Transfers};

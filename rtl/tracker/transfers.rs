@@ -3,19 +3,21 @@
 //! its L1, so that it is listed when it arrives, unless it is written meanwhile (`poisoned`); of one that was
 //! sent to another L1, so that it can still go to the L2 if the line is gone there.
 //!
-//! | port       | dir | payload        | contract                                                  |
-//! |------------|-----|----------------|-----------------------------------------------------------|
-//! | `open`     | in  | `Transfer`     | a row is free                                             |
-//! | `poison`   | in  | line           | every row of the line will not be listed                  |
-//! | `answered` | in  | row, found     | the row was forwarded; it is closed, or waits for the L2  |
-//! | `refused`  | out | `Transfer`     | one that must go to the L2; `resent` takes it             |
-//! | `arrived`  | in  | SM, ticket     | closes the row of the reply that passes, if it has one    |
+//! | port         | dir | payload        | contract                                                  |
+//! |--------------|-----|----------------|-----------------------------------------------------------|
+//! | 1 `answered` | in  | row, found     | the row was forwarded; it is closed, or waits for the L2  |
+//! | 2 `arrived`  | in  | SM, ticket     | closes the row of the reply that passes, if it has one: `of_reply` |
+//! | 3 `refused`  | out | `Transfer`     | one that must go to the L2; `resent` takes it             |
+//! | 4 `poison`   | in  | line           | the rows of the line will not be listed; not before none is forwarded: `is_forwarded` |
+//! | 4 `open`     | in  | `Transfer`     | a row is free: `free`                                     |
+//!
+//! In one cycle in this order, of the last two one; each sees what those before it did.
 //!
 //! Area order: two comparators a row, of lines for `poison` and of tickets for `arrived`.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: none; `golden/consistency.rs` judges what loads return.
-//! Bench: `tb/tracker`.
+//! Bench: `tb/tracker`, and `tb/hdl/tracker/transfers.rs` beside `hdl/tracker/transfers.sv`.
 
 use super::message::{Found, TrackShape};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
@@ -23,7 +25,7 @@ use crate::noc::packet::{SECTORS, TICKET_BITS};
 
 /// A load on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Transfer {
+pub struct Transfer {
     /// Its number in its SM.
     pub id: u32,
     /// Line address.
@@ -61,7 +63,7 @@ impl Encoding for State {
 
 /// The rows.
 #[derive(Clone, Debug)]
-pub(super) struct Transfers {
+pub struct Transfers {
     rows: Box<[Transfer]>,
     used: u64,
     /// Rows that wait for an answer.
@@ -72,16 +74,19 @@ pub(super) struct Transfers {
 
 impl Transfers {
     /// So many free rows, 64 at most.
+    #[must_use]
     pub fn new(rows: u32) -> Self {
         Self { rows: vec![Transfer::default(); rows as usize].into(), used: 0, forwarded: 0, refused: 0 }
     }
 
     /// True if no load is on its way.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
     /// A free row.
+    #[must_use]
     pub fn free(&self) -> Option<u8> {
         let row = (!self.used).trailing_zeros();
         (row < self.rows.len() as u32).then_some(row as u8)
@@ -103,6 +108,7 @@ impl Transfers {
     }
 
     /// True if a load of the line by this SM is at another L1, or comes back from there.
+    #[must_use]
     pub fn is_forwarded(&self, sm: u8, line: u64) -> bool {
         let is_same = |row: usize| (self.rows[row].sm, self.rows[row].line) == (sm, line);
         (0..self.rows.len()).any(|row| (self.forwarded | self.refused) >> row & 1 != 0 && is_same(row))
@@ -123,6 +129,7 @@ impl Transfers {
     }
 
     /// A load that must go to the L2, and its row.
+    #[must_use]
     pub fn refused(&self) -> Option<(u8, &Transfer)> {
         let row = self.refused.trailing_zeros();
         (row < u64::BITS).then(|| (row as u8, &self.rows[row as usize]))
@@ -137,6 +144,7 @@ impl Transfers {
     }
 
     /// The load that a reply of the L2 is for, if it has a row.
+    #[must_use]
     pub fn of_reply(&self, sm: u8, ticket: u64) -> Option<u8> {
         let at_memory = self.used & !self.forwarded & !self.refused;
         let is_for = |row: &usize| (self.rows[*row].sm, self.rows[*row].ticket) == (sm, ticket);
@@ -176,8 +184,21 @@ impl Transfers {
         });
         to.logic("line", Logic::Comparator { width: shape.line_bits, count: n });
         to.logic("ticket", Logic::Comparator { width: TICKET_BITS + shape.sm_bits, count: n });
-        to.logic("free_row", Logic::PriorityEncoder { inputs: n });
-        // A reply and an answer of an L1 each find their row.
-        to.table_ports(2, n, 32 + shape.line_bits + 2 * shape.sm_bits + TICKET_BITS + SECTORS + 2);
+        for first in ["free_row", "replied", "refused"] {
+            to.logic(first, Logic::PriorityEncoder { inputs: n });
+        }
+        to.logic("sm", Logic::Comparator { width: shape.sm_bits, count: n });
+        // Which SMs' loads are poisoned, in each row.
+        to.logic("poison", Logic::Mux { ways: 1 << shape.sm_bits, width: n });
+        // What an answer of an L1 needs of its row, what a reply does, and what goes to the L2.
+        to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 * shape.sm_bits + 2 });
+        to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 });
+        let resent = 32 + shape.line_bits + shape.sm_bits + TICKET_BITS + SECTORS + 1;
+        to.logic("read", Logic::Mux { ways: n, width: resent });
+        // Rows answered, replied to, resent and opened.
+        for _ in 0..4 {
+            to.logic("write", Logic::Decoder { outputs: n });
+        }
+        to.logic("state", Logic::Gates { count: 10 * n });
     }
 }
