@@ -1,7 +1,7 @@
 // # Proof: no L1 is listed whose copy may be older than what the tracker has seen written
-// One line is followed, any line at all, among loads, writes and notices of all lines. Around the table stands what
-// `rtl/tracker/transfers.rs` remembers: a row for each load on its way, by which the L1 is listed as the line passes, and
-// which a write of the line poisons (anssari2012 section 3.2).
+// One line is followed, any line at all, among loads, writes and notices of all lines. Beside the table stands `transfers`: a
+// row for each load on its way, by which the L1 is listed as the line passes, and which a write of the line poisons (anssari2012
+// section 3.2). No load goes to another L1 here.
 //
 // | property   | what holds                                                                             |
 // |------------|----------------------------------------------------------------------------------------|
@@ -10,7 +10,7 @@
 //
 // What may happen in a cycle, as `event` says, to `line` and `sm`:
 // * a load that misses in its L1: it asks the table, and takes a free row, if there is one
-// * the line of a row passes, and is in its L1 from there on
+// * the line of a row passes, and is in its L1 from there on; the line is the load's ticket as well
 // * a line that has no row arrives
 // * a store or a coherent operation of any L1: nobody may supply the line, and rows of it are poisoned
 // * a notice that an L1 has dropped a line, at any time, whether or not it has
@@ -25,15 +25,13 @@ module sharer_table_proof #(
     parameter int LINE_BITS = 2,
     parameter bit LAST = 0,
     parameter int ROWS = 2,
-    localparam int SM_BITS = SMS < 2 ? 1 : $clog2(SMS),
-    localparam int R_BITS = ROWS < 2 ? 1 : $clog2(ROWS)
+    localparam int SM_BITS = SMS < 2 ? 1 : $clog2(SMS)
 ) (
     input logic                 clk,
     input logic                 rst,
     input logic [2:0]           event_,
     input logic [LINE_BITS-1:0] line,
     input logic [SM_BITS-1:0]   sm,
-    input logic [R_BITS-1:0]    row,
     input logic [SMS-1:0]       drops
 );
   localparam logic [2:0] NOTHING = 0, LOAD = 1, PASSES = 2, ARRIVES = 3, WRITE = 4, NOTICE = 5, ENDS = 6;
@@ -41,21 +39,17 @@ module sharer_table_proof #(
 
   (* anyconst *) logic [LINE_BITS-1:0] FOLLOWED;
 
-  // Loads on their way.
-  logic [ROWS-1:0]      used, poisoned;
-  logic [LINE_BITS-1:0] line_of [ROWS];
-  logic [SM_BITS-1:0]   sm_of   [ROWS];
-
   // The followed line: copies in L1s, and loads of it on their way.
   logic [SMS-1:0] copy, copy_stale, asked, asked_stale, has_row;
 
   wire is_followed = line == FOLLOWED;
   wire loads = event_ == LOAD;
-  wire passes = event_ == PASSES && used[row] && sm_of[row] == sm && line_of[row] == line;
+  logic reply_known, reply_poisoned, free_valid, is_empty;
+  wire passes = event_ == PASSES && reply_known;
   wire arrives = event_ == ARRIVES && is_followed && asked[sm] && !has_row[sm];
   wire writes = event_ == WRITE;
-  wire ends = event_ == ENDS && used == '0 && asked == '0;
-  wire lists = passes && !poisoned[row];
+  wire ends = event_ == ENDS && is_empty && asked == '0;
+  wire lists = passes && !reply_poisoned;
 
   logic [2:0] op;
   always_comb begin
@@ -72,24 +66,26 @@ module sharer_table_proof #(
       .SETS(SETS), .WAYS(WAYS), .SMS(SMS), .LINE_BITS(LINE_BITS), .LAST(LAST)
   ) dut (.*);
 
+  wire opens = loads && free_valid;
+  transfers #(
+      .ROWS(ROWS), .SMS(SMS), .LINE_BITS(LINE_BITS), .TICKET_BITS(LINE_BITS)
+  ) transfers (
+      .clk, .rst, .is_empty,
+      .answer_valid(1'b0), .answer_row('0), .answer_here(1'b0), .answer_known(), .answer_line(), .answer_sm(),
+      .answer_keeps(), .answer_poisoned(), .answer_supplier(),
+      .reply_valid(passes), .reply_sm(sm), .reply_ticket(line), .reply_known, .reply_row(), .reply_line(), .reply_keeps(), .reply_poisoned,
+      .resend_valid(1'b0), .resend_ready(), .resend_row(), .resend_id(), .resend_line(), .resend_sm(), .resend_ticket(),
+      .resend_sectors(), .resend_keeps(),
+      .req_line(line), .req_sm(sm), .is_own(), .poison_valid(writes), .poison_sms('1), .free_valid, .free_row(),
+      .open_valid(loads), .open_id('0), .open_ticket(line), .open_sectors('0), .open_keeps(1'b1), .open_supplier('0),
+      .open_forwarded(1'b0)
+  );
+
   wire [SMS-1:0] self = SMS'(1) << sm;
-  wire opens = loads && !used[row];
   always_ff @(posedge clk)
     if (rst || ends) begin
-      used <= '0;
       {copy, asked} <= '0;
     end else begin
-      if (opens) begin
-        used[row] <= 1;
-        poisoned[row] <= 0;
-        line_of[row] <= line;
-        sm_of[row] <= sm;
-      end
-      if (passes) used[row] <= 0;
-      for (int r = 0; r < ROWS; r++) begin
-        if (writes && line_of[r] == line) poisoned[r] <= 1;
-      end
-
       copy <= copy & ~drops;
       if (is_followed && loads) begin
         asked <= asked | self;
@@ -111,7 +107,7 @@ module sharer_table_proof #(
   always_ff @(posedge clk) started <= 1;
   always_comb begin
     assume (rst == !started);
-    assume (32'(sm) < SMS && 32'(row) < ROWS);
+    assume (32'(sm) < SMS);
     if (loads && is_followed) assume (!copy[sm] && !asked[sm]);
     if (!rst && is_followed && supplier_valid) begin
       fresh : assert (!(copy[supplier] && copy_stale[supplier]) && !(asked[supplier] && asked_stale[supplier]));

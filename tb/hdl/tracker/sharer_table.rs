@@ -49,7 +49,7 @@ proof! {
     ].map(String::from).into(),
     3 in tests,
     [
-        Mistake::new("if (writes && line_of[r] == line) poisoned[r] <= 1;", ""),
+        Mistake::new(".poison_valid(writes)", ".poison_valid(1'b0)"),
         Mistake::new("FORGET: next[VALID] = 0;", "FORGET: ;"),
         Mistake::new("row[w*CELL+VALID] && row", "row"),
         Mistake::new("others = sharers & ~self", "others = sharers"),
