@@ -10,7 +10,7 @@ use std::process::Command;
 
 use area::{Kind, Memory, Node, Technology};
 use miette::{IntoDiagnostic, Report};
-use rtl::kernel::{BlockId, Blocks, Describe, Edge, Sleep};
+use rtl::kernel::{BlockId, Blocks, Describe, Edge, Logic, Sleep};
 use warpsieve::estimate::Block as Estimate;
 use warpsieve::readers::Counts;
 
@@ -187,6 +187,12 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
         for array in &block.arrays {
             let memory = Memory { kind: Kind::Flops, ..array.memory };
             estimated.flip_flop_um2 += technology.memory(Node::N45, &memory).um2;
+            // One of its own circuits compares in its cells.
+            if array.memory.kind == Kind::Cam {
+                let Memory { entries, width, ports, .. } = array.memory;
+                let search = Logic::Comparator { width, count: entries * ports.reads };
+                estimated.logic_um2 += technology.logic(Node::N45, search).um2;
+            }
         }
         for piece in &block.logic {
             let (number, um2) = pieces.entry(piece.name.clone()).or_insert((0, 0.0));

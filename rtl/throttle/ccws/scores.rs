@@ -6,20 +6,24 @@
 //! | port    | dir | payload | contract                                                             |
 //! |---------|-----|---------|----------------------------------------------------------------------|
 //! | `lost`  | in  | warp    | the L1D missed a line that this warp had lost                        |
+//! | `start` | in  | warp    | it begins, with nothing counted                                      |
 //! | `issued`| in  | warp    | one instruction, or a part of one that is issued in parts            |
-//! | `admit` | out | warps   | those that may load in a cycle, and until when that holds            |
+//! | `admit` | out | warps   | those that may load in the next cycle, and until when that holds     |
+//!
+//! In one cycle in this order, `lost` once, the others for any warps; each sees what those before it did.
 //!
 //! A score is at least `base` and loses one a cycle above it. An event adds
 //! `hits * k * cutoff / instructions`, rounded down, where hits and instructions are those of all warps
-//! that run and the cutoff is `base` for each of them; the same sum is the highest score. Warps are admitted from
+//! that run and the cutoff is `base` for each of them; the same sum is the highest score, so that is what the score becomes. Warps are admitted from
 //! the highest score down, equal ones from the lowest slot, until their scores reach the cutoff; the
 //! warp with which they do is admitted too. While all are at `base` everyone is.
 //!
-//! Area: scores, counts, the sort over the warps, a divider off the way of issue.
+//! Area: scores, counts, the sums of the scores before each warp, a divider off the way of issue. All of it in one cycle: 18 subtractions behind
+//! a product, and a sum over all warps. A machine could take more for the first, as an event comes cycles after its miss.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
-//! Bench: its own tests and `tb/throttle/ccws.rs`.
+//! Bench: its own tests, `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/scores.rs` beside `hdl/throttle/ccws/scores.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u18;
@@ -95,8 +99,8 @@ impl Scores {
         let instructions: u64 = running().map(|share| u64::from(share.instructions)).sum();
         let cutoff = u64::from(live.count_ones()) * self.base();
         let boost = hits * u64::from(self.config.k) * cutoff / instructions.max(1);
-        let highest = boost.min(Score::MAX.into());
-        let score = (self.score(warp, cycle) + boost).min(highest).max(self.base());
+        // The highest score is never above the sum of what it was and the boost.
+        let score = boost.min(Score::MAX.into()).max(self.base());
         self.shares[usize::from(warp)].rests = cycle + score - self.base();
         self.found = None;
     }
@@ -179,7 +183,7 @@ impl Hooks for Scores {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { config: _, num_warps, shares, found: _, events } = self;
+        let Self { config, num_warps, shares, found: _, events } = self;
         to.part("ccws", |to| {
             for (warp, Share { hits, instructions, rests }) in (0..*num_warps).zip(shares) {
                 to.parts("warp", warp, |to| {
@@ -190,10 +194,43 @@ impl Hooks for Scores {
                 });
             }
             to.stat("lost", *events);
-            to.logic("rank", Logic::Less { width: bits_of::<Score>(), count: num_warps * num_warps });
-            to.logic("boost", Logic::Adder { width: 24 });
+            describe_logic(*num_warps, config, to);
         });
     }
+}
+
+fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
+    let width = |most: u32| u32::BITS - most.leading_zeros();
+    let (score, count) = (bits_of::<Score>(), width(warps));
+    // What all warps have done, and what hits are weighed with.
+    let all = u32::BITS + count;
+    let weight = width(config.k * config.base_score * warps);
+    for _ in 0..warps {
+        to.logic("hits", Logic::Counter { width: u32::BITS });
+        to.logic("instructions", Logic::Counter { width: u32::BITS });
+        to.logic("score", Logic::Counter { width: score });
+        to.logic("score", Logic::Mux { ways: 3, width: score });
+        to.logic("all", Logic::Gates { count: 2 * u32::BITS });
+        to.logic("all_hits", Logic::Adder { width: all });
+        to.logic("all_instructions", Logic::Adder { width: all });
+    }
+    to.logic("running", Logic::Population { inputs: 2 * warps });
+    to.logic("weight", Logic::ConstantMultiplier { width: count, factor: config.k * config.base_score });
+    to.logic("dividend", Logic::Multiplier { width: all, by: weight });
+    // A row for each bit of a score.
+    for _ in 0..score {
+        to.logic("divide", Logic::Adder { width: all });
+        to.logic("divide", Logic::Mux { ways: 2, width: all });
+    }
+    to.logic("worth", Logic::Less { width: all + weight - score, count: 1 });
+    // Who comes before whom, and what those before a warp take.
+    to.logic("rank", Logic::Less { width: score, count: warps * (warps - 1) / 2 });
+    for _ in 0..warps {
+        to.logic("before", Logic::Gates { count: (warps - 1) * (score + 1) });
+        (1..warps).for_each(|_| to.logic("before", Logic::Adder { width: score + count / 2 }));
+    }
+    to.logic("admitted", Logic::Less { width: score + count, count: warps });
+    to.logic("cutoff", Logic::ConstantMultiplier { width: count, factor: config.base_score });
 }
 
 #[cfg(test)]

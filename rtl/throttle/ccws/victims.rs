@@ -9,18 +9,16 @@
 //!
 //! A miss first notes the line that gives way with the warp that brought it, then looks for its own line
 //! among those of its warp. What it finds stays. Tags of a warp slot stay when another warp takes it.
-//! The set of a line is its low address bits; replacement is true LRU.
+//! The set of a line is its low address bits; replacement is true LRU. One of both a cycle.
 //! Area: 16 tags a warp, the owner of every line.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
-//! Bench: `tb/throttle/ccws.rs`.
-
-use arbitrary_int::u6;
+//! Bench: `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/victims.rs` beside `hdl/throttle/ccws/victims.sv`.
 
 use super::CcwsConfig;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::throttle::{L1Place, Losses};
 
@@ -53,13 +51,13 @@ impl Payload for VictimTag {
 
 /// The warp that brought a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Owner(u6);
+struct Owner(u8);
 
 impl Payload for Owner {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self(warp) = self;
-        to.bits("warp", *warp);
+        to.sized("warp", u64::from(*warp), *width);
     }
 }
 
@@ -97,7 +95,10 @@ impl Victims {
             line_bits,
             // The owner's row takes the line that gives way, the requester's is searched.
             tags: Array::new(spec("tags", Storage::Cam, warps * victim_sets, victim_ways, 1, 2), shape),
-            owners: Array::new(spec("owners", Storage::Sram, sets, ways, 1, 1), ()),
+            owners: Array::new(
+                spec("owners", Storage::Sram, sets, ways, 1, 1),
+                warps.max(2).next_power_of_two().ilog2(),
+            ),
         };
         all.clear();
         all
@@ -112,10 +113,10 @@ impl Losses for Victims {
     fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
         if let Some(old) = old {
             let Owner(owner) = self.owners.read(at, set)[way as usize];
-            let row = self.row_of(owner.value(), old);
+            let row = self.row_of(owner, old);
             self.tags.update_row(at, row, |row| note(row, old));
         }
-        self.owners.write(at, set, way, Owner(u6::new(warp)));
+        self.owners.write(at, set, way, Owner(warp));
         let row = self.row_of(warp, line);
         let found = position(self.tags.read(at, row), line);
         if let Some(found) = found {
@@ -151,7 +152,21 @@ impl Losses for Victims {
         to.part("victims", |to| {
             to.array("tags", tags);
             to.array("owners", owners);
-            to.logic("lost", Logic::Comparator { width: *line_bits, count: tags.spec().columns });
+            let (cells, cell) = (tags.spec().columns, tags.cell_bits());
+            // The line that gives way is sought beside the one that misses, which it may displace.
+            to.logic("lost", Logic::Comparator { width: *line_bits, count: cells });
+            to.logic("free", Logic::PriorityEncoder { inputs: cells });
+            to.logic("noted", Logic::Mux { ways: 2, width: cells * (line_bits + 1) });
+            to.logic("sought", Logic::Mux { ways: 2, width: cells * cell });
+            let rank = cell - line_bits - 1;
+            to.logic("oldest", Logic::Comparator { width: rank, count: cells });
+            // Each of the two becomes the one used last.
+            for _ in 0..2 {
+                to.logic("rank", Logic::Mux { ways: cells, width: rank });
+                to.logic("older", Logic::Less { width: rank, count: cells });
+                (0..cells).for_each(|_| to.logic("used", Logic::Counter { width: rank }));
+                to.logic("used", Logic::Mux { ways: 2, width: cells * rank });
+            }
         });
     }
 }

@@ -1,3 +1,5 @@
 //! What holds warps back.
 
 automod::dir!("throttle");
+
+mod ccws;

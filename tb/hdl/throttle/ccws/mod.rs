@@ -1,0 +1,3 @@
+//! The parts of cache-conscious wavefront scheduling.
+
+automod::dir!("throttle/ccws");
