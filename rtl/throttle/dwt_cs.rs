@@ -93,7 +93,7 @@ impl DwtConfig {
 
     /// Lists the logic of the same, for counts of so many bits: both factors in lowest terms.
     fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
-        let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki % d == 0).unwrap_or(1);
+        let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki.is_multiple_of(*d)).unwrap_or(1);
         let [per_miss, per_instruction] = [1000 / common, self.mpki / common];
         let width = (misses + u32::BITS - per_miss.leading_zeros()).max(instructions);
         to.logic("per_miss", Logic::ConstantMultiplier { width: misses, factor: per_miss });
