@@ -134,10 +134,12 @@ Estimates, from CACTI's memories and standard cells: README and docs/area.md say
 const HDL_EXAMPLES: &str = "Examples:
   warpsieve hdl list
   warpsieve hdl vectors l1/mshr -o mshr --cycles 1000
+  warpsieve hdl waves l1/mshr -o mshr --cycles 200 --small
   warpsieve hdl synth l1/mshr
   warpsieve hdl prove tracker/sharer_table --waves broken
 
-Modules come with the source tree, in hdl/; docs/hdl.md says how to use one. Gates and proofs need yosys.";
+Modules come with the source tree, in hdl/; docs/hdl.md says how to use one. Waveforms need
+verilator and g++, gates and proofs yosys.";
 
 const PTX_EXAMPLES: &str = "Examples:
   warpsieve ptx kernels/syrk/syrk.ptx
@@ -770,7 +772,9 @@ pub(super) enum HdlCommand {
     /// The parts, with their size in the machine `fermi`
     List,
     /// Write random legal traffic of a part with the outputs that it must give, and a bench for any simulator
-    Vectors(VectorsArguments),
+    Vectors(TrafficArguments),
+    /// Write random legal traffic of a part as two waveforms, of the part and of its module in Verilator
+    Waves(TrafficArguments),
     /// Map a part to standard cells and set them beside what `area` estimates
     Synth {
         /// A part from `hdl list`
@@ -793,10 +797,10 @@ pub(super) struct ProveArguments {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct VectorsArguments {
+pub(super) struct TrafficArguments {
     /// A part from `hdl list`
     pub block: String,
-    /// Folder to write to: a bench and its rows
+    /// Folder to write to
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Cycles

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use ::area::Technology;
-use ::hdl::{Block, CounterExample, Gates, Mistake, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs};
+use ::hdl::{
+    Block, CounterExample, Gates, Lockstep, Mistake, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs,
+};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
-use super::args::{HdlArguments, HdlCommand, ProveArguments, VectorsArguments};
+use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
 use super::output::{columns, grouped, wrote};
 use super::{Exit, output};
 use warpsieve::config::suggestion;
@@ -18,8 +20,15 @@ pub(super) fn hdl(arguments: &HdlArguments) -> Result<Exit, Report> {
     match &arguments.command {
         HdlCommand::List => list(),
         HdlCommand::Vectors(arguments) => vectors(arguments),
+        HdlCommand::Waves(arguments) => waves(arguments),
         HdlCommand::Synth { block } => synth(block),
         HdlCommand::Prove(arguments) => prove(arguments),
+    }
+}
+
+impl TrafficArguments {
+    fn size(&self) -> Size {
+        if self.small { Size::Small } else { Size::Fermi }
     }
 }
 
@@ -55,16 +64,23 @@ fn named(name: &str) -> Result<&'static Block, Report> {
     found.ok_or_else(|| miette!(help = suggestion(name, "blocks", &names), "there is no block `{name}` in hdl/"))
 }
 
-fn vectors(arguments: &VectorsArguments) -> Result<Exit, Report> {
-    let VectorsArguments { block, output: folder, cycles, seed, small } = arguments;
-    let size = if *small { Size::Small } else { Size::Fermi };
-    let vectors = named(block)?.vectors(size, *seed, *cycles);
+fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
+    let TrafficArguments { block, output: folder, cycles, seed, .. } = arguments;
+    let vectors = named(block)?.vectors(arguments.size(), *seed, *cycles);
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let mut written = Vec::new();
     for (name, text) in [vectors.bench, vectors.rows] {
         written.push(kept(&folder.join(name), &text)?);
     }
     wrote(false, written)?;
+    Ok(Exit::Done)
+}
+
+fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
+    let TrafficArguments { block, output: folder, cycles, seed, .. } = arguments;
+    let lockstep = Lockstep::new(named(block)?, arguments.size(), *seed, &[])?;
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
+    wrote(false, lockstep.waves(*cycles, folder)?)?;
     Ok(Exit::Done)
 }
 

@@ -13,6 +13,7 @@
 //! | `program`   | the verilated program: how it is made, and the pipe to it                     |
 //! | `lockstep`  | a run of both, and what differs first                                         |
 //! | `vectors`   | traffic as a file, for any simulator                                          |
+//! | `waves`     | both sides of a run as waveforms                                            |
 //! | `proofs`    | properties that hold whatever the traffic is                                  |
 //! | `synthesis` | gates by Yosys, beside the estimate of `area`                                 |
 //!
@@ -67,6 +68,7 @@ mod synthesis;
 mod throttle;
 mod tracker;
 mod vectors;
+mod waves;
 
 use rtl::kernel::{Describe, Edge};
 

@@ -99,30 +99,78 @@ impl Lockstep {
     /// # Errors
     /// If the program ends early.
     pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreed, Differs>, Report> {
-        let mut program = self.program.start(module)?;
-        let mut bench = (self.block.build)(self.size, Random::new(self.seed));
         let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
         let mut agreed = Agreed { cycles: 0, outputs: 0, register_bits };
+        let mut differs = None;
+        self.batches(module, cycles, |batch, got| {
+            differs = batch.position_of_difference(got).map(|at| self.difference(batch, got, at));
+            agreed.cycles += batch.cycles;
+            agreed.outputs += batch.outputs;
+            Ok(differs.is_none())
+        })?;
+        Ok(differs.map_or(Ok(agreed), Err))
+    }
+
+    /// Takes both through so many cycles, and shows each batch with the rows that came out, as long as that says to go on.
+    fn batches(
+        &self,
+        module: usize,
+        cycles: u64,
+        mut show: impl FnMut(&Batch, &[u32]) -> Result<bool, Report>,
+    ) -> Result<(), Report> {
+        let mut program = self.program.start(module)?;
+        let mut bench = (self.block.build)(self.size, Random::new(self.seed));
         let mut before: Option<Batch> = None;
         let mut first = 0;
         loop {
             // The module works on one batch while its twin works on the next.
             let batch = Batch::draw(&mut *bench, first, (cycles - first).min(BATCH));
-            if let Some(before) = before {
-                let got = program.receive(before.cycles as usize)?;
-                if let Some(at) = before.position_of_difference(&got) {
-                    return Ok(Err(self.difference(&before, &got, at)));
-                }
-                agreed.cycles += before.cycles;
-                agreed.outputs += before.outputs;
+            if let Some(before) = before
+                && !show(&before, &program.receive(before.cycles as usize)?)?
+            {
+                return Ok(());
             }
             if batch.cycles == 0 {
-                return Ok(Ok(agreed));
+                return Ok(());
             }
             program.send(&batch.driven)?;
             first += batch.cycles;
             before = Some(batch);
         }
+    }
+
+    /// Shows each cycle of the module without a mistake.
+    pub(super) fn play(
+        &self,
+        cycles: u64,
+        mut show: impl FnMut(u64, Rows<'_>) -> Result<(), Report>,
+    ) -> Result<(), Report> {
+        let words_of = |signals: &[Signal]| signals.iter().map(|signal| words(signal.width)).sum::<usize>();
+        let (driven, out) = (words_of(&self.inputs), words_of(&self.row));
+        self.batches(0, cycles, |batch, got| {
+            for at in 0..batch.cycles as usize {
+                let row = at * out..(at + 1) * out;
+                let rows = Rows {
+                    driven: &batch.driven[at * driven..(at + 1) * driven],
+                    expected: &batch.expected[row.clone()],
+                    looked_at: &batch.looked_at[row.clone()],
+                    got: &got[row],
+                };
+                show(batch.first + at as u64, rows)?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Inputs, registers and outputs, in the order of the words of a row.
+    pub(super) fn signals(&self) -> (&[Signal], &[Signal], &[Signal]) {
+        let (registers, outputs) = self.row.split_at(self.registers);
+        (&self.inputs, registers, outputs)
+    }
+
+    /// Path and name of the module.
+    pub(super) fn named(&self) -> (String, &'static str) {
+        (self.block.path(), self.block.module())
     }
 
     /// Names the signal that word `at` of a batch belongs to.
@@ -151,6 +199,14 @@ impl Lockstep {
         let cycle = batch.first + cycle as u64;
         Differs { cycle, signal: signal.name.clone(), is: value(got), expected: value(&batch.expected), driven }
     }
+}
+
+/// A cycle: what went in, what was expected, which of that has a meaning, and what the module says.
+pub(super) struct Rows<'a> {
+    pub driven: &'a [u32],
+    pub expected: &'a [u32],
+    pub looked_at: &'a [u32],
+    pub got: &'a [u32],
 }
 
 /// Cycles that went through the twin in Rust.

@@ -1,0 +1,173 @@
+//! # Both sides as waveforms
+//! The same rows of inputs, as the part of `rtl` and as its module take them: two dumps with the same names, to be opened
+//! side by side. Inputs stand in the scope `in`, outputs in `out`, registers where the description has them.
+
+use std::path::{Path, PathBuf};
+
+use miette::{IntoDiagnostic, Report};
+use waves::gtkw::{SaveFile, by_block, save_path};
+use waves::scope::Selection;
+use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
+use waves::sink::Sink;
+use waves::vcd::{TimeUnit, Timescale, VcdWriter};
+
+use super::lockstep::Lockstep;
+use super::ports::{Signal, words};
+
+impl Lockstep {
+    /// Runs both for so many cycles, one a nanosecond, and writes `NAME.rtl.vcd` and `NAME.hdl.vcd` with their save files.
+    /// An output without a meaning keeps the value that it had in that of `rtl`. Returns the paths.
+    ///
+    /// # Errors
+    /// If the program ends early, or a file cannot be written.
+    pub fn waves(&self, cycles: u64, folder: &Path) -> Result<Vec<PathBuf>, Report> {
+        let (inputs, registers, outputs) = self.signals();
+        let (path, module) = self.named();
+        let (tree, ids) = tree(module, inputs, registers, outputs);
+        let mut selection = Selection::none(&tree);
+        ids.iter().for_each(|id| selection.add(*id));
+        let paths = ["rtl", "hdl"].map(|side| folder.join(format!("{}.{side}.vcd", path.replace('/', "_"))));
+        let dump = |path: &PathBuf| {
+            VcdWriter::create(path, &tree, &selection, Timescale::new(1, TimeUnit::NS)).into_diagnostic()
+        };
+        let (mut rtl, mut hdl) = (dump(&paths[0])?, dump(&paths[1])?);
+        let (of_inputs, of_row) = ids.split_at(inputs.len());
+        let row: Vec<_> = registers.iter().chain(outputs).collect();
+        let inputs: Vec<_> = inputs.iter().collect();
+        self.play(cycles, |cycle, rows| {
+            for (dump, values, looked_at) in [(&mut rtl, rows.expected, rows.looked_at), (&mut hdl, rows.got, &[][..])]
+            {
+                dump.time(cycle).into_diagnostic()?;
+                sample(dump, of_inputs, &inputs, rows.driven, &[])?;
+                sample(dump, of_row, &row, values, looked_at)?;
+            }
+            Ok(())
+        })?;
+        let mut written = Vec::new();
+        for (dump, path) in [rtl, hdl].into_iter().zip(&paths) {
+            written.push(dump.finish().into_diagnostic()?);
+            let items = by_block(&tree, &selection);
+            let save = SaveFile { dump: path, tree: &tree, items: &items, markers: &[], sight: (0, cycles) };
+            written.extend(save.write(&save_path(path, None)).into_diagnostic()?);
+        }
+        Ok(written)
+    }
+}
+
+/// A signal below the scopes that are open.
+struct Named<'a> {
+    place: usize,
+    scopes: &'a [&'a str],
+    name: &'a str,
+    width: u32,
+    kind: Kind,
+}
+
+/// The signals of a module, and their numbers: inputs, registers, outputs.
+fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal]) -> (Tree, Vec<SignalId>) {
+    let sides = [(Some("in"), Kind::Wire, inputs), (None, Kind::Reg, registers), (Some("out"), Kind::Wire, outputs)];
+    let all = sides.into_iter().flat_map(|(port, kind, signals)| {
+        signals.iter().map(move |Signal { name, width }| {
+            (port.into_iter().chain(name.split('.')).collect::<Vec<_>>(), *width, kind)
+        })
+    });
+    let all: Vec<_> = all.collect();
+    let named = all.iter().enumerate().filter_map(|(place, (path, width, kind))| {
+        let (name, scopes) = path.split_last()?;
+        Some(Named { place, scopes, name, width: *width, kind: *kind })
+    });
+    let (mut build, mut ids) = (TreeBuilder::new(module), vec![None; all.len()]);
+    describe(&mut build, named.collect(), &mut ids);
+    (build.finish(), ids.into_iter().flatten().collect())
+}
+
+fn describe(build: &mut TreeBuilder, signals: Vec<Named<'_>>, ids: &mut [Option<SignalId>]) {
+    let (own, mut below): (Vec<_>, Vec<_>) = signals.into_iter().partition(|signal| signal.scopes.is_empty());
+    for (at, &Named { place, name, width, kind, .. }) in own.iter().enumerate() {
+        let display = if width == 1 { Display::Bit } else { Display::Hex };
+        // A cell may have several fields of one name.
+        let is_same = |other: &&Named<'_>| other.name == name;
+        let id = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
+            (1, _) => build.signal(name, width, kind, display),
+            (_, before) => build.signal(&format!("{name}[{before}]"), width, kind, display),
+        };
+        ids[place] = Some(id);
+    }
+    while let Some(scope) = below.first().and_then(|signal| signal.scopes.first().copied()) {
+        let (inside, rest): (Vec<_>, Vec<_>) =
+            below.into_iter().partition(|signal| signal.scopes.first() == Some(&scope));
+        below = rest;
+        build.enter(scope);
+        describe(
+            build,
+            inside.into_iter().map(|signal| Named { scopes: &signal.scopes[1..], ..signal }).collect(),
+            ids,
+        );
+        build.leave();
+    }
+}
+
+/// Values of signals that have words of a row each, but for those that nobody looks at.
+fn sample(
+    dump: &mut impl Sink,
+    ids: &[SignalId],
+    signals: &[&Signal],
+    mut row: &[u32],
+    mut looked_at: &[u32],
+) -> Result<(), Report> {
+    for (id, signal) in ids.iter().zip(signals) {
+        let (own, rest) = row.split_at(words(signal.width));
+        let has_meaning = looked_at.first().is_none_or(|word| *word != 0);
+        (row, looked_at) = (rest, looked_at.get(own.len()..).unwrap_or_default());
+        if has_meaning {
+            let bytes: Vec<_> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
+            dump.sample_bytes(*id, &bytes).into_diagnostic()?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rtl::kernel::{Edge, Wake};
+
+    use super::super::ports::Ports;
+    use super::super::registers::{Register, registers};
+    use super::super::{Random, Size, blocks};
+    use super::*;
+
+    #[test]
+    fn every_part_has_names_that_a_waveform_takes() {
+        for block in blocks() {
+            let (mut bench, mut ports) = ((block.build)(Size::Fermi, Random::new(1)), Ports::default());
+            let found = registers(block.module(), &*bench);
+            let found: Vec<_> = found.into_iter().map(|Register { signal, .. }| signal).collect();
+            bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
+            let (tree, ids) = tree(block.module(), &ports.inputs, &found, &ports.outputs);
+            assert_eq!(tree.len(), ids.len(), "{}", block.path());
+        }
+    }
+
+    #[test]
+    #[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+    fn both_sides_of_a_run_have_the_same_names_and_where_they_have_a_meaning_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let dumps = |path: &str| {
+            let block = blocks().into_iter().find(|block| block.path() == path).unwrap();
+            let written = Lockstep::new(block, Size::Small, 1, &[]).unwrap().waves(100, folder.path()).unwrap();
+            assert_eq!(written.len(), 4, "{written:?}");
+            [0, 2].map(|at| fs::read_to_string(&written[at]).unwrap())
+        };
+        // All outputs of a bank have a meaning in every cycle.
+        let [rtl, hdl] = dumps("dram/bank");
+        assert!(rtl.contains(" act_from [") && rtl.contains("\n#99\n"), "{rtl}");
+        assert_eq!(rtl, hdl);
+        // What is sent where nothing is to be sent differs, and only that.
+        let [rtl, hdl] = dumps("l1/miss_queue");
+        let head = |dump: &str| dump.split_once("$enddefinitions").map(|(head, _)| head.to_owned());
+        assert_eq!(head(&rtl), head(&hdl));
+        assert_ne!(rtl, hdl);
+    }
+}
