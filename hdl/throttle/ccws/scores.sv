@@ -11,13 +11,13 @@
 // | 3 `issued` | a bit a warp: it has issued an instruction, or a part of one                                   |
 // | 4 `live`   | a bit a warp: it runs as the cycle ends; `admitted` are those that may load in the next          |
 //
-// A score is BASE or more and loses one a cycle above it. An event makes it `hits * K * cutoff / instructions`, rounded down, which is never
-// less than it was before the counts; 18 bits hold at most 2^18 - 1. Hits and instructions are those of all warps that run, this event
-// among them, and the cutoff is BASE for each of these.
+// A score is BASE or more and loses one a cycle above it. An event makes it `hits * K * cutoff / instructions`, rounded down, 2^18 - 1 at
+// most, whatever it was. Hits and instructions are those of all warps that run, this event among the hits if its warp does, and the
+// cutoff is BASE for each of these.
 // Warps are admitted from the highest score down, equal ones from the lowest number, until the scores of those before reach the cutoff.
 // `now_scores` has the scores of this cycle, warp 0 lowest.
-// Latency: none. The division takes 18 subtractions one behind the other, and a warp is ranked by adding the scores of all before it: this is
-// what the part does in a cycle, at whatever clock; an event comes cycles after its miss, so that a machine could take more.
+// Latency: none. The division takes 18 subtractions one behind the other, and a warp is ranked by adding the scores of all before
+// it: this is what the part does in a cycle, at whatever clock. An event comes cycles after its miss, so that a machine could take more.
 module scores #(
     parameter int WARPS = 48,
     parameter int BASE = 100,

@@ -6,13 +6,13 @@
 //
 // | port     | contract                                                                                       |
 // |----------|------------------------------------------------------------------------------------------------|
-// | `missed` | an accepted miss of `line` by `warp`, which comes to `way` of `set_index`; there `old`, another line, gives way if `old_valid`. `lost` says whether the warp had lost the line |
+// | `missed` | an accepted miss of `line` by `warp`, which comes to `way` of `set_index`; there `old`, another line, gives way if `old_valid`. The warp had lost the line if `lost` |
 // | `stored` | a global store takes `line` from everyone                                                        |
 // | `clear`  | a kernel has ended: everything is forgotten                                                      |
 //
 // A miss first notes the old line with the warp that brought it: where it is already, else in the lowest free cell of its
-// set, else in that used longest ago. Then it looks for its own line among those of its warp, and sees what was noted. What it finds stays, as
-// the one used last. `lost` has a meaning with `missed_valid`.
+// set, else in that used longest ago. Then it looks for its own line among those of its warp, and sees what was noted. What it
+// finds stays, as the one used last. `lost` has a meaning with `missed_valid`.
 // Latency: none.
 // A set of a warp is the low bits of the line. A row of `tags` is a set of a warp, with a cell {valid, line, lru} for each of its
 // tags, 0 in the lowest bits; `lru` is its rank, 0 that of the one used last. A row of `owners` has the warp that brought

@@ -100,7 +100,8 @@ impl Unit {
 
     /// The place of the line held, or any.
     fn place(&mut self) -> Place {
-        let place = (self.random.below(self.shape.sets.into()) as u32, self.random.below(self.shape.ways.into()) as u32);
+        let place =
+            (self.random.below(self.shape.sets.into()) as u32, self.random.below(self.shape.ways.into()) as u32);
         self.held.filter(|_| self.random.percent(40)).unwrap_or(place)
     }
 
