@@ -44,8 +44,8 @@ fn proofs_are_listed_with_sizes_and_mistakes_and_others_refused() {
 
 #[test]
 fn a_part_that_is_not_there_is_refused_with_one_that_is() {
-    for command in ["synth", "vectors"] {
-        let options: &[&str] = if command == "vectors" { &["-o", "nowhere"] } else { &[] };
+    for command in ["synth", "vectors", "waves"] {
+        let options: &[&str] = if command == "synth" { &[] } else { &["-o", "nowhere"] };
         let Ended { status, out, err } = warpsieve(&[&["hdl", command, "l1/mhsr"], options].concat());
         assert_eq!((status, out.as_str()), (Some(2), ""));
         assert!(
