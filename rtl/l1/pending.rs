@@ -119,7 +119,8 @@ impl Pending {
         row.mask = access.mask;
         row.left = access.mask;
         (row.beat, row.size_log2) = (access.beat, access.size_log2);
-        (row.in_order, row.begun) = (in_order, cycle);
+        row.in_order = in_order;
+        row.begun = cycle;
         if in_order {
             row.offset = IN_ORDER;
         } else {

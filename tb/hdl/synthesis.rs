@@ -17,6 +17,9 @@ use warpsieve::readers::Counts;
 use super::program::done;
 use super::{Bench, Block, Random, Size, hdl_folder};
 
+/// Ends a list that Yosys writes.
+const END: &str = "end of list";
+
 /// Flip-flops, and um2 at 45 nm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gates {
@@ -111,15 +114,15 @@ impl Block {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
         let wires =
             ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {}", self.module())];
-        // The inputs of the cone of each bit, under a line that ends the list.
+        // The inputs of the cone of each bit, above a line that ends the list.
         let cones = (0..bits).flat_map(|bit| {
             [
                 format!("tee -q -a out.txt select -list o:{output}_{bit} %ci* i:{input}_* %i"),
-                "tee -q -a out.txt log ;".to_owned(),
+                format!("tee -q -a out.txt log {END}"),
             ]
         });
         let text = yosys(folder.path(), &self.file(), self.module(), &parameters, wires.into_iter().chain(cones))?;
-        let lists = text.split(';').take(bits as usize);
+        let lists = text.split(END).take(bits as usize);
         Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
     }
 
