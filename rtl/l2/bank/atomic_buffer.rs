@@ -94,7 +94,7 @@ impl AtomicBuffer {
         }
     }
 
-    /// Serves an access to the line in a place of the bank's ways, as [`perform`] does.
+    /// Serves an access to the line in a place of the bank's ways, as `perform` does.
     ///
     /// # Errors
     /// Why it is not served in this cycle.
