@@ -78,8 +78,7 @@ impl Block {
     pub fn synthesise(&self, size: Size, technology: &Technology) -> Result<Synthesis, Report> {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
-        let cells =
-            cells(&hdl_folder().join(self.path()).with_extension("sv"), self.module(), &parameters, technology)?;
+        let cells = cells(&self.file(), self.module(), &parameters, technology)?;
         let synthesised = Gates::of(&cells, technology);
         let (estimated, pieces) = estimate(&*bench, technology);
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })

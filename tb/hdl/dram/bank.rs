@@ -10,6 +10,7 @@ use rtl::dram::bank::Bank;
 use rtl::dram::config::DramTiming;
 use rtl::kernel::{Describe, Edge};
 
+use super::timing::fermi;
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
 block! {
@@ -44,31 +45,9 @@ struct Unit {
     random: Random,
 }
 
-/// The distances of khairy2015's GDDR5, as the checks of `rtl` have them, or short ones.
+/// The distances of `fermi`'s GDDR5, or short ones.
 pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
-    let gddr5 = DramTiming {
-        cl: 12,
-        wl: 4,
-        burst: 2,
-        rcd_rd: 12,
-        rcd_wr: 10,
-        rp: 12,
-        ras: 28,
-        rc: 40,
-        rrd_s: 6,
-        rrd_l: 6,
-        faw: 23,
-        aw32: 184,
-        ccd_s: 2,
-        ccd_l: 3,
-        rtp: 2,
-        wr: 12,
-        wtr_s: 5,
-        wtr_l: 5,
-        ppd: 1,
-        rfc: 61,
-        refi: 3604,
-    };
+    let gddr5 = fermi().timing;
     match size {
         Size::Small => DramTiming {
             rcd_rd: 3,

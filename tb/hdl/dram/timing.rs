@@ -8,9 +8,10 @@
 //! | what is legal follows from the commands that were sent         | `History` |
 
 use rtl::dram::bank::Bank;
-use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain};
+use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits};
 use rtl::dram::timing::Timing;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
+use warpsieve::config::{Request, Resolved};
 
 use super::bank::timing;
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
@@ -64,25 +65,22 @@ struct Unit {
     random: Random,
 }
 
-/// A channel of khairy2015's, of so many banks.
+/// A channel of the machine `fermi`.
+pub(super) fn fermi() -> DramConfig {
+    let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+    Resolved::new(&request).expect("a machine that is built in").config.dram
+}
+
+/// The same with so many banks, whose hits have no cap.
 pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
     DramConfig {
-        queue_entries: 16,
-        reply_entries: 16,
-        policy: Policy::FrFcfs,
         hit_cap: 0,
-        write_drain: WriteDrain::None,
-        refresh: Refresh::Off,
-        command_bus: CommandBus::Single,
-        bus_bits: 64,
-        burst_length: 8,
         bank_groups,
         banks_per_group,
-        rows: 4096,
-        columns: 64,
         mapping: AddressMapping::RowBankColumn,
         group_bits: GroupBits::High,
         timing,
+        ..fermi()
     }
 }
 
