@@ -8,11 +8,12 @@ use rayon::prelude::*;
 use crate::Halt;
 use crate::judge::{Class, Row};
 use crate::page::{Page, comma_separated};
+use crate::runs::resolved;
 
 const HEAD: [&str; 8] =
     ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
 
-/// um2 up to which Yosys maps a part in minutes.
+/// Estimates up to which Yosys maps a part in minutes, in um2.
 const MOST_UM2: f64 = 150_000.0;
 
 /// The estimate is to be that near.
@@ -37,15 +38,16 @@ pub(super) fn synthesis() -> Result<Page, Halt> {
     if !large.is_empty() {
         let large: Vec<_> = large.iter().map(|block| format!("`{}`", block.path())).collect();
         page.text(&format!(
-            "Left out, because above an estimate of {MOST_UM2:.0} um2 Yosys takes longer than half an hour: {}.",
+            "Left out, because their estimate is above {MOST_UM2:.0} um2, of which Yosys takes too long: {}.",
             large.join(", ")
         ));
     }
-    page.text("The parameters that differ from those of [the list](../../hdl.md):");
-    let parameters = all.iter().zip(&synthesised).map(|(block, synthesis)| {
-        let set: Vec<_> = synthesis.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let set = set.join(" ");
-        vec![block.path(), if set.len() < 120 { set } else { "as in the list".to_owned() }]
+    page.text("Parameters are those of [the list](../../hdl.md), but for these:");
+    let parameters = all.iter().zip(&synthesised).filter_map(|(block, synthesis)| {
+        let (listed, _) = block.shape(Size::Fermi);
+        let others = synthesis.parameters.iter().filter(|parameter| !listed.contains(parameter));
+        let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
+        (!others.is_empty()).then(|| vec![block.path(), others.join(" ")])
     });
     page.table(&["part", "parameters"], parameters.collect(), 2);
     let mut judged = vec![flip_flops(&all, &synthesised)];
@@ -112,22 +114,24 @@ fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
     // A set at a time: in the machine a memory holds them.
-    let (set, sets) = (("SETS", 1), 32);
+    let set = ("SETS", 1);
+    let sets = u64::from(resolved("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;
     let tags = flip_flops("l1/tags", &[set])?;
     let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
     let fan_ins: Vec<_> = fan_ins.iter().map(ToString::to_string).collect();
-    // Bytes of a line, doubled, double what an entry has of them.
+    // What two entries with lines of 128 bytes have more than with 64 is the half of two lines.
     let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
-    let line = (whole? - half?) / 2 * 2;
+    let line = whole? - half?;
     let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));
-    let sets_of_hybrid = 1024;
+    let hybrid = resolved("hybrid", &["tracker"], &[])?.config;
+    let sets_of_hybrid = u64::from(hybrid.num_partitions * hybrid.tracker.sets);
     Ok(vec![
         Row::exact("flip-flops that decoupled tags add to an SM (li2015 section 6.5)", sets * (decoupled - tags), 5984),
         Row::exact("inputs of each index bit of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9"),
         Row::exact("flip-flops of the 64 lines of an FRC (candel2018 section 5.1)", 64 * line, 65_536),
         Row::exact(
-            "flip-flops of the sharer masks of 1,024 sets of 8 (anssari2012 Table 4.1)",
+            "flip-flops of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)",
             sets_of_hybrid * (mask? - last?),
             131_072,
         ),
