@@ -290,6 +290,12 @@ impl SmCore {
         }
     }
 
+    /// Warps that run: launched, not exited.
+    #[must_use]
+    pub fn running_warps(&self) -> u32 {
+        self.warps.live().count_ones()
+    }
+
     /// Every running warp and what it waits for.
     #[must_use]
     pub fn waiting(&self) -> Vec<Waiting> {

@@ -1,5 +1,5 @@
 //! Drives the machine through launches, whoever asks for them, with all that follows it: golden models,
-//! waveform, time series.
+//! waveform, time series and course.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use rtl::machine::{CORE, Machine, Part};
 use rtl::sm::{KernelImage, Waiting};
 
 use super::counters::Counters;
+use super::history::History;
 use super::islands;
 use super::livelock::Livelock;
 use super::loads::{self, LoadCounters};
@@ -63,6 +64,7 @@ pub(super) struct Drive<'o> {
     traces: Traces,
     changed: Changed,
     series: Option<Series>,
+    history: Option<History>,
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
@@ -99,6 +101,7 @@ impl<'o> Drive<'o> {
             traces,
             changed,
             series,
+            history: options.history.then(History::new),
             launched: 0,
             finished: 0,
             kernels: Vec::new(),
@@ -168,6 +171,7 @@ impl<'o> Drive<'o> {
             // Stores of the last launch reach memory after its end.
             written.push(series.finish(self.cycles(), &self.machine)?);
         }
+        let history = self.history.take().map(|history| history.finish(self.cycles(), &self.machine));
         written.extend(results);
         let cycles_apart = self.apart / self.core_period();
         let digests =
@@ -181,6 +185,7 @@ impl<'o> Drive<'o> {
             counters,
             loads: self.loads,
             reuse,
+            history: history.unwrap_or_default(),
             structures,
             simulating: self.simulating,
             cycles_apart,
@@ -294,6 +299,7 @@ impl<'o> Drive<'o> {
             && !self.options.mode.is_slow()
             && !watched
             && self.series.is_none()
+            && self.history.is_none()
             && self.machine.has_islands();
         let mut idle = Idle::default();
         let mut circles = Livelock::default();
@@ -380,13 +386,19 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Writes what the time series shows of all cycles before the next step, if that is before `end`.
+    /// Puts down what time series and course show of all cycles before the next step, if that is before `end`.
     fn reach(&mut self, end: u64) -> Result<(), RunError> {
-        if let Some(series) = &mut self.series
+        if (self.series.is_some() || self.history.is_some())
             && let Some(tick) = self.sim.next_tick()
             && tick < end
         {
-            series.reach(tick / u64::from(self.machine.clocks().period(usize::from(CORE))), &self.machine)?;
+            let cycle = tick / u64::from(self.machine.clocks().period(usize::from(CORE)));
+            if let Some(history) = &mut self.history {
+                history.reach(cycle, &self.machine);
+            }
+            if let Some(series) = &mut self.series {
+                series.reach(cycle, &self.machine)?;
+            }
         }
         Ok(())
     }

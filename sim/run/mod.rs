@@ -14,6 +14,7 @@ mod counters;
 mod drive;
 mod export;
 mod functional;
+mod history;
 mod host_time;
 mod hybrid;
 mod islands;
@@ -53,6 +54,7 @@ use thiserror::Error;
 
 pub use counters::{Counters, ratio};
 pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
+pub use history::Interval;
 pub use host_time::{HostTime, Stopwatch};
 pub use hybrid::hybrid;
 pub use islands::{Round, Threads, shares};
@@ -86,6 +88,8 @@ pub struct RunOptions {
     pub pipeline: Option<PathBuf>,
     /// Time series to write.
     pub series: Option<SeriesOptions>,
+    /// Put down the course of the run.
+    pub history: bool,
     /// Count the machine's structures at the end, with what went through the ports of each memory.
     pub structures: bool,
     /// How blocks are evaluated; tests shuffle and lint. [`Mode::FAST`] holds while nothing is checked and no
@@ -194,6 +198,9 @@ pub struct RunReport {
     /// golden models looked on.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
+    /// Its course, if asked for.
+    #[serde(skip)]
+    pub history: Vec<Interval>,
     /// What the machine is built of, if asked for.
     #[serde(skip)]
     pub structures: Option<Structures>,

@@ -224,6 +224,7 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         ("--check", RunOptions { check: true, ..plain.clone() }),
         ("--wave", RunOptions { wave: Some(wave), ..plain.clone() }),
         ("--series", RunOptions { series: Some(series), ..plain.clone() }),
+        ("--report", RunOptions { history: true, ..plain.clone() }),
         ("--threads step", RunOptions { threads: Threads::InStep, ..plain.clone() }),
         ("--threads 2", RunOptions { threads: threads_of(2), ..plain.clone() }),
         ("contracts unlooked at", RunOptions { mode: Mode::FAST, ..plain.clone() }),

@@ -1,5 +1,7 @@
 //! Counters of different blocks agree with each other and with what the kernel does.
 
+use warpsieve::run::{Interval, RunOptions};
+
 use super::{Setup, kernels, launch};
 
 const SCHEDULERS: u64 = 2;
@@ -45,6 +47,28 @@ fn what_leaves_one_block_arrives_at_the_next() {
         // A line is two bursts.
         assert_eq!(dram(|s| s.reads), 2 * l2(|s| s.fetches), "{kernel}");
         assert!(dram(|s| s.writes) <= 2 * l2(|s| s.writebacks), "{kernel}");
+    }
+}
+
+#[test]
+fn the_course_of_a_run_adds_up_to_its_counters() {
+    let setup = Setup { options: RunOptions { history: true, ..RunOptions::default() }, ..Setup::default() };
+    for kernel in ["bfs", "gesummv", "histo"] {
+        let report = setup.passes(&launch(kernel, "small.toml"));
+        let sum = |count: fn(&Interval) -> u64| report.history.iter().map(count).sum::<u64>();
+        let counters = &report.counters;
+        assert!(sum(|i| i.cycles) >= counters.cycles, "{kernel}: the last stores reach memory after the end");
+        assert_eq!(sum(|i| i.thread_instructions), counters.thread_instructions(), "{kernel}");
+        let [accesses, hits] = [sum(|i| i.l1_accesses), sum(|i| i.l1_hits)];
+        assert_eq!(accesses, counters.l1.iter().map(|l1| l1.accesses).sum::<u64>(), "{kernel}");
+        assert_eq!(hits, counters.l1.iter().map(|l1| l1.hits).sum::<u64>(), "{kernel}");
+        let [accesses, hits] = [sum(|i| i.l2_accesses), sum(|i| i.l2_hits)];
+        assert_eq!(accesses, counters.l2.iter().map(|l2| l2.accesses).sum::<u64>(), "{kernel}");
+        assert_eq!(hits, counters.l2.iter().map(|l2| l2.hits).sum::<u64>(), "{kernel}");
+        let busy = counters.dram.iter().map(|channel| channel.bus_busy_cycles).sum::<u64>();
+        assert_eq!(sum(|i| i.bus_busy_cycles), busy, "{kernel}");
+        let most = report.history.iter().map(|i| i.running_warps.div_ceil(i.looks)).max();
+        assert!((1..=15 * 48).contains(&most.unwrap()), "{kernel}: {most:?} warps");
     }
 }
 

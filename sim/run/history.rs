@@ -1,0 +1,154 @@
+//! The course of a run: what the blocks counted in each of a few hundred intervals, which are as long as the run makes them.
+//! They begin short; once there are too many, neighbours become one, and those to come are twice as long.
+
+use rtl::machine::Machine;
+
+/// Core cycles of an interval at first.
+const FIRST: u64 = 16;
+/// Intervals from which on neighbours become one: half of them stay.
+const MOST: usize = 400;
+
+/// What happened in an interval, over all units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// First core cycle.
+    pub from: u64,
+    /// Core cycles.
+    pub cycles: u64,
+    /// Instructions executed, one for each lane.
+    pub thread_instructions: u64,
+    /// Loads of the L1Ds.
+    pub l1_accesses: u64,
+    /// Those that hit.
+    pub l1_hits: u64,
+    /// Reads of the L2.
+    pub l2_accesses: u64,
+    /// Those that hit.
+    pub l2_hits: u64,
+    /// DRAM cycles in which a data bus was reserved for a burst.
+    pub bus_busy_cycles: u64,
+    /// Looks at the warps that run.
+    pub looks: u64,
+    /// Warps that ran, summed over the looks.
+    pub running_warps: u64,
+}
+
+impl Interval {
+    /// All of both, joined number by number; it begins where the first one does.
+    fn joined(&self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
+        Self {
+            from: self.from,
+            cycles: join(self.cycles, other.cycles),
+            thread_instructions: join(self.thread_instructions, other.thread_instructions),
+            l1_accesses: join(self.l1_accesses, other.l1_accesses),
+            l1_hits: join(self.l1_hits, other.l1_hits),
+            l2_accesses: join(self.l2_accesses, other.l2_accesses),
+            l2_hits: join(self.l2_hits, other.l2_hits),
+            bus_busy_cycles: join(self.bus_busy_cycles, other.bus_busy_cycles),
+            looks: join(self.looks, other.looks),
+            running_warps: join(self.running_warps, other.running_warps),
+        }
+    }
+}
+
+/// The course under way.
+pub(super) struct History {
+    /// Core cycles of the interval under way.
+    length: u64,
+    /// All there was before it.
+    before: Interval,
+    intervals: Vec<Interval>,
+}
+
+impl History {
+    pub(super) fn new() -> Self {
+        Self { length: FIRST, before: Interval::default(), intervals: Vec::with_capacity(MOST) }
+    }
+
+    /// Ends all intervals that end before or at `cycle`: nothing of that cycle has happened yet.
+    #[inline]
+    pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) {
+        while cycle - self.before.cycles >= self.length {
+            self.end(self.all(self.before.cycles + self.length, machine));
+        }
+    }
+
+    /// Ends the last interval, before `cycle`.
+    pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Vec<Interval> {
+        self.reach(cycle, machine);
+        if cycle > self.before.cycles {
+            self.end(self.all(cycle, machine));
+        }
+        self.intervals
+    }
+
+    /// All there was before a cycle, with a look at the warps that run now.
+    fn all(&self, cycles: u64, machine: &Machine) -> Interval {
+        let Interval { looks, running_warps, .. } = self.before;
+        let mut all = Interval { cycles, looks: looks + 1, running_warps, ..Interval::default() };
+        for core in machine.cores() {
+            all.thread_instructions += core.counters().thread_instructions;
+            all.running_warps += u64::from(core.running_warps());
+        }
+        for l1 in machine.lsus().iter().map(|lsu| lsu.stats()) {
+            all.l1_accesses += l1.accesses;
+            all.l1_hits += l1.hits;
+        }
+        for l2 in machine.banks().iter().map(|bank| bank.stats()) {
+            all.l2_accesses += l2.accesses;
+            all.l2_hits += l2.hits;
+        }
+        all.bus_busy_cycles = machine.drams().iter().map(|dram| dram.counts().bus_busy_cycles).sum();
+        all
+    }
+
+    /// Ends the interval under way, by whose end there was so much in all.
+    fn end(&mut self, all: Interval) {
+        let from = self.before.cycles;
+        self.intervals.push(Interval { from, ..all.joined(&self.before, |now, before| now - before) });
+        self.before = all;
+        if self.intervals.len() == MOST {
+            let two = |two: &[Interval]| two[0].joined(&two[1], |one, other| one + other);
+            self.intervals = self.intervals.chunks_exact(2).map(two).collect();
+            self.length *= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_follow_each_other_and_lose_nothing_however_long_a_run_is() {
+        const FULL: u64 = FIRST * MOST as u64;
+        for cycles in [1, FIRST - 1, FIRST, FULL - FIRST, FULL, FULL + 1, 1_000_003] {
+            let mut history = History::new();
+            let end = |to: u64, history: &mut History| {
+                let looks = history.before.looks + 1;
+                history.end(Interval {
+                    cycles: to,
+                    thread_instructions: 3 * to,
+                    looks,
+                    running_warps: 2 * looks,
+                    ..Interval::default()
+                });
+            };
+            while history.before.cycles + history.length <= cycles {
+                end(history.before.cycles + history.length, &mut history);
+            }
+            if cycles > history.before.cycles {
+                end(cycles, &mut history);
+            }
+            let intervals = history.intervals;
+            assert!(intervals.len() < MOST && (cycles < FULL || intervals.len() >= MOST / 2), "{}", intervals.len());
+            let mut next = 0;
+            for interval in &intervals {
+                assert_eq!((interval.from, interval.thread_instructions), (next, 3 * interval.cycles));
+                assert_eq!(interval.running_warps, 2 * interval.looks);
+                next += interval.cycles;
+            }
+            assert_eq!(next, cycles);
+        }
+    }
+}
