@@ -36,7 +36,7 @@ use std::path::PathBuf;
 
 pub use builtin::{Builtin, add_designs, designs, machines};
 pub use meta::{About, Slot};
-pub use print::fnv1a;
+pub use print::{Stated, fnv1a};
 pub use problem::{ConfigError, Problem};
 pub use suggest::{near, suggestion};
 

@@ -8,7 +8,43 @@ use super::Resolved;
 use super::fields::{Field, shown};
 use super::source::Giver;
 
+/// A field as people read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// Dotted path: `l1.sets`.
+    pub path: String,
+    /// Its value as TOML.
+    pub value: String,
+    /// Where it was given: a line of a file, or the text of an option.
+    pub place: String,
+    /// What the machine says, where a design or `--set` says something else.
+    pub was: Option<String>,
+    /// No paper gives the value: it was chosen.
+    pub assumed: bool,
+}
+
 impl Resolved {
+    /// Every field with the place that states it.
+    pub fn stated(&self) -> impl Iterator<Item = Stated> {
+        self.fields.iter().map(|field| {
+            let source = self.sources.of(&field.place);
+            let place = match source.giver {
+                Giver::Machine | Giver::Design(_) => {
+                    let before = source.text.get(..field.place.span.start).unwrap_or("");
+                    format!("{}, line {}", source.name, before.matches('\n').count() + 1)
+                }
+                Giver::Set | Giver::Option => format!("{} {}", source.name, source.text),
+            };
+            Stated {
+                path: field.path.clone(),
+                value: shown(&field.value),
+                place,
+                was: field.machine_value.as_ref().map(shown),
+                assumed: field.assumed,
+            }
+        })
+    }
+
     /// Every field as TOML, with where it comes from unless a paper gives it. The text is a machine
     /// file that resolves to the same fields.
     #[must_use]
