@@ -260,7 +260,7 @@ fn colour(number: usize) -> RGBColor {
 }
 
 /// Places after the point for ticks some of which are large, or so near that two places do not tell them apart.
-fn places(ticks: &[f64]) -> Option<usize> {
+pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {
         format!("{tick:.places$}").parse().is_ok_and(|shown: f64| (shown - tick).abs() < step / 100.0)
@@ -271,7 +271,7 @@ fn places(ticks: &[f64]) -> Option<usize> {
 }
 
 /// A number beside the axis, with as many places as all there, or as it needs by itself.
-fn shown(value: f64, of_all: Option<usize>) -> String {
+pub(crate) fn shown(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
         (0.0, _) => 0,
         (_, Some(places)) => places,

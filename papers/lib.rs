@@ -9,6 +9,7 @@ mod anssari2012;
 mod area;
 mod candel2018;
 pub mod chart;
+pub mod curve;
 #[cfg(test)]
 mod fingerprint;
 pub mod heat;
