@@ -2,7 +2,7 @@
 
 mod csv;
 mod svg;
-mod table;
+pub(super) mod table;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,7 +89,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-fn estimated(resolved: &Resolved, technology: &Technology, node: Node) -> Block {
+pub(super) fn estimated(resolved: &Resolved, technology: &Technology, node: Node) -> Block {
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 

@@ -29,56 +29,78 @@ pub(super) struct Summary<'a> {
     pub energy: Option<&'a Energy>,
 }
 
-impl fmt::Display for Summary<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunReport { outcome, verdict, kernels, warp_limits, counters, simulating, written, .. } = self.report;
+/// A label and what stands behind it.
+pub(super) type Row = (&'static str, Vec<String>);
+
+impl Summary<'_> {
+    /// Machine and designs.
+    pub fn machine(&self) -> String {
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
-        let machine: Vec<_> = machine.map(String::as_str).collect();
-        writeln!(f, "{} on {}", self.launch.display(), machine.join(" + "))?;
+        machine.map(String::as_str).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// What was counted.
+    pub fn counted(&self) -> Vec<Row> {
+        let RunReport { kernels, warp_limits, counters, .. } = self.report;
         let launched = kernels.iter().map(|(name, launches)| match launches {
             1 => name.clone(),
             _ => format!("{name} x {launches}"),
         });
-        row(f, "kernels", &[launched.collect::<Vec<_>>().join(", ")])?;
+        let mut rows = vec![("kernels", vec![launched.collect::<Vec<_>>().join(", ")])];
         if !warp_limits.is_empty() {
             let limits = warp_limits.iter().map(|(name, limit)| format!("{name} {limit}"));
-            row(f, "warp limits", &[limits.collect::<Vec<_>>().join(", ")])?;
+            rows.push(("warp limits", vec![limits.collect::<Vec<_>>().join(", ")]));
         }
         let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
-        row(f, "cycles", &[grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())])?;
-        let instructions = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
-        row(f, "instructions", &[format!("{} of warps", instructions[0]), format!("{} of threads", instructions[1])])?;
+        rows.push(("cycles", vec![grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())]));
+        let [warps, threads] = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
+        rows.push(("instructions", vec![format!("{warps} of warps"), format!("{threads} of threads")]));
         if !counters.icache.is_empty() {
-            row(f, "L1I", &fetches(counters))?;
+            rows.push(("L1I", fetches(counters)));
         }
-        row(f, "L1D", &l1(counters))?;
-        refusals(f, "L1D refusals", counters.l1.iter().flat_map(L1Stats::refusals))?;
+        rows.push(("L1D", l1(counters)));
+        rows.extend(refusals("L1D refusals", counters.l1.iter().flat_map(L1Stats::refusals)));
         for (label, units) in [("constants", &counters.const_cache), ("texels", &counters.texture_cache)] {
             // Most kernels have none of either.
             if units.iter().any(|unit| unit.accesses > 0) {
-                row(f, label, &loads(units))?;
+                rows.push((label, loads(units)));
             }
         }
-        row(f, "L2", &l2(counters))?;
-        refusals(f, "L2 refusals", counters.l2.iter().flat_map(L2Stats::refusals))?;
-        row(f, "L2 misses", &misses(counters, &self.resolved.config.l2))?;
-        row(f, "DRAM", &dram(counters))?;
-        row(f, "stalls", &stalls(counters))?;
-        if let Some(energy) = self.energy {
-            row(f, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
-            energy.blocks.iter().try_for_each(|unit| units(f, unit, 1, energy.pj()))?;
-        }
-        let check = match verdict {
+        rows.push(("L2", l2(counters)));
+        rows.extend(refusals("L2 refusals", counters.l2.iter().flat_map(L2Stats::refusals)));
+        rows.push(("L2 misses", misses(counters, &self.resolved.config.l2)));
+        rows.push(("DRAM", dram(counters)));
+        rows.push(("stalls", stalls(counters)));
+        rows
+    }
+
+    /// What came of it.
+    pub fn judged(&self) -> Vec<Row> {
+        let check = match self.report.verdict {
             Verdict::Off => "off: nothing to compare with",
             Verdict::Passed => "passed",
             Verdict::OrderDependent => "undecided where results depend on the order of warps, else passed",
             Verdict::Failed(_) => "FAILED",
         };
-        row(f, "check", &[check.to_owned()])?;
-        if *outcome != Outcome::Finished {
-            row(f, "ended", &["before the kernels were done".to_owned()])?;
+        let mut rows = vec![("check", vec![check.to_owned()])];
+        if self.report.outcome != Outcome::Finished {
+            rows.push(("ended", vec!["before the kernels were done".to_owned()]));
         }
+        rows
+    }
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunReport { counters, simulating, written, .. } = self.report;
+        writeln!(f, "{} on {}", self.launch.display(), self.machine())?;
+        self.counted().iter().try_for_each(|(label, cells)| row(f, label, cells))?;
+        if let Some(energy) = self.energy {
+            row(f, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
+            energy.blocks.iter().try_for_each(|unit| units(f, unit, 1, energy.pj()))?;
+        }
+        self.judged().iter().try_for_each(|(label, cells)| row(f, label, cells))?;
         let rate = counters.cycles as f64 / simulating.wall.as_secs_f64().max(1e-6);
         row(f, "host", &output::host(*simulating, &format!("{} cycles/s", grouped(rate as u64))))?;
         written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
@@ -90,20 +112,22 @@ fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result
     writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
 }
 
-/// The reasons for which caches refused accesses, if they did: a cycle of waiting counts once.
-fn refusals(
-    f: &mut fmt::Formatter<'_>,
-    label: &str,
-    refusals: impl Iterator<Item = (&'static str, u64)>,
-) -> fmt::Result {
+/// Cycles by reason, those of all units together, the most first; those without any left out.
+pub(super) fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static str, u64)> {
     let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
     refusals
         .filter(|&(_, cycles)| cycles > 0)
         .for_each(|(reason, cycles)| *reasons.entry(reason).or_default() += cycles);
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|&(_, cycles)| std::cmp::Reverse(cycles));
-    let cells: Vec<_> = reasons.iter().map(|&(reason, cycles)| format!("{reason} {}", grouped(cycles))).collect();
-    if cells.is_empty() { Ok(()) } else { row(f, label, &cells) }
+    reasons
+}
+
+/// The reasons for which caches refused accesses, if they did: a cycle of waiting counts once.
+fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u64)>) -> Option<Row> {
+    let cells: Vec<_> =
+        reasons(refusals).iter().map(|(reason, cycles)| format!("{reason} {}", grouped(*cycles))).collect();
+    (!cells.is_empty()).then_some((label, cells))
 }
 
 /// A row for some blocks, and one for those inside, as far as they take a part of the whole that shows.

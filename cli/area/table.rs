@@ -10,18 +10,14 @@ pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
     let Estimate { machine, designs, node_nm, tree, .. } = estimate;
     let name: Vec<_> = [(*machine).to_owned()].into_iter().chain(designs.iter().cloned()).collect();
     let mut text = format!("{} at {node_nm} nm, an estimate\n", name.join(" + "));
-    let folded = Folded::of(tree);
-    let mut rows = Vec::new();
     match estimate.against {
         None => {
-            add_rows(&folded, depth, "", 1, &mut |indent, block, copies| {
-                rows.push(row(indent, block, copies, tree.um2));
-            });
-            text += &columns(&["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAGE mW", "ALL: mm2", "%"], &rows);
+            text += &columns(&HEAD, &rows(tree, depth));
         }
         Some(against) => {
             text += &overhead(estimate, against);
-            add_rows(&folded, usize::MAX, "", 1, &mut |indent, block, _| {
+            let mut rows = Vec::new();
+            add_rows(&Folded::of(tree), usize::MAX, "", 1, &mut |indent, block, _| {
                 if block.one.differs() {
                     rows.push(delta_row(indent, block));
                 }
@@ -30,6 +26,18 @@ pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
         }
     }
     text + "\n" + &origins(tree)
+}
+
+/// Heads of the columns of blocks.
+pub const HEAD: [&str; 7] = ["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAGE mW", "ALL: mm2", "%"];
+
+/// The cells of blocks, as many levels of them.
+pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    add_rows(&Folded::of(tree), depth, "", 1, &mut |indent, block, copies| {
+        rows.push(row(indent, block, copies, tree.um2));
+    });
+    rows
 }
 
 /// Adds a block and those inside of it, with how many of each the machine has.

@@ -30,7 +30,7 @@ const RATES: [(&str, &[&str], &[&str]); 7] = [
 
 /// All that is said of two runs.
 #[derive(Debug, Serialize)]
-pub(super) struct Changes {
+pub struct Changes {
     pub a: Run,
     pub b: Run,
     pub kernels: String,
@@ -43,14 +43,14 @@ pub(super) struct Changes {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Run {
+pub struct Run {
     pub name: String,
     pub machine: String,
     pub config_hash: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Cycles {
+pub struct Cycles {
     pub a: u64,
     pub b: u64,
     pub change: i128,
@@ -60,7 +60,7 @@ pub(super) struct Cycles {
 
 /// Changes of one kind, the largest first where they have a common measure.
 #[derive(Debug, Serialize)]
-pub(super) struct Section {
+pub struct Section {
     pub name: &'static str,
     /// What is counted, and what a weight is part of.
     pub about: &'static str,
@@ -71,7 +71,7 @@ pub(super) struct Section {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Row {
+pub struct Row {
     pub name: String,
     pub a: f64,
     pub b: f64,
@@ -85,7 +85,7 @@ pub(super) struct Row {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Further {
+pub struct Further {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
@@ -96,7 +96,7 @@ pub(super) struct Further {
 
 /// The rows that changed too little.
 #[derive(Debug, Serialize)]
-pub(super) struct LeftOut {
+pub struct LeftOut {
     pub rows: usize,
     /// What the least change is part of.
     pub of: &'static str,
@@ -344,13 +344,15 @@ fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
 fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Section {
     let number = a.len().max(b.len());
     let of = |counts: &[f64], class: usize| counts.get(class).copied().unwrap_or(0.0);
-    let rows = (0..number).map(|class| {
-        let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), grouped);
-        let name = if class + 1 < number { format!("below {below}") } else { "longer".to_owned() };
-        Row::new(name, of(&a, class), of(&b, class))
-    });
+    let rows = (0..number).map(|class| Row::new(class_name(class, number), of(&a, class), of(&b, class)));
     let all = [&a, &b].map(|counts| counts.iter().sum::<f64>());
     Section::new(names, least, &Scale::Of(all[0].max(all[1])), rows)
+}
+
+/// What a class of latencies holds, of so many.
+pub fn class_name(class: usize, number: usize) -> String {
+    let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), grouped);
+    if class + 1 < number { format!("below {below}") } else { "longer".to_owned() }
 }
 
 /// Where the energy went: parts that make up the whole.
@@ -388,7 +390,7 @@ fn merged<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl 
 }
 
 /// What a reason means, by where it is counted.
-fn meaning(key: &str) -> Option<&'static str> {
+pub fn meaning(key: &str) -> Option<&'static str> {
     STALLS.iter().find(|stall| is_counted(stall.counted, key)).map(|stall| stall.meaning)
 }
 

@@ -6,7 +6,7 @@ use super::super::output::{columns, counted, grouped};
 use super::changes::{Changes, Further, LeftOut, Row, Run, Section};
 
 /// Everything that changed, section by section.
-pub(super) fn text(changes: &Changes) -> String {
+pub fn text(changes: &Changes) -> String {
     let Changes { a, b, kernels, notes, cycles, least, sections } = changes;
     let run = |letter: &str, Run { name, machine, config_hash }: &Run| {
         vec![letter.to_owned(), name.clone(), machine.clone(), config_hash.clone()]
@@ -23,47 +23,59 @@ pub(super) fn text(changes: &Changes) -> String {
 }
 
 fn section(section: &Section, least: f64) -> String {
-    let Section { name, about, row, rows, left_out } = section;
-    let LeftOut { rows: small, of, sum } = left_out;
+    let Section { name, about, rows, left_out: LeftOut { rows: small, .. }, .. } = section;
     if rows.is_empty() && *small == 0 {
         return String::new();
     }
     let mut text = format!("\n{name}: {about}\n");
-    let with_sum = rows.iter().chain(sum.as_ref().filter(|_| *small > 0));
-    if with_sum.clone().next().is_some() {
-        text.push_str(&table(row, with_sum, sum.is_some()));
+    let (head, rows) = section.cells();
+    if !rows.is_empty() {
+        text.push_str(&columns(&head, &rows));
     }
     if *small > 0 {
-        let rows = counted(*small as u64, "row", "rows");
-        let _ = writeln!(text, "left out: {rows} that changed by {} % of {of} or less", plain(100.0 * least));
+        let _ = writeln!(text, "{}", section.left_out(least));
     }
     text
 }
 
-fn table<'a>(row: &str, rows: impl Iterator<Item = &'a Row> + Clone, has_weights: bool) -> String {
-    let further: Vec<_> = rows.clone().next().map_or(Vec::new(), |row| row.further.iter().map(|f| f.name).collect());
-    let mut head = vec![row, "A", "B", "change", if has_weights { "weight" } else { "B by A" }];
-    head.extend(&further);
-    head.push("");
-    let cells = |row: &Row| {
-        let mut cells = vec![row.name.clone(), plain(row.a), plain(row.b), signed(row.change)];
-        cells.push(match row.weight {
-            Some(weight) => format!("{:.1} %", 100.0 * weight),
-            None if !has_weights && row.a != 0.0 => format!("x {}", plain(row.b / row.a)),
-            None => "-".to_owned(),
-        });
-        let value = |name: &&str| row.further.iter().find(|further| further.name == *name);
-        let change =
-            |Further { a, b, .. }: &Further| if a == b { plain(*a) } else { format!("{} to {}", plain(*a), plain(*b)) };
-        cells.extend(further.iter().map(|name| value(name).map_or(String::new(), change)));
-        cells.push(row.note.clone().unwrap_or_default());
-        cells
-    };
-    columns(&head, &rows.map(cells).collect::<Vec<_>>())
+impl Section {
+    /// Head and cells of its table, what is left out as one row where rows add up.
+    pub fn cells(&self) -> (Vec<&str>, Vec<Vec<String>>) {
+        let LeftOut { rows: small, sum, .. } = &self.left_out;
+        let (rows, has_weights) = (self.rows.iter().chain(sum.as_ref().filter(|_| *small > 0)), sum.is_some());
+        let further: Vec<_> =
+            rows.clone().next().map_or(Vec::new(), |row| row.further.iter().map(|f| f.name).collect());
+        let mut head = vec![self.row, "A", "B", "change", if has_weights { "weight" } else { "B by A" }];
+        head.extend(&further);
+        head.push("");
+        let cells = |row: &Row| {
+            let mut cells = vec![row.name.clone(), plain(row.a), plain(row.b), signed(row.change)];
+            cells.push(match row.weight {
+                Some(weight) => format!("{:.1} %", 100.0 * weight),
+                None if !has_weights && row.a != 0.0 => format!("x {}", plain(row.b / row.a)),
+                None => "-".to_owned(),
+            });
+            let value = |name: &&str| row.further.iter().find(|further| further.name == *name);
+            let change = |Further { a, b, .. }: &Further| {
+                if a == b { plain(*a) } else { format!("{} to {}", plain(*a), plain(*b)) }
+            };
+            cells.extend(further.iter().map(|name| value(name).map_or(String::new(), change)));
+            cells.push(row.note.clone().unwrap_or_default());
+            cells
+        };
+        (head, rows.map(cells).collect())
+    }
+
+    /// Says which rows are left out.
+    pub fn left_out(&self, least: f64) -> String {
+        let LeftOut { rows, of, .. } = &self.left_out;
+        let rows = counted(*rows as u64, "row", "rows");
+        format!("left out: {rows} that changed by {} % of {of} or less", plain(100.0 * least))
+    }
 }
 
 /// A number of three digits at least.
-fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };
     match size {

@@ -120,13 +120,18 @@ fn head() -> Vec<String> {
     HEAD.iter().map(|&head| head.to_owned()).chain(reasons).chain(["check".to_owned()]).collect()
 }
 
+/// Head and cells of the table as people read it.
+pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
+    (head(), rows.iter().map(|row| row.cells(grouped)).collect())
+}
+
 /// The table as text.
 pub fn render(rows: &[Row], format: TableFormat) -> Result<String, Report> {
     let cells = |count| rows.iter().map(move |row: &Row| row.cells(count));
     match format {
         TableFormat::Table => {
-            let head = head();
-            Ok(columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), &cells(grouped).collect::<Vec<_>>()))
+            let (head, cells) = grid(rows);
+            Ok(columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), &cells))
         }
         TableFormat::Markdown => {
             let mut table = Table::new();
