@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::area::Node;
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use waves::dump::{self, UnknownFormat};
 
 use warpsieve::config::Request;
@@ -27,6 +27,7 @@ const RUN_EXAMPLES: &str = "Examples:
   warpsieve run kernels/vadd/launch.toml
   warpsieve run kernels/syrk/small.toml --check
   warpsieve run kernels/syrk/launch.toml --design pric --set l1.mshr_entries=16
+  warpsieve run kernels/syrk/launch.toml --report syrk.html
   warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000
   warpsieve run kernels/syrk/launch.toml --wave fails.fst --wave-last 1000 \\
       --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
@@ -308,6 +309,9 @@ pub(super) struct SimulationArguments {
     /// Write the statistics (JSON, schema 1), with `-` to stdout
     #[arg(long, value_name = "FILE.json")]
     pub stats: Option<PathBuf>,
+    /// Write a report to read and to send: one HTML file with tables and charts, which needs nothing else
+    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
+    pub report: Option<PathBuf>,
     /// Compare every step with the golden models; slower
     #[arg(long)]
     pub check: bool,
@@ -365,7 +369,7 @@ pub(super) struct SimulationArguments {
     pub hop_mm: Option<f64>,
     /// Threads that share the machine's islands (SMs, crossbars, partitions), with the same result: a number, `auto` for
     /// the processors there are while that pays, or `step` for all blocks of a cycle together. What follows every cycle
-    /// (checks, waveforms, time series) is run in step, and so are machines with a tracker or recalls and those whose SMs
+    /// (checks, waveforms, time series, reports) is run in step, and so are machines with a tracker or recalls and those whose SMs
     /// have links without delays
     #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
     pub threads: Threads,
@@ -389,6 +393,15 @@ fn millimetres(text: &str) -> Result<f64, &'static str> {
 
 fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
     dump::Format::of(&path).map(|_| path)
+}
+
+/// A name that no input has: `reproduce` does not know all of its inputs ahead.
+fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.extension().is_some_and(|ending| ending == "html") {
+        Ok(path)
+    } else {
+        Err("expected a name that ends in .html")
+    }
 }
 
 /// A number of bytes, with K, M or G for powers of 1,024.
@@ -440,6 +453,9 @@ pub(super) struct CompareArguments {
     /// Write the table to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write a report to read and to send: one HTML file with the table, charts, each run and what changed
+    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
+    pub report: Option<PathBuf>,
     /// Print no progress
     #[arg(long)]
     pub quiet: bool,
@@ -528,6 +544,7 @@ pub(super) struct SweepHereArguments {
 
 /// What is written of a sweep besides the table on stdout.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("drawn").args(["plot", "report"]).multiple(true))]
 pub(super) struct SweepOutput {
     /// Write a row a run and a column a parameter or counter, in full precision (CSV); now and then with what is complete
     #[arg(long, value_name = "FILE.csv")]
@@ -538,11 +555,14 @@ pub(super) struct SweepOutput {
     /// Draw it: bars by design, lines over a parameter of numbers, a heat map over two
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
+    /// Write a report to read and to send: one HTML file with the tables, the picture, and what sets the runs apart
+    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
+    pub report: Option<PathBuf>,
     /// The column that is drawn
-    #[arg(long, value_name = "COLUMN", requires = "plot", default_value = "speedup")]
+    #[arg(long, value_name = "COLUMN", requires = "drawn", default_value = "speedup")]
     pub plot_of: String,
     /// The parameters of numbers that it is drawn over, one or two; the first two that vary if left out
-    #[arg(long, value_name = "KEY,...", requires = "plot", value_delimiter = ',')]
+    #[arg(long, value_name = "KEY,...", requires = "drawn", value_delimiter = ',')]
     pub plot_over: Vec<String>,
 }
 
@@ -717,6 +737,9 @@ pub(super) struct ReproduceArguments {
     /// Folder to keep results of runs in, instead of the user's folder for such things
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
+    /// Write the figures to one HTML file too, to read and to send, with their charts in it
+    #[arg(long, value_name = "FILE.html", conflicts_with = "summary", value_parser = PathBufValueParser::new().try_map(page))]
+    pub report: Option<PathBuf>,
     /// Run nothing: count how many of the judged rows hold in the figures that have been written
     #[arg(long, conflicts_with = "figures")]
     pub summary: bool,

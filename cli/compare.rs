@@ -6,11 +6,15 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
+use papers::measured::{Measured, Subject};
+use papers::runs::{Job, Runner};
 use waves::part_file::PartFile;
 
 use super::args::CompareArguments;
+use super::explain::sources::Sources;
 use super::files::Files;
-use super::sweep::plan::{Column, Plan, Variant, Workload, kind};
+use super::report::{self, side};
+use super::sweep::plan::{Column, Id, Plan, Run, Variant, Workload, kind};
 use super::sweep::runs::{self, How, Looked, Results};
 use super::sweep::{rows, table};
 use super::{Exit, output};
@@ -30,6 +34,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         workloads.push(Workload::launch(&launch.display().to_string(), launch, &mut files)?);
     }
     files.writes("`--output`", output);
+    files.writes("`--report`", arguments.report.as_deref());
     files.check()?;
     let variants = variants.into_iter().zip(resolved).map(|(variant, resolved)| Variant {
         label: variant.label,
@@ -45,6 +50,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     runs::left_out(&refused, false)?;
     // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
     let file = Mutex::new(output.map(open).transpose()?);
+    let report = arguments.report.as_deref().map(report::open).transpose()?;
     let tabulate = |results: &Results| {
         let text = table::render(&rows(&plan, results), arguments.format)?;
         match file.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -66,8 +72,35 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     if !done.results.is_empty() {
         tabulate(&done.results)?;
+        if let Some(report) = report {
+            let text = reported(&plan, &runners[0], &jobs, &done.results)?;
+            let path = report::keep(report, &text)?;
+            // Stdout is for the table, whatever its format.
+            if !quiet {
+                output::complain(&format!("wrote {}", path.display()));
+            }
+        }
     }
     Ok(done.judge(&jobs))
+}
+
+/// The report of the runs that came to an end.
+fn reported(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &Results) -> Result<String, Report> {
+    let mut sources = Vec::new();
+    for workload in &plan.workloads {
+        sources.push(match &workload.subject {
+            Subject::Launch(path) => Sources::of_launch(&warpsieve::run::open(path, None)?),
+            Subject::Trace(_) => Sources::default(),
+        });
+    }
+    let mut runs = Vec::new();
+    for job in jobs {
+        let Some(measured) = runner.kept::<Measured>(&job.key) else { continue };
+        let ids = job.what.ids.iter().filter(|id| results.contains_key(id));
+        let run = |&id: &Id| side::Run { id, name: &job.name, measured: measured.clone(), sources: &sources[id.0] };
+        runs.extend(ids.map(run));
+    }
+    side::page(plan, results, &runs)
 }
 
 fn open(path: &Path) -> Result<PartFile, Report> {

@@ -1,9 +1,9 @@
 //! `warpsieve explain`: what changed between two runs of the same kernels, and why.
 
-mod changes;
-mod side;
-mod sources;
-mod text;
+pub(super) mod changes;
+pub(super) mod side;
+pub(super) mod sources;
+pub(super) mod text;
 
 use std::path::Path;
 use std::sync::Arc;

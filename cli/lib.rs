@@ -31,6 +31,7 @@ mod output;
 mod profile;
 mod progress;
 mod ptx;
+mod report;
 mod reproduce;
 mod run;
 mod soak;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use miette::{Report, miette};
 use papers::judge::Class;
+use papers::page::Page;
 use papers::runs::Runner;
 use papers::store::Store;
 use papers::{Desk, Figure, Halt, figures};
@@ -13,6 +14,7 @@ use warpsieve::crash;
 use warpsieve::kernels::kernels_folder;
 
 use super::args::ReproduceArguments;
+use super::report::{self, figures as report_figures};
 use super::sweep::runs::worse;
 use super::{Exit, interrupt, output};
 
@@ -34,30 +36,37 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
     let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
     let asked = &arguments.figures;
-    let mut exit = Exit::Done;
+    let report = arguments.report.as_deref().map(report::open).transpose()?;
+    let (mut exit, mut pages) = (Exit::Done, Vec::new());
     for figure in figures() {
         if asked.is_empty() || asked.iter().any(|asked| figure.is_named(asked)) {
-            exit = worse(exit, drawn(figure, &desk, &folder)?);
+            let (ended, page) = drawn(figure, &desk, &folder)?;
+            exit = worse(exit, ended);
+            pages.extend(page);
         }
         if let Exit::Interrupted(_) = exit {
             break;
         }
     }
+    if let Some(report) = report.filter(|_| !pages.is_empty()) {
+        let path = report::keep(report, &report_figures::page(&pages))?;
+        output::print(&format!("wrote {}\n", path.display()))?;
+    }
     Ok(exit)
 }
 
 /// Draws a figure and writes it, or says on stderr why not.
-fn drawn(figure: &Figure, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
+fn drawn(figure: &Figure, desk: &Desk, folder: &Path) -> Result<(Exit, Option<Page>), Report> {
     let page = match crash::caught(|| (figure.draw)(desk)) {
         Ok(Ok(page)) => page,
         Ok(Err(Halt::Input(report))) => return Err(report),
         Ok(Err(Halt::Interrupted(signal))) => {
             output::complain("interrupted; what was measured so far is kept");
-            return Ok(Exit::Interrupted(signal as u8));
+            return Ok((Exit::Interrupted(signal as u8), None));
         }
         Ok(Err(Halt::Failed(why))) | Err(why) => {
             output::complain(&why);
-            return Ok(Exit::CheckFailed);
+            return Ok((Exit::CheckFailed, None));
         }
     };
     for path in page.write(folder)? {
@@ -65,5 +74,5 @@ fn drawn(figure: &Figure, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
     }
     // What follows from the paper's text alone must come out; what depends on kernels and inputs is a finding.
     let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
-    Ok(if holds { Exit::Done } else { Exit::CheckFailed })
+    Ok((if holds { Exit::Done } else { Exit::CheckFailed }, Some(page)))
 }

@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use ::area::Technology;
 use miette::{Context, IntoDiagnostic, Report, miette};
+use papers::measured::Part;
 use rtl::kernel::Mode;
 use waves::part_file::PartFile;
 
 use super::args::{ReplayArguments, RunArguments, SimulationArguments};
+use super::explain::sources::Sources;
 use super::files::Files;
 use super::progress::ProgressLine;
+use super::report::{self, single};
 use super::stats::Stats;
 use super::summary::Summary;
-use super::{Exit, interrupt, output};
+use super::{Exit, interrupt, limit, output};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
 use warpsieve::estimate::{Activity, Energy};
@@ -28,7 +31,9 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let mut files = Files::of(&resolved);
     files.reads_launch(&file);
     files.writes_outputs(&file);
-    simulate(simulation, files, launch, &resolved, |progress| {
+    let sources = if simulation.report.is_some() { Sources::of_launch(&file) } else { Sources::default() };
+    let subject = Subject { file: launch, resolved: &resolved, sources, warnings: Vec::new() };
+    simulate(simulation, files, &subject, |progress| {
         warpsieve::run::run_file(file, &resolved.config, &options, progress)
     })
 }
@@ -39,14 +44,18 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let mut resolved = Resolved::new(&simulation.machine.request())?;
     let recording = Recording::open(trace)?;
     output::warn(recording.warnings());
+    let mut warnings = limit::lines(recording.warnings(), "warning");
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
-        output::complain(&format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits"));
+        let wider = format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits");
+        output::complain(&wider);
+        warnings.push(wider);
         resolved = Resolved::new(&widened(simulation.machine.request(), needed))?;
     }
     let mut files = Files::of(&resolved);
     recording.files().for_each(|path| files.reads("the trace", path));
-    simulate(simulation, files, trace, &resolved, |progress| {
+    let subject = Subject { file: trace, resolved: &resolved, sources: Sources::default(), warnings };
+    simulate(simulation, files, &subject, |progress| {
         warpsieve::run::replay(&recording, &resolved.config, &options, progress)
     })
 }
@@ -58,45 +67,65 @@ pub(super) fn widened(mut request: Request, needed: u32) -> Request {
     request
 }
 
+/// What is simulated.
+struct Subject<'a> {
+    /// The launch file or the trace.
+    file: &'a Path,
+    resolved: &'a Resolved,
+    /// For the report.
+    sources: Sources,
+    /// What was said of it ahead of the run.
+    warnings: Vec<String>,
+}
+
 /// Where statistics go.
 enum StatsTo {
     Stdout,
     File(PartFile),
 }
 
-/// Runs a simulation and reports on it; `file` is what it came from, `files` what else there is but the outputs of the
-/// options.
+/// Runs a simulation and reports on it; `files` is what there is but the outputs of the options.
 fn simulate(
     arguments: &SimulationArguments,
     mut files: Files,
-    file: &Path,
-    resolved: &Resolved,
+    subject: &Subject<'_>,
     simulation: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<RunReport, RunError>,
 ) -> Result<Exit, Report> {
     writes(arguments, &mut files);
     files.check()?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
+    let html = arguments.report.as_deref().map(report::open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
     let ran = crash::caught(|| simulation(&mut |at| progress.show(at)));
     drop(progress);
-    interrupt::ended(ran, |report| told(arguments, file, resolved, report, stats))
+    interrupt::ended(ran, |report| told(arguments, subject, report, stats, html))
 }
 
 /// Writes and prints what came out of a simulation.
 fn told(
     arguments: &SimulationArguments,
-    file: &Path,
-    resolved: &Resolved,
+    subject: &Subject<'_>,
     mut report: RunReport,
     stats: Option<StatsTo>,
+    html: Option<PartFile>,
 ) -> Result<Exit, Report> {
+    let Subject { file, resolved, sources, warnings } = subject;
     let energy = energy(arguments, &report)?;
+    let mut written = Vec::new();
     let is_taken = matches!(stats, Some(StatsTo::Stdout));
     if let Some(to) = stats {
         let file = write(to, &Stats::new(resolved, &report, energy.as_ref()))?;
-        report.written.extend(file);
+        written.extend(file);
     }
+    if let Some(html) = html {
+        let energy = energy.as_ref().map(Part::all).unwrap_or_default();
+        let notes = [warnings.clone(), report.notes.clone(), troubles(&report)].concat();
+        let (report, node, energy, notes) = (&report, arguments.node, &energy, &notes);
+        let text = single::page(&single::Ran { file, resolved, report, energy, node, sources, notes })?;
+        written.push(report::keep(html, &text)?);
+    }
+    report.written.extend(written);
     if !arguments.quiet {
         let energy = energy.as_ref().filter(|_| arguments.energy);
         let summary = Summary { launch: file, resolved, report: &report, energy }.to_string();
@@ -117,8 +146,9 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
 
 /// What the options of a simulation write.
 fn writes(arguments: &SimulationArguments, files: &mut Files) {
-    let SimulationArguments { stats, wave, series, timeline, pipeline, .. } = arguments;
+    let SimulationArguments { stats, report, wave, series, timeline, pipeline, .. } = arguments;
     files.writes("`--stats`", stats.as_deref().filter(|path| !output::is_stdout(path)));
+    files.writes("`--report`", report.as_deref());
     if let Some(wave) = wave {
         files.writes_wave("`--wave`", wave);
     }
@@ -151,34 +181,41 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         timeline: arguments.timeline.clone(),
         pipeline: arguments.pipeline.clone(),
         threads: arguments.threads,
-        structures: arguments.energy || arguments.stats.is_some(),
+        history: arguments.report.is_some(),
+        structures: arguments.energy || arguments.stats.is_some() || arguments.report.is_some(),
         interrupt: interrupt::listen()?,
         mode: Mode::FAST,
         ..RunOptions::default()
     })
 }
 
+/// What went wrong.
+fn troubles(report: &RunReport) -> Vec<String> {
+    let mut troubles = Vec::new();
+    if let Verdict::Failed(checks) = &report.verdict {
+        troubles.push(format!("check failed:\n{}", checks.join("\n")));
+    }
+    let cycle = output::grouped(report.counters.cycles);
+    troubles.extend(match &report.outcome {
+        Outcome::Finished => None,
+        Outcome::NoProgress(waiting) => {
+            Some(format!("no progress after cycle {cycle}: nothing can move any more\n{waiting}"))
+        }
+        Outcome::CycleLimit(limit) => {
+            let limit = output::grouped(*limit);
+            Some(format!("stopped after {limit} cycles (`--max-cycles`), before the kernels were done"))
+        }
+        Outcome::Interrupted(_) => Some(format!("interrupted after cycle {cycle}, before the kernels were done")),
+    });
+    troubles
+}
+
 /// Says what went wrong, on stderr, and chooses the exit status.
 fn judge(report: &RunReport) -> Exit {
-    if let Verdict::Failed(checks) = &report.verdict {
-        output::complain(&format!("check failed:\n{}", checks.join("\n")));
-    }
+    troubles(report).iter().for_each(|trouble| output::complain(trouble));
     match (&report.outcome, &report.verdict) {
-        (Outcome::NoProgress(waiting), _) => {
-            let cycle = output::grouped(report.counters.cycles);
-            output::complain(&format!("no progress after cycle {cycle}: nothing can move any more\n{waiting}"));
-            Exit::NoProgress
-        }
-        (Outcome::CycleLimit(limit), _) => {
-            let limit = output::grouped(*limit);
-            output::complain(&format!("stopped after {limit} cycles (`--max-cycles`), before the kernels were done"));
-            Exit::NoProgress
-        }
-        (Outcome::Interrupted(signal), _) => {
-            let cycle = output::grouped(report.counters.cycles);
-            output::complain(&format!("interrupted after cycle {cycle}, before the kernels were done"));
-            Exit::Interrupted(*signal as u8)
-        }
+        (Outcome::NoProgress(_) | Outcome::CycleLimit(_), _) => Exit::NoProgress,
+        (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
         (Outcome::Finished, Verdict::Failed(_)) => Exit::CheckFailed,
         (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent) => Exit::Done,
     }

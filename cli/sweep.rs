@@ -1,6 +1,6 @@
 //! `warpsieve sweep`: everything that a file asks for, kept run by run, as tables and pictures.
 
-mod file;
+pub(super) mod file;
 pub(super) mod plan;
 mod plot;
 pub(super) mod runs;
@@ -17,6 +17,7 @@ use waves::part_file::PartFile;
 
 use super::args::{GatherArguments, SweepArguments, SweepCommand, SweepHereArguments, SweepOutput, TableFormat};
 use super::files::Files;
+use super::report::sweep as report;
 use super::{Exit, output};
 use file::SweepFile;
 use plan::{Id, Plan, Run};
@@ -47,7 +48,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     // Only a command goes without.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
-    let outputs = Outputs::new(output, *quiet, &plan, files)?;
+    let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
     let Looked { jobs, done, .. } = looked(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
     let how = How { check: file.check, max_cycles: file.max_cycles, is_quiet: *quiet };
@@ -69,7 +70,7 @@ fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
     let GatherArguments { cache, leave_out_refused, output, .. } = arguments;
     let mut files = Files::default();
     let (_, plan) = read(&arguments.file, *leave_out_refused, &mut files)?;
-    let outputs = Outputs::new(output, false, &plan, files)?;
+    let outputs = Outputs::new(&arguments.file, output, false, &plan, files)?;
     let folders =
         if cache.is_empty() { vec![None] } else { cache.iter().map(|folder| Some(folder.as_path())).collect() };
     let mut runners = Vec::new();
@@ -116,23 +117,33 @@ fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> 
 
 /// What is written.
 struct Outputs<'a> {
+    /// The sweep file.
+    file: &'a Path,
     options: &'a SweepOutput,
     is_quiet: bool,
-    plot: Option<(&'a Path, Plot)>,
+    /// The picture, if any output has it.
+    plot: Option<Plot>,
 }
 
 impl<'a> Outputs<'a> {
     /// Refuses outputs that would take the place of what is read, or of one another.
-    fn new(options: &'a SweepOutput, is_quiet: bool, plan: &Plan, mut files: Files) -> Result<Self, Report> {
-        let SweepOutput { csv, json, plot, .. } = options;
-        for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", plot)] {
+    fn new(
+        file: &'a Path,
+        options: &'a SweepOutput,
+        is_quiet: bool,
+        plan: &Plan,
+        mut files: Files,
+    ) -> Result<Self, Report> {
+        let SweepOutput { csv, json, plot, report, .. } = options;
+        for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", plot), ("`--report`", report)] {
             files.writes(option, path.as_deref());
         }
         files.check()?;
         // Now is the time to find out that one cannot be written, not hours later.
-        [csv, json, plot].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
-        let plot = plot.as_deref().map(|path| Ok::<_, Report>((path, Plot::new(options, plan)?))).transpose()?;
-        Ok(Self { options, is_quiet, plot })
+        [csv, json, plot, report].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
+        let is_drawn = plot.is_some() || report.is_some();
+        let plot = is_drawn.then(|| Plot::new(options, plan)).transpose()?;
+        Ok(Self { file, options, is_quiet, plot })
     }
 
     /// Writes all there is, and prints the table.
@@ -142,8 +153,15 @@ impl<'a> Outputs<'a> {
         if let Some(path) = &self.options.json {
             written.push(keep(path, &tidy.json_lines()?)?);
         }
-        if let Some((path, plot)) = &self.plot {
-            written.push(keep(path, &plot.svg(plan, &tidy))?);
+        if let Some(plot) = &self.plot {
+            let picture = plot.svg(plan, &tidy);
+            if let Some(path) = &self.options.plot {
+                written.push(keep(path, &picture)?);
+            }
+            if let Some(path) = &self.options.report {
+                let name = self.file.display().to_string();
+                written.push(keep(path, &report::page(&name, plan, results, &tidy, &picture))?);
+            }
         }
         output::print(&table::render(&rows(plan, results), TableFormat::Table)?)?;
         output::wrote(self.is_quiet, written)

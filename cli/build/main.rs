@@ -1,5 +1,5 @@
 //! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the
-//! sentences beside counters and stall reasons. A test that needs Slurm is ignored where it is missing.
+//! sentences beside counters and stall reasons. Tests that need Slurm or Chromium are ignored where these are missing.
 
 mod declared;
 mod dictionary;
@@ -12,11 +12,15 @@ use std::{env, fs};
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new("..");
     println!("cargo::rustc-check-cfg=cfg(has_slurm)");
+    println!("cargo::rustc-check-cfg=cfg(has_chromium)");
     let has = |tool: &str| ["/usr/sbin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(tool).exists());
     if ["slurmctld", "slurmd", "munged", "sbatch"].iter().all(|tool| has(tool)) {
         println!("cargo::rustc-cfg=has_slurm");
     }
-    for place in ["build", "stats.rs", "../rtl", "../sim", "/usr/sbin"] {
+    if has("chromium") {
+        println!("cargo::rustc-cfg=has_chromium");
+    }
+    for place in ["build", "stats.rs", "../rtl", "../sim", "/usr/sbin", "/usr/bin"] {
         println!("cargo::rerun-if-changed={place}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);

@@ -19,7 +19,7 @@ use warpsieve::estimate::Energy;
 const FINISHED: &str = "finished";
 
 /// A run.
-pub(super) struct Side {
+pub struct Side {
     /// The file, or what ran.
     pub name: String,
     pub statistics: Statistics,
@@ -31,7 +31,7 @@ pub(super) struct Side {
 
 /// The statistics that are more than numbers under a key.
 #[derive(Deserialize)]
-pub(super) struct Statistics {
+pub struct Statistics {
     pub outcome: String,
     pub machine: String,
     pub designs: Vec<String>,
@@ -50,14 +50,14 @@ pub(super) struct Statistics {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Kernel {
+pub struct Kernel {
     name: String,
     launches: u64,
 }
 
 /// A load instruction.
 #[derive(Deserialize)]
-pub(super) struct Load {
+pub struct Load {
     pub kernel: String,
     pub pc: u32,
     pub line: u32,
@@ -72,7 +72,7 @@ pub(super) struct Load {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Dram {
+pub struct Dram {
     pub read_latencies: Vec<u64>,
 }
 

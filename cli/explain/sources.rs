@@ -8,7 +8,7 @@ use warpsieve::launch::LaunchFile;
 
 /// The texts at hand, with the kernel that each is known to hold.
 #[derive(Default)]
-pub(super) struct Sources(Vec<(Option<String>, PathBuf, String)>);
+pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 
 impl Sources {
     /// One file that holds all kernels, if it is given.
@@ -33,11 +33,71 @@ impl Sources {
 
     /// A line of a kernel's file, from 1, with single blanks.
     pub fn line(&self, kernel: &str, line: u32) -> Option<String> {
+        line_of(self.of(kernel)?.1, line)
+    }
+
+    /// The line of the source that a line of a kernel's file was compiled from, as the last `.loc` above it says. A source
+    /// is looked for beside the PTX: what a PTX file names elsewhere is not read.
+    pub fn origin(&self, kernel: &str, line: u32) -> Option<String> {
+        let (path, text) = self.of(kernel)?;
+        let above: Vec<_> = text.lines().take(line as usize).collect();
+        let words =
+            |line: &str| line.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let is_inside = |line: &&&str| !line.trim_start().starts_with(['}', '{']);
+        let located = above.iter().rev().take_while(is_inside).map(|line| words(line));
+        let mut located = located.filter(|words: &Vec<String>| words.first().is_some_and(|word| word == ".loc"));
+        let location = located.next()?;
+        let [_, file, number, ..] = &location[..] else { return None };
+        let named = text.lines().filter_map(|line| line.trim_start().strip_prefix(".file")).find_map(|rest| {
+            let (number, name) = rest.split_once('"')?;
+            (number.trim() == file).then(|| name.split('"').next().unwrap_or_default())
+        });
+        let name = Path::new(named?).file_name()?;
+        let source =
+            fs::read_to_string(path.with_file_name(name)).ok().and_then(|text| line_of(&text, number.parse().ok()?));
+        let place = format!("{}:{number}", name.to_string_lossy());
+        Some(source.map_or(place.clone(), |source| format!("{place}: {source}")))
+    }
+
+    /// The file of a kernel.
+    fn of(&self, kernel: &str) -> Option<(&PathBuf, &String)> {
         let named = self.0.iter().find(|(name, ..)| name.as_ref().is_some_and(|name| name == kernel));
         // A launch file may shorten names; where all kernels are in one file that does not matter.
         let only = || self.0.first().filter(|(_, path, _)| self.0.iter().all(|(_, other, _)| other == path));
-        let (.., text) = named.or_else(only)?;
-        let text = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
-        Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        named.or_else(only).map(|(_, path, text)| (path, text))
+    }
+}
+
+/// A line of a text, from 1, with single blanks.
+fn line_of(text: &str, line: u32) -> Option<String> {
+    let text = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_traced_to_the_source_beside_the_ptx_and_to_no_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = folder.path().join("secret");
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(&outside, "a secret\n").unwrap();
+        fs::write(folder.path().join("a/k.cu"), "one\n  two   words\n").unwrap();
+        let ptx = format!(
+            ".visible .entry f()\n{{\n.loc 1 2 5\nld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd1];\n\
+             .loc\t2 1 3, function_name $L+4, inlined_at 1 2 5\nld.global.u32 %r3, [%rd1];\n}}\n\
+             .entry g()\n{{\nld.global.u32 %r1, [%rd1];\n}}\n.file\t1 \"/built/elsewhere/k.cu\"\n.file 2 \"{}\", 1, 2\n",
+            outside.display()
+        );
+        let path = folder.path().join("a/k.ptx");
+        fs::write(&path, ptx).unwrap();
+        let sources = Sources::of_file(Some(&path)).unwrap();
+        let origin = |line| sources.origin("f", line);
+        assert_eq!(origin(4).as_deref(), Some("k.cu:2: two words"));
+        assert_eq!(origin(5), origin(4));
+        assert_eq!(origin(7).as_deref(), Some("secret:1"));
+        assert_eq!((origin(1), origin(11)), (None, None));
     }
 }

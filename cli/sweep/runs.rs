@@ -36,7 +36,7 @@ pub struct Record {
     /// Its columns, in order, those that it has.
     pub cells: Vec<(String, Value)>,
     /// What the user should know.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
     exit: Exit,
 }
 

@@ -195,10 +195,10 @@ fn files_below(folder: &Path, top: &Path) -> Vec<String> {
 
 #[test]
 fn every_file_is_listed_as_written() {
-    let outputs = "--stats s.json --wave x.fst --series s.csv --timeline t.json --pipeline p.kanata";
+    let outputs = "--stats s.json --wave x.fst --series s.csv --timeline t.json --pipeline p.kanata --report r.html";
     let commands = [
         format!("run k.toml {outputs}"),
-        "compare k.toml --output t.md".to_owned(),
+        "compare k.toml --output t.md --report r.html".to_owned(),
         "optimize k.toml -o o.ptx --report o.json --graph o.dot".to_owned(),
         "trace export k.toml -o out --compress zst".to_owned(),
         "dram t.csv --commands c.csv --requests r.csv".to_owned(),

@@ -221,6 +221,7 @@ fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
         format!("run {vadd} --quiet --timeline t.json"),
         format!("run {vadd} --quiet --pipeline p.kanata"),
         format!("run {vadd} --quiet --series s.csv --interval 1"),
+        format!("run {vadd} --quiet --report r.html"),
         format!("trace export {vadd} -o . --quiet"),
         format!("optimize {vadd} -o o.ptx --report o.json --quiet"),
         "area --svg a.svg".to_owned(),

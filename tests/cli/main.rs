@@ -20,6 +20,8 @@
 //! | a sweep by a job array of Slurm                                   | `slurm`     |
 //! | short soaks, and their list                                      | `soak`      |
 //! | sweeps: kept runs, kills, shards, tables, pictures, refusals      | `sweep`     |
+//! | reports: figures of the statistics, one file, names escaped        | `report`    |
+//! | reports as Chromium lays them out                                 | `browser`   |
 //! | figures: kept runs, charts, judged rows, summary                  | `reproduce` |
 //! | traces replayed, and written                                      | `replay`    |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
@@ -29,6 +31,7 @@
 
 mod area;
 mod bad_input;
+mod browser;
 mod compare;
 mod dram;
 mod endless;
@@ -44,6 +47,7 @@ mod print;
 mod profile;
 mod ptx;
 mod replay;
+mod report;
 mod reproduce;
 mod run;
 mod slurm;

@@ -1,0 +1,142 @@
+//! What a run counted: by load, by reason, by class of latency, by part.
+
+use ::area::Node;
+use maud::{Markup, html};
+use papers::measured::Part;
+use rtl::l1::loads::LoadStats;
+use rtl::l1::stats::L1Stats;
+use rtl::l2::L2Stats;
+use rtl::sm::StallReason;
+use warpsieve::run::{LoadCounters, RunReport, ratio};
+
+use super::super::explain::changes::{class_name, meaning};
+use super::super::explain::sources::Sources;
+use super::super::output::grouped;
+use super::super::summary::reasons;
+use super::html::{bar, percent, spark, table, text};
+
+/// Each load instruction with its line.
+pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
+    if report.loads.is_empty() {
+        return html! { p { "No load of a kernel in PTX reached a cache." } };
+    }
+    let mut loads: Vec<_> = report.loads.iter().collect();
+    loads.sort_by_key(|load| (&load.kernel, load.line, load.column, load.pc));
+    let origins: Vec<_> = loads.iter().map(|load| sources.origin(&load.kernel, load.line)).collect();
+    let has_origins = origins.iter().any(Option::is_some);
+    let mut head = vec!["load", "PTX"];
+    head.extend(has_origins.then_some("source"));
+    let first = head.len();
+    head.extend(["accesses", "hits %", "pending %", "misses", "bypasses", "mean latency", "latencies"]);
+    let row = |(load, origin): (&&LoadCounters, &Option<String>)| {
+        let LoadCounters { kernel, line, stats, .. } = load;
+        let LoadStats { accesses, hits, hit_pending, misses, bypasses, answers, latency, ref latencies } = *stats;
+        let mut cells = vec![text(format!("{kernel}, line {line}"))];
+        cells.push(html! { code { (sources.line(kernel, *line).unwrap_or_default()) } });
+        cells.extend(has_origins.then(|| html! { code { (origin.as_deref().unwrap_or_default()) } }));
+        let rate = |part| text(percent(ratio(part, accesses)));
+        cells.extend([text(grouped(accesses)), rate(hits), rate(hit_pending)]);
+        cells.extend([misses, bypasses].map(|count| text(grouped(count))));
+        cells.extend([text(format!("{:.1}", ratio(latency, answers))), spark(latencies)]);
+        cells
+    };
+    let rows: Vec<_> = loads.iter().zip(&origins).map(row).collect();
+    html! {
+        p.quiet {
+            "Accesses by line, latencies in core cycles by warp, from the LSU to the last byte; the bars are their classes, as under latencies."
+            @if !has_origins { " The PTX names no lines of its source: compilers write them with " code { "-lineinfo" } " or " code { "-gline-tables-only" } "." }
+        }
+        (table(&format!("{at}load"), &head, &(first..first + 6), &rows))
+    }
+}
+
+/// What the schedulers did with their cycles.
+pub fn stalls(report: &RunReport, at: &str) -> Markup {
+    let mut shares = report.counters.scheduler_shares();
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let row = |(reason, share): &(StallReason, f64)| {
+        let means = meaning(&format!("stalls.{}", reason.name())).unwrap_or("It issued an instruction.");
+        vec![text(reason.name()), text(percent(*share)), bar(*share), text(means)]
+    };
+    let rows: Vec<_> = shares.iter().filter(|(_, share)| *share > 0.0).map(row).collect();
+    table(&format!("{at}stall"), &["reason", "% of all slots", "", ""], &(1..2), &rows)
+}
+
+/// Why caches refused accesses.
+pub fn refusals(report: &RunReport, at: &str) -> Markup {
+    let counters = &report.counters;
+    let l1 = |units: &'_ [L1Stats]| reasons(units.iter().flat_map(L1Stats::refusals));
+    let caches = [
+        ("L1D", "l1.reservation_fails", l1(&counters.l1)),
+        ("constants", "const_cache.reservation_fails", l1(&counters.const_cache)),
+        ("texels", "texture_cache.reservation_fails", l1(&counters.texture_cache)),
+        ("L2", "l2.stalls", reasons(counters.l2.iter().flat_map(L2Stats::refusals))),
+    ];
+    let most = caches.iter().flat_map(|(.., reasons)| reasons).map(|(_, cycles)| *cycles).max().unwrap_or(0);
+    let row = |cache: &str, group: &str, (reason, cycles): &(&str, u64)| {
+        let means = meaning(&format!("{group}.{reason}")).unwrap_or_default();
+        vec![text(cache), text(reason), text(grouped(*cycles)), bar(ratio(*cycles, most)), text(means)]
+    };
+    let rows: Vec<_> =
+        caches.iter().flat_map(|(cache, group, reasons)| reasons.iter().map(move |r| row(cache, group, r))).collect();
+    if rows.is_empty() {
+        return html! { p { "No cache refused an access." } };
+    }
+    html! {
+        p.quiet { "Cycles in which a cache refused its oldest access, over all caches of its kind." }
+        (table(&format!("{at}refusal"), &["cache", "reason", "cycles", "", ""], &(2..3), &rows))
+    }
+}
+
+/// How long loads took, and the reads of the DRAM.
+pub fn latencies(report: &RunReport, at: &str) -> Markup {
+    let mut loads = LoadStats::default();
+    report.loads.iter().for_each(|load| loads.add(&load.stats));
+    let mut reads = vec![0; report.counters.dram.first().map_or(0, |channel| channel.read_latencies.len())];
+    for channel in &report.counters.dram {
+        reads.iter_mut().zip(channel.read_latencies).for_each(|(sum, count)| *sum += count);
+    }
+    let histograms = [
+        ("loads", "Loads of warps, by core cycles from the LSU to the last byte", loads.latencies.to_vec()),
+        ("reads", "Reads of the DRAM, by cycles of its clock", reads),
+    ];
+    html! {
+        @for (name, about, classes) in &histograms {
+            h4 { (about) }
+            @if classes.iter().all(|count| *count == 0) { p { "There were none." } }
+            @else { (histogram(&format!("{at}latency-{name}"), classes)) }
+        }
+    }
+}
+
+fn histogram(id: &str, classes: &[u64]) -> Markup {
+    let all: u64 = classes.iter().sum();
+    let row = |(class, &count): (usize, &u64)| {
+        let share = ratio(count, all);
+        vec![text(class_name(class, classes.len())), text(grouped(count)), text(percent(share)), bar(share)]
+    };
+    let rows: Vec<_> = classes.iter().enumerate().filter(|(_, count)| **count > 0).map(row).collect();
+    table(id, &["cycles", "number", "%", ""], &(1..3), &rows)
+}
+
+/// What energy a run took, by part; the first is the whole.
+pub fn energy(parts: &[Part], node: Node, at: &str) -> Markup {
+    let Some(whole) = parts.first() else { return html! { p { "The run did not count its structures." } } };
+    let pj = |part: &Part| part.dynamic_pj + part.leakage_pj;
+    let row = |part: &Part| {
+        let Part { block, dynamic_pj, leakage_pj } = part;
+        let share = if pj(whole) > 0.0 { pj(part) / pj(whole) } else { 0.0 };
+        let name = match block.rsplit_once('.') {
+            Some((_, inside)) => format!("    {inside}"),
+            None if block.is_empty() => "all".to_owned(),
+            None => format!("  {block}"),
+        };
+        let micro = |pj: f64| text(format!("{:.3}", pj / 1e6));
+        vec![text(name), micro(pj(part)), micro(*dynamic_pj), micro(*leakage_pj), text(percent(share)), bar(share)]
+    };
+    let rows: Vec<_> = parts.iter().map(row).collect();
+    html! {
+        p.quiet { "At " (node.nm()) " nm, an estimate: differences are to be trusted more than totals." }
+        div.tree { (table(&format!("{at}part"), &["part", "uJ", "dynamic", "leakage", "%", ""], &(1..5), &rows)) }
+    }
+}

@@ -1,0 +1,50 @@
+//! Charts over the time of a run.
+
+use maud::{Markup, html};
+use papers::curve::Curve;
+use warpsieve::config::Resolved;
+use warpsieve::run::{Interval, RunReport, ratio};
+
+use super::super::output::{counted, grouped};
+use super::html;
+
+/// A part of a whole in percent; none where there was nothing.
+fn part(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * ratio(part, whole))
+}
+
+/// A chart: its title, the unit and the least upper end of its axis, and what it shows of an interval.
+type Shown<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
+
+/// What changed over the time.
+pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
+    let RunReport { history, counters, .. } = report;
+    let clock = &resolved.config.clock;
+    let slots = f64::from(resolved.config.num_sms * resolved.config.sm.warps);
+    let channels = counters.dram.len() as f64;
+    let bus = |interval: &Interval| {
+        let cycles = interval.cycles as f64 * f64::from(clock.dram_khz) / f64::from(clock.core_khz);
+        // A burst counts as a whole when it begins.
+        Some((100.0 * interval.bus_busy_cycles as f64 / (cycles * channels)).min(100.0))
+    };
+    let charts: [Shown<'_>; 5] = [
+        ("Thread instructions a cycle", "IPC", 0.0, Box::new(|i| Some(ratio(i.thread_instructions, i.cycles)))),
+        ("Warps that run", "warps", slots, Box::new(|i| Some(ratio(i.running_warps, i.looks)))),
+        ("L1D loads that hit", "%", 100.0, Box::new(|i| part(i.l1_hits, i.l1_accesses))),
+        ("L2 reads that hit", "%", 100.0, Box::new(|i| part(i.l2_hits, i.l2_accesses))),
+        ("DRAM data buses in use", "%", 100.0, Box::new(bus)),
+    ];
+    let curve = |(title, unit, top, value): &Shown<'_>| {
+        let step =
+            |interval: &Interval| (interval.from as f64, (interval.from + interval.cycles) as f64, value(interval));
+        let steps = history.iter().map(step).collect();
+        let text = |text: &str| text.to_owned();
+        Curve { title: text(title), unit: text(unit), across: text("core cycles"), steps, top: *top }.svg()
+    };
+    let longest = history.iter().map(|interval| interval.cycles).max().unwrap_or(0);
+    let intervals = counted(history.len() as u64, "interval", "intervals");
+    html! {
+        p.quiet { (intervals) " of " (grouped(longest)) " core cycles at most, all units together. A gap has no accesses. The last stores reach memory after the end of the kernels." }
+        @for chart in &charts { (html::chart(&curve(chart))) }
+    }
+}

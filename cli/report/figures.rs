@@ -1,0 +1,91 @@
+//! The report of figures: their pages, with the charts in them.
+
+use maud::{Markup, PreEscaped, html};
+use papers::page::Page;
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::html::{self, Section, table, text};
+
+/// The whole file.
+pub fn page(pages: &[Page]) -> String {
+    let mut all = vec![Section::new("rows", "Rows that hold", held(pages))];
+    all.extend(pages.iter().map(|page| Section::new(id(page), page.name.as_str(), body(page))));
+    html::page("Figures measured again", &html! {}, &all)
+}
+
+fn id(page: &Page) -> String {
+    format!("page-{}", page.name)
+}
+
+/// How many of the judged rows hold, by page.
+fn held(pages: &[Page]) -> Markup {
+    let row = |page: &Page| {
+        let passed = page.rows.iter().filter(|row| row.passed).count();
+        let link = html! { a href={ "#" (id(page)) } { (page.name) } };
+        vec![link, text(passed.to_string()), text(page.rows.len().to_string())]
+    };
+    let judged: Vec<_> = pages.iter().filter(|page| !page.rows.is_empty()).map(row).collect();
+    html! {
+        @if judged.is_empty() { p { "The pages state nothing to be held to." } }
+        @else { (table("held", &["page", "hold", "rows"], &(1..3), &judged)) }
+    }
+}
+
+/// A page with its pictures. What it links to is not there: the text of a link stays.
+fn body(page: &Page) -> Markup {
+    let file = page.name.rsplit('/').next().unwrap_or_default();
+    let picture = |name: &str| {
+        let named = |(suffix, _): &&(String, String)| format!("{file}{suffix}.svg") == name;
+        page.charts.iter().find(named).map(|(_, svg)| html::picture(svg).into_string())
+    };
+    // The text of a picture is what stands in its place.
+    let mut is_drawn = false;
+    let event = |event| match event {
+        Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => None,
+        Event::Start(Tag::Image { dest_url, .. }) => {
+            let drawn = picture(&dest_url);
+            is_drawn = drawn.is_some();
+            drawn.map(|svg| Event::Html(svg.into()))
+        }
+        Event::End(TagEnd::Image) => {
+            is_drawn = false;
+            None
+        }
+        _ if is_drawn => None,
+        Event::Start(Tag::Heading { level, id, classes, attrs }) => {
+            Some(Event::Start(Tag::Heading { level: lower(level), id, classes, attrs }))
+        }
+        Event::End(TagEnd::Heading(level)) => Some(Event::End(TagEnd::Heading(lower(level)))),
+        // The pages are texts, whatever stands in them.
+        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+        other => Some(other),
+    };
+    let mut text = String::new();
+    let events = Parser::new_ext(&page.markdown, Options::ENABLE_TABLES).filter_map(event);
+    pulldown_cmark::html::push_html(&mut text, events);
+    html! { (PreEscaped(text)) }
+}
+
+/// A heading of a page, below that of its section.
+fn lower(level: HeadingLevel) -> HeadingLevel {
+    HeadingLevel::try_from((level as usize + 2).min(6)).unwrap_or(HeadingLevel::H6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_keeps_its_tables_and_pictures_but_no_link_and_no_markup_of_its_own() {
+        let markdown = "# T\n\n<i>a</i> [b](c.md)\n\n![Hits](fig1-x.svg) ![Gone](other.svg)\n\n| k | n |\n|---|--:|\n| <u> | 1 |\n";
+        let charts = vec![("-x".to_owned(), "<svg/>".to_owned())];
+        let page = Page { name: "p/fig1".to_owned(), markdown: markdown.to_owned(), charts, ..Page::default() };
+        let html = body(&page).into_string();
+        assert!(html.contains("<h3>T</h3>") && html.contains("&lt;i&gt;a&lt;/i&gt; b"), "{html}");
+        assert!(html.contains("<span class=\"chart\"><svg/></span> Gone") && !html.contains("Hits"), "{html}");
+        assert!(
+            html.contains("&lt;u&gt;</td><td style=\"text-align: right\">1</td>") && !html.contains("href"),
+            "{html}"
+        );
+    }
+}

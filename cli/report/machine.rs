@@ -1,0 +1,79 @@
+//! What ran: the fields of a configuration with the places that state them, and the area of the blocks.
+
+use ::area::{Node, Technology};
+use maud::{Markup, html};
+use miette::{IntoDiagnostic, Report};
+use warpsieve::config::{Resolved, Stated};
+
+use super::super::area::estimated;
+use super::super::area::table::{HEAD, rows};
+use super::super::output::counted;
+use super::html::{bar, folded, table, text, texts};
+
+/// Levels of blocks.
+const LEVELS: usize = 3;
+
+/// The fields, those first that a design or a setting changed; `at` begins the ids.
+pub fn configuration(resolved: &Resolved, at: &str) -> Markup {
+    let fields: Vec<_> = resolved.stated().collect();
+    let changed: Vec<_> = fields.iter().filter(|field| field.was.is_some()).collect();
+    let about = &resolved.machine;
+    let number = |number: usize| counted(number as u64, "field", "fields");
+    let label = format!("All {}, with the place that states each", number(fields.len()));
+    let group = |field: &Stated| field.path.split_once('.').map_or("", |(group, _)| group).to_owned();
+    html! {
+        p { (about.name) ": " (about.description) }
+        p.quiet { "Source: " (about.source) }
+        p { (number(changed.len())) " changed by designs and settings; hash " code { (resolved.hash()) } }
+        @if !changed.is_empty() {
+            (table(&format!("{at}changed"), &["field", "value", "of the machine", "stated in"], &(0..0),
+                &changed.iter().map(|field| changed_row(field)).collect::<Vec<_>>()))
+        }
+        (folded(&label, &html! {
+            div.wide {
+                table id={ (at) "fields" } {
+                    thead { tr { th { "field" } th { "value" } th { "stated in" } th { } } }
+                    @for group in fields.chunk_by(|one, next| group(one) == group(next)) {
+                        tbody { @for field in group { (row(field)) } }
+                    }
+                }
+            }
+        }))
+    }
+}
+
+fn changed_row(Stated { path, value, place, was, .. }: &Stated) -> Vec<Markup> {
+    vec![text(path), html! { code { (value) } }, html! { code { (was.as_deref().unwrap_or_default()) } }, text(place)]
+}
+
+fn row(Stated { path, value, place, was, assumed }: &Stated) -> Markup {
+    html! {
+        tr.changed[was.is_some()] {
+            td { (path) }
+            td { code { (value) } }
+            td { (place) }
+            td.quiet {
+                @if let Some(was) = was { "was " code { (was) } " " }
+                @if *assumed { "assumed" }
+            }
+        }
+    }
+}
+
+/// The area of the blocks, an estimate.
+pub fn area(resolved: &Resolved, node: Node, at: &str) -> Result<Markup, Report> {
+    let technology = Technology::built_in().into_diagnostic()?;
+    let tree = estimated(resolved, &technology, node);
+    let with_bar = |cells: Vec<String>| {
+        let part = cells.last().and_then(|cell| cell.parse::<f64>().ok()).unwrap_or_default();
+        let mut cells = texts(cells);
+        cells.push(bar(part / 100.0));
+        cells
+    };
+    let cells: Vec<_> = rows(&tree, LEVELS).into_iter().map(with_bar).collect();
+    let head: Vec<_> = HEAD.into_iter().chain([""]).collect();
+    Ok(html! {
+        p.quiet { "At " (node.nm()) " nm, an estimate: differences are to be trusted more than totals." }
+        div.tree { (table(&format!("{at}blocks"), &head, &(1..7), &cells)) }
+    })
+}

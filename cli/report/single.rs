@@ -1,0 +1,100 @@
+//! The report of one run.
+
+use std::path::Path;
+
+use ::area::Node;
+use maud::{Markup, html};
+use miette::Report;
+use papers::measured::Part;
+use warpsieve::config::Resolved;
+use warpsieve::run::{Outcome, RunReport, Verdict};
+
+use super::super::explain::sources::Sources;
+use super::super::summary::Summary;
+use super::html::Section;
+use super::{counted, course, html, machine};
+
+/// A run.
+pub struct Ran<'a> {
+    /// The launch file or the trace.
+    pub file: &'a Path,
+    pub resolved: &'a Resolved,
+    pub report: &'a RunReport,
+    pub energy: &'a [Part],
+    pub node: Node,
+    pub sources: &'a Sources,
+    /// What was said of it.
+    pub notes: &'a [String],
+}
+
+/// The whole file.
+pub fn page(ran: &Ran<'_>) -> Result<String, Report> {
+    let Ran { file, resolved, report, node, .. } = *ran;
+    let [summary, loads, stalls, refusals, latencies, energy] = sections(ran, "");
+    let all = [
+        summary,
+        Section::new("time", "Over time", course::body(resolved, report)),
+        loads,
+        stalls,
+        refusals,
+        latencies,
+        energy,
+        Section::new("area", "Area", machine::area(resolved, node, "area-")?),
+        Section::new("configuration", "Configuration", machine::configuration(resolved, "")),
+    ];
+    let title = format!("{} on {}", file.display(), summary_of(ran).machine());
+    Ok(html::page(&title, &verdict(report), &all))
+}
+
+fn summary_of<'a>(ran: &Ran<'a>) -> Summary<'a> {
+    Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None }
+}
+
+/// What a run counted, as the sections of its report; `at` begins their ids.
+pub fn sections(ran: &Ran<'_>, at: &str) -> [Section; 6] {
+    let report = ran.report;
+    let section = |id: &str, title: &str, body| Section::new(format!("{at}{id}"), title, body);
+    [
+        section("summary", "Summary", summary(ran, at)),
+        section("loads", "Loads by line", counted::loads(report, ran.sources, at)),
+        section("stalls", "Issue slots", counted::stalls(report, at)),
+        section("refusals", "Refusals", counted::refusals(report, at)),
+        section("latencies", "Latencies", counted::latencies(report, at)),
+        section("energy", "Energy", counted::energy(ran.energy, ran.node, at)),
+    ]
+}
+
+/// What came of a run, in a few words.
+pub fn verdict(report: &RunReport) -> Markup {
+    let (class, text) = match (&report.outcome, &report.verdict) {
+        (Outcome::NoProgress(_), _) => ("bad", "No progress"),
+        (Outcome::CycleLimit(_), _) => ("bad", "Stopped at its limit of cycles"),
+        (Outcome::Interrupted(_), _) => ("bad", "Interrupted"),
+        (Outcome::Finished, Verdict::Failed(_)) => ("bad", "A check failed"),
+        (Outcome::Finished, Verdict::Passed) => ("good", "Every check passed"),
+        (Outcome::Finished, Verdict::OrderDependent) => ("", "Some results depend on the order of warps"),
+        (Outcome::Finished, Verdict::Off) => ("", "Nothing to compare with"),
+    };
+    html! { p class={ "verdict " (class) } { (text) } }
+}
+
+/// What a run prints, and what was said of it.
+fn summary(ran: &Ran<'_>, at: &str) -> Markup {
+    let summary = summary_of(ran);
+    let rows = [summary.counted(), summary.judged()].concat();
+    html! {
+        div.wide {
+            table id={ (at) "figures" } {
+                tbody {
+                    @for (label, cells) in &rows {
+                        tr { th { (label) } td.cells { @for cell in cells { span { (cell) } " " } } }
+                    }
+                }
+            }
+        }
+        @if !ran.notes.is_empty() {
+            h3 { "Warnings and notes" }
+            @for note in ran.notes { pre { (note) } }
+        }
+    }
+}

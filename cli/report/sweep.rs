@@ -1,0 +1,73 @@
+//! The report of a sweep: the tables, the picture, and what sets the runs apart.
+
+use maud::{Markup, html};
+use warpsieve::config::Resolved;
+
+use super::super::sweep::file::text_of;
+use super::super::sweep::plan::{Plan, Variant};
+use super::super::sweep::runs::Results;
+use super::super::sweep::tidy::Tidy;
+use super::html::{self, Section, folded, text, texts};
+use super::side::side_by_side;
+
+/// The whole file, with a picture.
+pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &Tidy, picture: &str) -> String {
+    let all = [
+        Section::new("table", "Results", side_by_side(plan, results)),
+        Section::new("picture", "Picture", html::picture(picture)),
+        Section::new("runs", "Runs", runs(plan, results)),
+        Section::new("machines", "Machines", machines(plan)),
+        Section::new(
+            "counters",
+            "All counters",
+            folded("A row a run, a column a parameter or a counter", &counters(tidy)),
+        ),
+    ];
+    html::page(&format!("Sweep {name}"), &html! {}, &all)
+}
+
+/// Each run with its parameters and what is to be known of it.
+fn runs(plan: &Plan, results: &Results) -> Markup {
+    let ids = (0..plan.workloads.len()).flat_map(|w| (0..plan.variants.len()).map(move |v| (w, v)));
+    let head: Vec<_> = plan.columns.iter().map(|column| column.name.as_str()).chain([""]).collect();
+    let row = |id| {
+        let mut cells = texts(plan.values(id).map(|value| text_of(&value)).collect());
+        cells.push(match results.get(&id) {
+            None => text("no result"),
+            Some(record) => html! { @for note in &record.notes { pre { (note) } } },
+        });
+        cells
+    };
+    html::table("run", &head, &(0..0), &ids.map(row).collect::<Vec<_>>())
+}
+
+/// What the machines have other than the first.
+fn machines(plan: &Plan) -> Markup {
+    let first = plan.variants.iter().find_map(|variant| variant.resolved.as_deref());
+    let differs = |resolved: &Resolved| -> Vec<(String, String, String)> {
+        let Some(first) = first else { return Vec::new() };
+        let both = first.stated().zip(resolved.stated()).filter(|(one, other)| one.value != other.value);
+        both.map(|(one, other)| (other.path, one.value, other.value)).collect()
+    };
+    let row = |variant: &Variant| {
+        let what = match variant.resolved.as_deref() {
+            None => html! { "refused" },
+            Some(resolved) => html! {
+                @for (path, before, value) in differs(resolved) { div { (path) " = " code { (value) } " instead of " code { (before) } } }
+            },
+        };
+        let hash = variant.resolved.as_ref().map(|resolved| resolved.hash()).unwrap_or_default();
+        vec![text(&variant.label), html! { code { (hash) } }, what]
+    };
+    html! {
+        p.quiet { "Fields that differ from those of the first machine." }
+        (html::table("machine", &["machine", "hash", "fields"], &(0..0), &plan.variants.iter().map(row).collect::<Vec<_>>()))
+    }
+}
+
+fn counters(tidy: &Tidy) -> Markup {
+    let head: Vec<_> = tidy.head.iter().map(String::as_str).collect();
+    let cell = |row: &serde_json::Map<_, _>, name: &String| row.get(name).map(text_of).unwrap_or_default();
+    let row = |row| texts(tidy.head.iter().map(|name| cell(row, name)).collect());
+    html::table("counter", &head, &(0..0), &tidy.rows.iter().map(|(_, cells)| row(cells)).collect::<Vec<_>>())
+}
