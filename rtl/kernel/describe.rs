@@ -293,6 +293,9 @@ pub trait Describe: Fields {
     fn wanted(&self) -> bool {
         true
     }
+    /// The scope opened last, though numbered, is one of a few parts and no entry of a table: waves and dumps have
+    /// it without being asked for it.
+    fn stands_alone(&mut self) {}
     /// True if this reader has seen the scope opened last at this version, which is never the same for two
     /// contents: the scope may be left at once.
     fn has_seen(&mut self, version: u64) -> bool {

@@ -510,6 +510,7 @@ impl Block for SmCore {
         let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
+                to.stands_alone();
                 scheduler.describe(to);
                 stalls.describe(index, icache.is_some(), to);
             });

@@ -141,6 +141,9 @@ impl Describe for Counter {
     fn leave(&mut self) {
         self.0.leave();
     }
+    fn stands_alone(&mut self) {
+        self.0.is_instance();
+    }
     // Neither is hardware, but both tell where a block stands, as they do for other readers.
     fn probe(&mut self, _: Field) {
         self.0.here();
@@ -157,7 +160,7 @@ impl Describe for Counter {
         self.0.here().arrays.push(count);
     }
     fn channel(&mut self, _: &'static str, depth: u32, beat_bits: u32) {
-        self.0.is_channel();
+        self.0.is_instance();
         self.0.here().channels.push(ChannelCount { depth, beat_bits });
     }
     fn logic(&mut self, name: &'static str, logic: Logic) {

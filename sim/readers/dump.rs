@@ -147,6 +147,9 @@ impl Describe for Dump {
     fn leave(&mut self) {
         self.scopes.leave();
     }
+    fn stands_alone(&mut self) {
+        self.scopes.is_instance();
+    }
     fn probe(&mut self, field: Field) {
         self.field(field);
     }
@@ -171,7 +174,7 @@ impl Describe for Dump {
         }
     }
     fn channel(&mut self, _: &'static str, _: u32, _: u32) {
-        self.scopes.is_channel();
+        self.scopes.is_instance();
     }
     fn logic(&mut self, _: &'static str, _: Logic) {
         self.scopes.here();

@@ -354,6 +354,11 @@ impl Describe for Elaborator<'_> {
     fn wanted(&self) -> bool {
         self.skipping == 0
     }
+    fn stands_alone(&mut self) {
+        if self.skipping == 0 {
+            self.scopes.is_instance();
+        }
+    }
     fn probe(&mut self, field: Field) {
         self.add(value_of(&field, Kind::Wire));
     }
@@ -385,7 +390,7 @@ impl Describe for Elaborator<'_> {
     }
     fn channel(&mut self, _: &'static str, _: u32, _: u32) {
         if self.skipping == 0 {
-            self.scopes.is_channel();
+            self.scopes.is_instance();
         }
     }
     fn logic(&mut self, _: &'static str, _: Logic) {

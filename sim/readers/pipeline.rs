@@ -32,7 +32,7 @@ use super::outline::Outline;
 use super::walk::{Changed, Walker};
 
 /// Entries of tables that are read.
-const ENTRIES: [&str; 2] = ["**.scheduler[*]", "**.flight[*]"];
+const ENTRIES: &str = "**.flight[*]";
 /// Kinds of access whose reply brings a result, by the codes of the address unit: loads and atomics.
 const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
 /// Threads of an SM.
@@ -62,8 +62,8 @@ impl Pipeline {
         (clocks, clock): (&Clocks, usize),
         operand_read: u16,
     ) -> io::Result<Self> {
-        let entries: Vec<Glob> = ENTRIES.iter().filter_map(|glob| glob.parse().ok()).collect();
-        let outline = Outline::of(blocks, &entries);
+        let entries: Option<Glob> = ENTRIES.parse().ok();
+        let outline = Outline::of(blocks, entries.as_slice());
         let tree = &outline.tree;
         let cores: Vec<Core> = (0..).map_while(|sm| Core::find(tree, sm, operand_read.into())).collect();
         let mut selection = Selection::none(tree);
@@ -210,7 +210,7 @@ impl Signals {
             let find = |name| find(&format!("pipes.flight[{slot}]"), name);
             Some(Flight { warp: find("warp")?, pc: find("pc")?, due: find("due")? })
         };
-        let scheduler = |index| Place::find(tree, &format!("{core}.scheduler[{index}]"), "issue_");
+        let scheduler = |index| Place::find(tree, &format!("{core}.scheduler{index}"), "issue_");
         Some(Self {
             decoding: find("fetch", "decode_s1_valid")?,
             decoded: find("fetch", "decode_s1_warp")?,

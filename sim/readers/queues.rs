@@ -108,8 +108,11 @@ impl Describe for Reader {
     }
     fn stat(&mut self, _: &'static str, _: u64) {}
     fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
+    fn stands_alone(&mut self) {
+        self.0.is_instance();
+    }
     fn channel(&mut self, _: &'static str, _: u32, _: u32) {
-        self.0.is_channel();
+        self.0.is_instance();
         self.0.here().is_channel = true;
     }
     fn logic(&mut self, _: &'static str, _: Logic) {}

@@ -1,8 +1,9 @@
 //! # Scopes: the tree that the descriptions of all blocks add up to
 //! Blocks describe themselves one by one; two blocks that stand in one scope (`sm0`) share its
-//! node. Names tell instances from entries: the numbered scopes that enclose a whole block, and
-//! numbered channels, are instances (`sm0`, `bank3`); numbered scopes inside a block are entries
-//! of a table (`entry[5]`), which a dump leaves out unless it is asked for them.
+//! node. Names tell instances from entries: the numbered scopes that enclose a whole block,
+//! numbered channels, and parts that say they stand alone are instances (`sm0`, `bank3`,
+//! `scheduler0`); other numbered scopes inside a block are entries of a table (`entry[5]`), which a
+//! dump leaves out unless it is asked for them.
 
 use std::borrow::Cow;
 
@@ -98,8 +99,8 @@ impl<T: Default> Scopes<T> {
         &mut self.nodes[current].own
     }
 
-    /// The current scope is a channel, numbered like an instance.
-    pub(super) fn is_channel(&mut self) {
+    /// The current scope is numbered like an instance: a channel, or a part that says so.
+    pub(super) fn is_instance(&mut self) {
         let current = self.current();
         self.nodes[current].instance = true;
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
 use waves::part_file::PartFile;
-use waves::scope::{Glob, Selection};
+use waves::scope::Selection;
 use waves::signal::{Display, EnumNames, SignalId, Tree};
 use waves::sink::Sink;
 
@@ -25,8 +25,6 @@ use super::outline::Outline;
 use super::places::{Asker, Place, places};
 use super::walk::{Changed, Walker};
 
-/// Entries that the timeline shows.
-const ENTRIES: &str = "**.scheduler[*]";
 /// Names of the states that are shown.
 const STATES: [&str; 2] = ["status", "reason"];
 /// Where a request enters the network.
@@ -46,8 +44,7 @@ impl Timeline {
     /// # Errors
     /// If the file cannot be written.
     pub fn create(path: &Path, blocks: &impl Blocks, clocks: &Clocks, clock: usize) -> io::Result<Self> {
-        let entries: Option<Glob> = ENTRIES.parse().ok();
-        let outline = Outline::of(blocks, entries.as_slice());
+        let outline = Outline::of(blocks, &[]);
         let tree = &outline.tree;
         let mut selection = Selection::none(tree);
         let tracks = Tracks::of(tree);

@@ -157,7 +157,7 @@ fn a_failure_of_another_name_starts_no_dump() {
 #[test]
 fn entries_of_tables_are_dumped_by_a_bracket() {
     let folder = tempfile::tempdir().unwrap();
-    let scopes = ["--wave-scope", "sm0.core.scheduler[*]", "--wave-scope", "partition0.dram.bank[3].row"];
+    let scopes = ["--wave-scope", "sm0.core.pipes.flight[*]", "--wave-scope", "partition0.dram.bank[3].row"];
     let (ended, path) = dump(folder.path(), "a.fst", &scopes);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let wave = wellen::simple::read(&path).unwrap();
@@ -165,7 +165,7 @@ fn entries_of_tables_are_dumped_by_a_bracket() {
     // FST readers make a scope of an index.
     let names = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy).replace(".[", "["));
     let names: Vec<String> = names.collect();
-    for name in ["scheduler[0].issue_pc", "scheduler[1].reason", "bank[3].row"] {
+    for name in ["flight[0].pc", "flight[1].due", "bank[3].row"] {
         assert!(names.iter().any(|full| full.ends_with(name)), "{name} in {names:?}");
     }
     assert!(names.iter().all(|name| !name.contains("bank[2]")), "{names:?}");

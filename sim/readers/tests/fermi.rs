@@ -27,7 +27,7 @@ fn every_part_of_the_machine_has_one_name_in_all_readers() {
     let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
     let wave = Waveform::new(Cursor::new(Vec::new()), &machine, spec).unwrap();
     let (dump, counts) = (Dump::of(&machine, Show::default()), Counts::of(&machine));
-    for path in ["sm14.core", "sm14.l1.mshr", "xbar_req", "partition5.l2", "partition5.dram"] {
+    for path in ["sm14.core", "sm14.core.scheduler1", "sm14.l1.mshr", "xbar_req", "partition5.l2", "partition5.dram"] {
         assert!(wave.tree().find_scope(path).is_some(), "{path}: no such signals");
         assert!(dump.text_of(path).is_ok(), "{path}: no such state");
         let step = |from: &Counts, name| from.children.iter().find(|child| child.block == name).cloned();
@@ -37,11 +37,25 @@ fn every_part_of_the_machine_has_one_name_in_all_readers() {
 }
 
 #[test]
+fn what_every_scheduler_does_is_in_a_dump_of_its_sm_without_being_asked_for() {
+    let machine = fermi();
+    let globs: Vec<Glob> = vec!["sm3".parse().unwrap()];
+    for globs in [&globs[..], &[]] {
+        let spec = WaveSpec { globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
+        let wave = Waveform::new(Cursor::new(Vec::new()), &machine, spec).unwrap();
+        let paths: Vec<String> = wave.selection().ids().map(|id| wave.tree().path(id)).collect();
+        for signal in ["scheduler0.reason", "scheduler1.reason", "scheduler1.issue_warp", "scheduler1.issue_pc"] {
+            assert!(paths.contains(&format!("machine.sm3.core.{signal}")), "{signal}");
+        }
+    }
+}
+
+#[test]
 fn scopes_that_no_glob_leads_to_are_left_out_and_no_others() {
     let machine = fermi();
     for texts in [
         &["sm3.l1", "machine.partition0"][..],
-        &["sm?.core.scheduler[1]", "sm*.l1.mshr.entry[7].state"],
+        &["sm?.core.scheduler1", "sm*.l1.mshr.entry[7].state"],
         &["partition*.dram.bank[*].open", "xbar_req.inject2"],
         &["sm12.l1.tags.entries[5]", "sm1*.*.stat"],
     ] {
@@ -66,7 +80,7 @@ fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
 fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
     let fermi = machine("fermi", &["frc", "decoupled", "dwt-cs", "icache"], &["l2.flow.coherence=sharers"]);
     let hybrid = machine("hybrid", &["tracker"], &[]);
-    let of_fermi = ["**.scheduler[*]", "**.bank[*]", "**.entry[*]", "**.slot[*]", "**.l2.tags[*]", "sm0.l1.tags.*[5]"];
+    let of_fermi = ["**.bank[*]", "**.entry[*]", "**.slot[*]", "**.l2.tags[*]", "sm0.l1.tags.*[5]"];
     let of_hybrid = ["**.transfers.row[*]"];
     let hbm2 = machine("hbm2", &[], &[]);
     let sectored = machine("fermi", &["l2-sectored"], &[]);
