@@ -102,6 +102,14 @@ impl<W: Write + Seek> Dump<W> {
         }
     }
 
+    /// True if something has been written at the present time.
+    pub fn has_changed(&self) -> bool {
+        match self {
+            Dump::Vcd(dump) => dump.has_changed(),
+            Dump::Fst(dump) => dump.has_changed(),
+        }
+    }
+
     /// Writes what is left and hands the output back.
     ///
     /// # Errors

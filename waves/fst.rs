@@ -97,6 +97,11 @@ impl<W: Write + Seek> FstWriter<W> {
         self.gathered + self.section.size() as u64
     }
 
+    /// True if something has been written at the present time.
+    pub fn has_changed(&self) -> bool {
+        !self.due
+    }
+
     /// Writes what is left and hands the output back.
     ///
     /// # Errors

@@ -45,6 +45,11 @@ impl History {
         self.now.get(id).map(|words| words[0])
     }
 
+    /// True if something has changed at the present time.
+    pub fn has_changed(&self) -> bool {
+        self.steps.back().is_some_and(|&(_, length)| length > 0)
+    }
+
     /// The oldest time that is kept.
     pub fn first(&self) -> Option<u64> {
         self.steps.front().map(|&(time, _)| time)

@@ -213,6 +213,11 @@ impl<W: Write> VcdWriter<W> {
         self.flushed + self.used as u64
     }
 
+    /// True if something has been written at the present time; of the first one everything is.
+    pub fn has_changed(&self) -> bool {
+        matches!(self.phase, Phase::Stamped | Phase::Initial)
+    }
+
     /// Writes what is left and hands the output back.
     pub fn into_inner(mut self) -> io::Result<W> {
         match self.phase {

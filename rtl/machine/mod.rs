@@ -12,4 +12,4 @@ mod wiring;
 pub use config::{ClockConfig, LinkConfig, MachineConfig, PartitionIndex};
 pub use host::{HostError, NotIdle};
 pub use wiring::islands::{Islands, Reached};
-pub use wiring::{CORE, DRAM, L2, Machine, Part, XBAR};
+pub use wiring::{CLOCKS, CORE, DRAM, L2, Machine, Part, XBAR};

@@ -35,7 +35,7 @@ mod sms;
 pub(super) use channels::{Channels, open};
 use memory::Memory;
 pub(super) use parts::num_groups;
-pub use parts::{CORE, DRAM, L2, Part, XBAR};
+pub use parts::{CLOCKS, CORE, DRAM, L2, Part, XBAR};
 use parts::{XBARS, block_id, domain_of, group_of, sms_of};
 
 use std::ops::Range;

@@ -126,15 +126,20 @@ impl Outline {
     /// # Panics
     /// If two things of one scope have one name, or a name is one that viewers would split.
     pub(super) fn of(blocks: &impl Blocks, globs: &[Glob]) -> Self {
-        Self::along(blocks, globs, None)
+        Self::along(blocks, globs, &[], None)
+    }
+
+    /// The same with signals of the root that no block has, by name and width. They come first.
+    pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
+        Self::along(blocks, globs, extra, None)
     }
 
     /// The same without the scopes that no glob leads to.
-    pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob]) -> Self {
-        Self::along(blocks, globs, Some(&Trail::new(globs, ROOT)))
+    pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
+        Self::along(blocks, globs, extra, Some(&Trail::new(globs, ROOT)))
     }
 
-    fn along(blocks: &impl Blocks, globs: &[Glob], trail: Option<&Trail<'_>>) -> Self {
+    fn along(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)], trail: Option<&Trail<'_>>) -> Self {
         let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
         let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); blocks.population().len()];
         let mut scopes = Scopes::new();
@@ -152,7 +157,11 @@ impl Outline {
             scopes.end_block();
         }
         let mut build = TreeBuilder::new(ROOT);
-        let mut places = 0;
+        for (name, width) in extra {
+            let display = if *width == 1 { Display::Bit } else { Display::Unsigned };
+            build.signal(name, *width, Kind::Wire, display);
+        }
+        let mut places = extra.len();
         emit(&mut build, &mut scopes, 0, &mut places);
         Self { tree: build.finish(), scopes, drafts }
     }

@@ -11,6 +11,8 @@
 //! | writing | grows                                                                          |
 //! | ended   | complete: the limit of its size was reached, or the failure was written        |
 //!
+//! Every dump has the number of the core cycle and the clocks, whatever is selected ([`Ticker`]).
+//!
 //! Times are picoseconds, rounded: cycle `n` of a clock of `f` hertz stands at `n * 10^12 / f`.
 //! Two edges of different clocks that round to one picosecond are written one apart.
 
@@ -23,7 +25,7 @@ use waves::gtkw::{Item, MAX_MARKERS, Marker, SaveFile, by_block, save_path};
 use waves::history::History;
 use waves::part_file::PartFile;
 use waves::scope::{Glob, GlobError, NoMatch, Selection, Window};
-use waves::signal::Tree;
+use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;
 use waves::trigger::{Trigger, TriggerError, path_in};
 use waves::vcd::{TimeUnit, Timescale};
@@ -32,6 +34,8 @@ use waves::view::{BUILT_IN, View};
 use super::outline::Outline;
 use super::walk::{Changed, Walker};
 
+/// Name and width of the counter of core cycles.
+const CYCLE: (&str, u32) = ("cycle", 64);
 const PICOSECONDS: u128 = 1_000_000_000_000;
 /// What stands for a failed check in place of a condition on a signal.
 const FAILURE: &str = "failure";
@@ -55,6 +59,8 @@ pub struct WaveSpec<'a> {
     pub limit: Option<u64>,
     /// The machine's clocks.
     pub clocks: &'a Clocks,
+    /// Names of those that a dump shows; without any it shows all, as `clk0`, `clk1` and so on.
+    pub clock_names: &'a [&'static str],
     /// The clock domain that cycles are counted in.
     pub clock: usize,
 }
@@ -64,7 +70,7 @@ impl<'a> WaveSpec<'a> {
     #[must_use]
     pub fn of(clocks: &'a Clocks, clock: usize) -> Self {
         let (format, window) = (Format::Vcd, Window::ALL);
-        Self { format, globs: &[], window, trigger: None, last: None, limit: None, clocks, clock }
+        Self { format, globs: &[], window, trigger: None, last: None, limit: None, clocks, clock_names: &[], clock }
     }
 }
 
@@ -83,6 +89,50 @@ pub enum WaveError {
     /// The file cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// Writes the core cycle and the clocks, wherever something else has changed: they cost a quiet machine nothing, and
+/// while nothing changes they stand still. Each change of a clock is one of its edges.
+#[derive(Debug)]
+struct Ticker {
+    cycle: SignalId,
+    /// Signal and period of each clock, and the level that it has come to.
+    clocks: Vec<(SignalId, u64, bool)>,
+    /// The tick of the last edges.
+    at: Option<u64>,
+}
+
+impl Ticker {
+    /// Names and widths of its signals, which must be the first of a tree.
+    fn signals(clocks: &Clocks, names: &[&str]) -> Vec<(String, u32)> {
+        let numbered = || (0..clocks.periods().len()).map(|number| format!("clk{number}"));
+        let named = || names.iter().map(|&name| name.to_owned());
+        let clocks: Vec<String> = if names.is_empty() { numbered().collect() } else { named().collect() };
+        let (cycle, width) = CYCLE;
+        std::iter::once((cycle.to_owned(), width)).chain(clocks.into_iter().map(|name| (name, 1))).collect()
+    }
+
+    /// Of a tree that begins with so many signals of a ticker.
+    fn new(tree: &Tree, count: usize, clocks: &Clocks) -> Self {
+        let mut ids = tree.ids().take(count);
+        let cycle = ids.next().expect("the cycle is the first signal of the tree");
+        let clocks = ids.zip(clocks.periods()).map(|(id, &period)| (id, u64::from(period), false)).collect();
+        Self { cycle, clocks, at: None }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = SignalId> + '_ {
+        std::iter::once(self.cycle).chain(self.clocks.iter().map(|&(id, ..)| id))
+    }
+
+    /// Gives the values of a tick in which something has changed.
+    fn give(&mut self, tick: u64, cycle: u64, to: &mut impl Sink) -> io::Result<()> {
+        let has_moved = self.at.replace(tick) != Some(tick);
+        to.sample(self.cycle, cycle)?;
+        self.clocks.iter_mut().try_for_each(|(id, period, level)| {
+            *level ^= has_moved && tick.is_multiple_of(*period);
+            to.sample(*id, u64::from(*level))
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -112,6 +162,7 @@ pub struct Waveform<W: Write + Seek> {
     outline: Outline,
     selection: Selection,
     walker: Walker,
+    ticker: Ticker,
     stage: Stage<W>,
     format: Format,
     window: Window,
@@ -240,11 +291,13 @@ impl<W: Write + Seek> Waveform<W> {
         // The trigger's signal may be an entry, which is elaborated where a glob asks for it.
         let watched: Option<Glob> = condition.and_then(path_in).map(str::parse).transpose()?;
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
+        let extra = Ticker::signals(spec.clocks, spec.clock_names);
         let choose = |tree: &Tree| -> Result<(Selection, Option<Start>), WaveError> {
-            let selection = match spec.globs {
+            let mut selection = match spec.globs {
                 [] => Selection::default_of(tree),
                 globs => Selection::new(tree, globs)?,
             };
+            Ticker::new(tree, extra.len(), spec.clocks).ids().for_each(|id| selection.add(id));
             let start = match (failure, condition) {
                 (Some(text), _) => Some(Start::Failure(text.to_owned())),
                 (None, Some(text)) => Some(Start::Condition(Trigger::parse(text, tree)?)),
@@ -252,8 +305,9 @@ impl<W: Write + Seek> Waveform<W> {
             };
             Ok((selection, start))
         };
-        let everything = || Outline::of(blocks, &asked);
-        let mut outline = if spec.globs.is_empty() { everything() } else { Outline::of_reached(blocks, &asked) };
+        let everything = || Outline::with(blocks, &asked, &extra);
+        let mut outline =
+            if spec.globs.is_empty() { everything() } else { Outline::of_reached(blocks, &asked, &extra) };
         if !spec.globs.is_empty() && choose(&outline.tree).is_err() {
             // What is misspelt is answered with the nearest of all names.
             outline = everything();
@@ -276,6 +330,7 @@ impl<W: Write + Seek> Waveform<W> {
         };
         Ok(Self {
             walker: Walker::new(&outline, &sampled),
+            ticker: Ticker::new(&outline.tree, extra.len(), spec.clocks),
             outline,
             selection,
             stage,
@@ -312,10 +367,16 @@ impl<W: Write + Seek> Waveform<W> {
         match &mut self.stage {
             Stage::Writing(dump) => {
                 self.walker.give(changed, blocks, dump)?;
+                if dump.has_changed() {
+                    self.ticker.give(tick, cycle, dump)?;
+                }
                 self.check_limit(cycle)
             }
             Stage::Waiting { history, start, .. } => {
                 self.walker.give(changed, blocks, &mut **history)?;
+                if self.remembers && history.has_changed() {
+                    self.ticker.give(tick, cycle, &mut **history)?;
+                }
                 let Some(Start::Condition(trigger)) = start else { return Ok(()) };
                 if !trigger.at(cycle, history.value(trigger.signal())) {
                     return Ok(());
@@ -450,6 +511,7 @@ impl<W: Write + Seek> Waveform<W> {
             dump.time(last.1)?;
             self.walker = Walker::new(&self.outline, &self.selection);
             self.walker.give(changed, blocks, &mut dump)?;
+            self.ticker.give(last.0, last.0 / self.period, &mut dump)?;
         }
         self.stage = Stage::Writing(dump);
         Ok(())

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rtl::machine::{CORE, Machine};
+use rtl::machine::{CLOCKS, CORE, Machine};
 use waves::dump::Format;
 use waves::part_file::PartFile;
 use waves::scope::{Glob, Window};
@@ -35,6 +35,7 @@ impl Wave {
             trigger: trigger.as_deref(),
             last: *last,
             limit: *limit,
+            clock_names: &CLOCKS,
             ..WaveSpec::of(machine.clocks(), usize::from(CORE))
         };
         let dump = Waveform::create(path, machine, spec).map_err(|e| bad(&e))?;

@@ -14,6 +14,9 @@ pub const L2: u8 = 2;
 /// Clock domain of the DRAM channels.
 pub const DRAM: u8 = 3;
 
+/// Names of these domains' clocks, in this order.
+pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
+
 /// SMs of a group, which share a domain of 128 blocks: two an SM, and the first group's with those beside the SMs. Of
 /// further groups each has a domain of its own, with the clock of `CORE`, behind the others.
 const GROUP: usize = 60;

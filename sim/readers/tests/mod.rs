@@ -129,12 +129,17 @@ impl ReadBack {
         Self { changes, times }
     }
 
-    /// The value of every signal at a time.
+    /// The signals but those of the root, which a dump adds.
+    fn blocks(&self) -> impl Iterator<Item = (&String, &Vec<(u64, String)>)> {
+        self.changes.iter().filter(|(path, _)| path.matches('.').count() > 1)
+    }
+
+    /// The value of every signal of a block at a time.
     fn at(&self, time: u64) -> Values {
         let last = |changes: &[(u64, String)]| {
             let before = changes.partition_point(|(at, _)| *at <= time);
             changes[before - 1].1.clone()
         };
-        self.changes.iter().map(|(path, changes)| (path.clone(), last(changes))).collect()
+        self.blocks().map(|(path, changes)| (path.clone(), last(changes))).collect()
     }
 }

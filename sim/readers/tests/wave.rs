@@ -1,5 +1,6 @@
 //! Dumps of the small machine, read back.
 
+use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use rtl::kernel::{Clocks, Mode, Simulator};
@@ -71,7 +72,7 @@ impl Run {
     }
 
     fn paths(&mut self) -> Vec<String> {
-        ReadBack::of(&self.dump().0).changes.into_keys().collect()
+        ReadBack::of(&self.dump().0).blocks().map(|(path, _)| path.clone()).collect()
     }
 }
 
@@ -180,6 +181,47 @@ fn a_beat_shows_while_it_is_on_its_way() {
     assert_eq!(valid[0], (0, "1".to_owned()));
     let level = &read.changes["machine.bank2.in0.level"];
     assert!(level.iter().any(|(_, level)| level == "11"), "the link fills up: {level:?}");
+}
+
+#[test]
+fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() {
+    let cycle_at = |time: u64| time * 7 / 10_000;
+    for format in [Format::Vcd, Format::Fst] {
+        // Half of this machine is asleep most of the time; one of its signals changes now and then.
+        for (globs, trigger, last) in [
+            (&["**"][..], None, None),
+            (&["sm1.core.phase"], None, None),
+            (&["bank2.count"], Some("sm1.core.stat.sent == 20"), None),
+            (&["bank2.count"], Some("sm1.core.stat.sent == 20"), Some(30)),
+        ] {
+            let mut run = Run::of(globs);
+            (run.format, run.trigger, run.last) = (format, trigger, last);
+            let read = ReadBack::of(&run.dump().0);
+            let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
+            let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
+            for (time, cycle) in &read.changes["machine.cycle"] {
+                // The time of an edge may have been rounded down.
+                assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
+            }
+            // An edge of a clock stands at a multiple of its period, one picosecond at most beside it.
+            let is_edge = |time: u64, megahertz: u64| {
+                (time * megahertz + 500_000) % 1_000_000 <= 500_000 + megahertz
+                    && (time * megahertz + 500_000) % 1_000_000 >= 500_000 - megahertz
+            };
+            for (path, megahertz) in [("machine.clk0", 700), ("machine.clk1", 924)] {
+                let expected: Vec<u64> = times.iter().copied().filter(|&time| is_edge(time, megahertz)).collect();
+                let edges = moments(path);
+                // The first time has a value of everything, an edge or not.
+                assert_eq!(
+                    &edges[1..],
+                    expected.iter().copied().filter(|&time| time > edges[0]).collect::<Vec<_>>(),
+                    "{path}"
+                );
+                assert!(edges.len() > 2 && times.contains(&edges[0]), "{path}: {edges:?}");
+            }
+            assert!(moments("machine.cycle").iter().all(|time| times.contains(time)), "{globs:?}");
+        }
+    }
 }
 
 #[test]
