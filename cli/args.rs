@@ -333,8 +333,8 @@ pub(super) struct SimulationArguments {
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
     pub wave_scopes: Vec<String>,
-    /// Start the waveform when this holds, such as 'sm0.l1.status == RESERVATION_FAIL for 100', or at a
-    /// 'failure' of a check, 'failure sm0.l1' being one whose message has this text
+    /// Start the waveform when this holds, such as 'sm*.l1.status == RESERVATION_FAIL && cycle > 900 for 100', or at
+    /// a 'failure' of a check, 'failure sm0.l1' being one whose message has this text
     #[arg(long, value_name = "CONDITION", requires = "wave")]
     pub wave_trigger: Option<String>,
     /// Remember the last N core cycles: written ahead of the trigger or, without one, only if a check fails,
@@ -342,6 +342,10 @@ pub(super) struct SimulationArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave",
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub wave_last: Option<u64>,
+    /// Go on for N core cycles behind the trigger, then end the waveform
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave_trigger",
+          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    pub wave_after: Option<u64>,
     /// End the waveform at about this size, such as 500M; an FST is measured before compression
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, requires = "wave", value_parser = size)]
     pub wave_limit: Option<u64>,

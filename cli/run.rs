@@ -158,7 +158,9 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
 }
 
 fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
-    let SimulationArguments { wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_limit, .. } = arguments;
+    let SimulationArguments {
+        wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_after, wave_limit, ..
+    } = arguments;
     if let (Some(from), Some(to)) = (wave_from, wave_to)
         && from > to
     {
@@ -171,6 +173,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         scopes: wave_scopes.clone(),
         trigger: wave_trigger.clone(),
         last: *wave_last,
+        after: *wave_after,
         limit: *wave_limit,
     });
     Ok(RunOptions {

@@ -72,6 +72,12 @@ impl Glob {
         found
     }
 
+    /// The signals whose whole path it matches, in order; the root's name may be left out.
+    pub fn signals(&self, tree: &Tree) -> Vec<SignalId> {
+        let is_named = |names: &[&str]| matches(&self.parts, &names[1..]) || matches(&self.parts, names);
+        tree.ids().filter(|&id| is_named(&tree.names(id))).collect()
+    }
+
     fn start(&self) -> Reach<'_> {
         let mut start = Reach::default();
         start.go_to(&self.parts);
@@ -326,6 +332,16 @@ impl Window {
     /// First cycle.
     pub fn from(&self) -> u64 {
         self.from
+    }
+
+    /// The same, at an end in this cycle if it is not over before.
+    pub fn until(self, cycle: u64) -> Window {
+        Window { to: Some(self.to.map_or(cycle, |to| to.min(cycle))), ..self }
+    }
+
+    /// Last cycle.
+    pub fn to(&self) -> Option<u64> {
+        self.to
     }
 
     /// True if the cycle is written.

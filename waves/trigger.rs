@@ -1,9 +1,11 @@
 //! # Trigger: the event at which a dump starts
 //!
-//! `SIGNAL COMPARISON VALUE [for N]`: a path as in [`crate::scope`] without wildcards, one of `==` `!=` `<` `<=` `>`
-//! `>=`, a number (`12`, `0x1f`, `0b101`) or the name of a state, and for how many cycles it must hold:
-//! `sm0.l1.status == RESERVATION_FAIL for 100`.
+//! `SIGNAL COMPARISON VALUE [&& SIGNAL COMPARISON VALUE ...] [for N]`: a path as in [`crate::scope`], one of `==` `!=`
+//! `<` `<=` `>` `>=`, a number (`12`, `0x1f`, `0b101`) or the name of a state, and for how many cycles all of it must
+//! hold: `sm0.l1.status == RESERVATION_FAIL for 100`. Of several signals that a path with wildcards names, one is
+//! enough: `sm*.l1.status == MISS && xbar_req.inject0.level > 3`.
 
+use crate::scope::Glob;
 use crate::signal::{Display, Signal, SignalId, Tree, fits};
 
 const COMPARISONS: [(&str, Comparison); 6] = [
@@ -25,16 +27,22 @@ enum Comparison {
     AtLeast,
 }
 
-/// A condition on one signal.
+/// One comparison: it holds if it does for one of its signals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Condition {
+    comparison: Comparison,
+    /// With what each is compared: a state may have another code elsewhere.
+    signals: Vec<(SignalId, u64)>,
+}
+
+/// Conditions that must all hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trigger {
     text: String,
-    signal: SignalId,
-    comparison: Comparison,
-    value: u64,
-    /// Cycles for which it must hold, 1 or more.
+    conditions: Vec<Condition>,
+    /// Cycles for which they must hold, 1 or more.
     cycles: u64,
-    /// Cycle since which it holds.
+    /// Cycle since which they hold.
     since: Option<u64>,
 }
 
@@ -51,10 +59,18 @@ pub struct TriggerError {
 /// A word of a text with the place where it begins, in bytes.
 type Word<'t> = (usize, &'t str);
 
-/// The words of a text; a comparison is one even without spaces around it.
+/// Joins two comparisons.
+const AND: &str = "&&";
+
+/// The words of a text; a comparison or `&&` is one even without spaces around it.
 fn words_of(text: &str) -> Vec<Word<'_>> {
     let mut found: Vec<Word<'_>> = Vec::new();
-    let class = |c: char| if c.is_whitespace() { 0 } else { 1 + u8::from("=!<>".contains(c)) };
+    let class = |c: char| match c {
+        '=' | '!' | '<' | '>' => 1,
+        '&' => 2,
+        _ if c.is_whitespace() => 0,
+        _ => 3,
+    };
     let mut last = 0;
     for (at, c) in text.char_indices() {
         let now = class(c);
@@ -68,9 +84,10 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// The path at the start of a trigger: it may name an array entry, which has to be asked for.
-pub fn path_in(text: &str) -> Option<&str> {
-    words_of(text).first().map(|&(_, path)| path)
+/// The paths in a trigger: they may name array entries, which have to be asked for.
+pub fn paths_in(text: &str) -> Vec<&str> {
+    let words = words_of(text);
+    words.split(|&(_, word)| word == AND).filter_map(|comparison| Some(comparison.first()?.1)).collect()
 }
 
 impl Trigger {
@@ -84,21 +101,29 @@ impl Trigger {
             position: text[..at].chars().count() + 1,
             problem,
         };
-        let mut words = words_of(text).into_iter();
-        let mut next = |expected: &str| words.next().ok_or_else(|| refuse(text.len(), format!("expected {expected}")));
-        let (at, path) = next("the path of a signal")?;
-        let signal = find(tree, path).map_err(|problem| refuse(at, problem))?;
-        let about = tree.signal(signal);
-        if about.width > 64 {
-            let problem = format!("`{path}` has {} bits, expected a signal of at most 64", about.width);
-            return Err(refuse(at, problem));
+        let mut words = words_of(text).into_iter().peekable();
+        let mut conditions = Vec::new();
+        loop {
+            let mut next =
+                |expected: &str| words.next().ok_or_else(|| refuse(text.len(), format!("expected {expected}")));
+            let (at, path) = next("the path of a signal")?;
+            let signals = find(tree, path).map_err(|problem| refuse(at, problem))?;
+            if let Some(wide) = signals.iter().map(|&id| tree.signal(id)).find(|about| about.width > 64) {
+                let problem = format!("`{path}` has {} bits, expected a signal of at most 64", wide.width);
+                return Err(refuse(at, problem));
+            }
+            let (at, sign) = next("a comparison: ==, !=, <, <=, > or >=")?;
+            let comparison = COMPARISONS.iter().find(|(text, _)| *text == sign).map(|&(_, comparison)| comparison);
+            let comparison = comparison
+                .ok_or_else(|| refuse(at, format!("`{sign}` is no comparison, expected ==, !=, <, <=, > or >=")))?;
+            let (at, value) = next("a number, or the name of a state")?;
+            let code = |id: SignalId| Ok((id, value_of(tree.signal(id), value)?));
+            let signals = signals.into_iter().map(code).collect::<Result<_, String>>();
+            conditions.push(Condition { comparison, signals: signals.map_err(|problem| refuse(at, problem))? });
+            if words.next_if(|&(_, word)| word == AND).is_none() {
+                break;
+            }
         }
-        let (at, sign) = next("a comparison: ==, !=, <, <=, > or >=")?;
-        let comparison = COMPARISONS.iter().find(|(text, _)| *text == sign).map(|&(_, comparison)| comparison);
-        let comparison = comparison
-            .ok_or_else(|| refuse(at, format!("`{sign}` is no comparison, expected ==, !=, <, <=, > or >=")))?;
-        let (at, value) = next("a number, or the name of a state")?;
-        let value = value_of(about, value).map_err(|problem| refuse(at, problem))?;
         let cycles = match words.next() {
             None => 1,
             Some((_, "for")) => {
@@ -107,17 +132,17 @@ impl Trigger {
                 let count = count.parse().ok().filter(|&count| count > 0);
                 count.ok_or_else(|| refuse(at, format!("expected {expected}")))?
             }
-            Some((at, word)) => return Err(refuse(at, format!("`{word}`, expected `for N` or the end"))),
+            Some((at, word)) => return Err(refuse(at, format!("`{word}`, expected `&&`, `for N` or the end"))),
         };
         match words.next() {
             Some((at, word)) => Err(refuse(at, format!("`{word}`, expected the end"))),
-            None => Ok(Trigger { text: text.to_owned(), signal, comparison, value, cycles, since: None }),
+            None => Ok(Trigger { text: text.to_owned(), conditions, cycles, since: None }),
         }
     }
 
-    /// The signal that it looks at.
-    pub fn signal(&self) -> SignalId {
-        self.signal
+    /// The signals that it looks at.
+    pub fn signals(&self) -> impl Iterator<Item = SignalId> + '_ {
+        self.conditions.iter().flat_map(|condition| &condition.signals).map(|&(id, _)| id)
     }
 
     /// The text that it was read from.
@@ -125,39 +150,43 @@ impl Trigger {
         &self.text
     }
 
-    /// Looks at the signal's value from this cycle on, unknown if `None`; cycles never decrease, and those left out
-    /// had the value of the last one. True if the condition has held for long enough, which then stays so.
-    pub fn at(&mut self, cycle: u64, value: Option<u64>) -> bool {
+    /// Looks at the values of its signals from this cycle on, unknown if `None`; cycles never decrease, and those left
+    /// out had the values of the last one. True if the conditions have held for long enough, which then stays so.
+    pub fn at(&mut self, cycle: u64, value: impl Fn(SignalId) -> Option<u64>) -> bool {
         if self.since.is_some_and(|since| cycle - since >= self.cycles) {
             return true;
         }
-        self.since = match value.is_some_and(|value| self.holds(value)) {
+        self.since = match self.conditions.iter().all(|condition| condition.holds(&value)) {
             true => self.since.or(Some(cycle)),
             false => None,
         };
         self.since.is_some_and(|since| cycle - since + 1 >= self.cycles)
     }
+}
 
-    fn holds(&self, value: u64) -> bool {
-        match self.comparison {
-            Comparison::Equal => value == self.value,
-            Comparison::Different => value != self.value,
-            Comparison::Below => value < self.value,
-            Comparison::AtMost => value <= self.value,
-            Comparison::Above => value > self.value,
-            Comparison::AtLeast => value >= self.value,
-        }
+impl Condition {
+    fn holds(&self, value: impl Fn(SignalId) -> Option<u64>) -> bool {
+        let known = self.signals.iter().filter_map(|&(id, wanted)| Some((value(id)?, wanted)));
+        known.into_iter().any(|(value, wanted)| match self.comparison {
+            Comparison::Equal => value == wanted,
+            Comparison::Different => value != wanted,
+            Comparison::Below => value < wanted,
+            Comparison::AtMost => value <= wanted,
+            Comparison::Above => value > wanted,
+            Comparison::AtLeast => value >= wanted,
+        })
     }
 }
 
-/// The signal of this path; the root's name may be left out.
-fn find(tree: &Tree, path: &str) -> Result<SignalId, String> {
-    let below_root = |full: &str| full.split_once('.').map_or_else(String::new, |(_, rest)| rest.to_owned());
-    let paths: Vec<(SignalId, String)> = tree.ids().map(|id| (id, tree.path(id))).collect();
-    if let Some((id, _)) = paths.iter().find(|(_, full)| full == path || below_root(full) == path) {
-        return Ok(*id);
+/// The signals of this path; the root's name may be left out.
+fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
+    let glob: Glob = path.parse().map_err(|error| format!("{error}"))?;
+    let found = glob.signals(tree);
+    if !found.is_empty() {
+        return Ok(found);
     }
-    let nearest = paths.iter().map(|(_, full)| below_root(full)).min_by_key(|full| strsim::osa_distance(full, path));
+    let below_root = |id: SignalId| tree.names(id)[1..].join(".");
+    let nearest = tree.ids().map(below_root).min_by_key(|full| strsim::osa_distance(full, path));
     Err(format!("no signal is called `{path}`; nearest: `{}`", nearest.unwrap_or_default()))
 }
 
@@ -193,6 +222,9 @@ mod tests {
         build.signal("status", 2, Kind::Reg, Display::Enum(&["HIT", "MISS", "FAIL"]));
         build.signal("level", 4, Kind::Reg, Display::Unsigned);
         build.signal("line", 100, Kind::Reg, Display::Hex);
+        build.enter("other");
+        build.signal("level", 4, Kind::Reg, Display::Unsigned);
+        build.leave();
         build.leave();
         build.finish()
     }
@@ -208,13 +240,15 @@ mod tests {
     /// The cycles in which a trigger on `level` is met, for levels of cycles 0, 1, 2, ...
     fn met(text: &str, levels: &[u64]) -> Vec<u64> {
         let mut trigger = trigger(text);
-        (0..).zip(levels).filter(|&(cycle, &level)| trigger.at(cycle, Some(level))).map(|(cycle, _)| cycle).collect()
+        let met = |&(cycle, &level): &(u64, &u64)| trigger.at(cycle, |_| Some(level));
+        (0..).zip(levels).filter(met).map(|(cycle, _)| cycle).collect()
     }
 
     #[test]
     fn a_state_is_given_by_name_and_a_number_in_three_bases() {
-        assert_eq!((trigger("l1.status == FAIL").value, trigger("machine.l1.status==1 for 9").value), (2, 1));
-        assert_eq!([trigger("l1.level > 0xa").value, trigger("l1.level<=0b101").value], [10, 5]);
+        let value = |text: &str| trigger(text).conditions[0].signals[0].1;
+        assert_eq!((value("l1.status == FAIL"), value("machine.l1.status==1 for 9")), (2, 1));
+        assert_eq!([value("l1.level > 0xa"), value("l1.level<=0b101")], [10, 5]);
     }
 
     #[test]
@@ -227,9 +261,8 @@ mod tests {
             (">", vec![2]),
             (">=", vec![1, 2]),
         ] {
-            let mut trigger = trigger(&format!("l1.level {sign} 5"));
-            trigger.cycles = 1;
-            let found: Vec<u64> = (0..3).filter(|&cycle| trigger.holds(4 + cycle)).collect();
+            let condition = &trigger(&format!("l1.level {sign} 5")).conditions[0];
+            let found: Vec<u64> = (0..3).filter(|&cycle| condition.holds(|_| Some(4 + cycle))).collect();
             assert_eq!(found, cycles, "{sign}");
         }
     }
@@ -243,19 +276,80 @@ mod tests {
     #[test]
     fn cycles_left_out_count_as_unchanged() {
         let mut trigger = trigger("l1.level == 5 for 100");
-        assert!(!trigger.at(10, Some(5)));
-        assert!(trigger.at(110, Some(0)), "cycles 10 to 109 are a hundred");
+        assert!(!trigger.at(10, |_| Some(5)));
+        assert!(trigger.at(110, |_| Some(0)), "cycles 10 to 109 are a hundred");
         let mut trigger = self::trigger("l1.level == 5 for 100");
-        assert!(!trigger.at(10, Some(5)) && !trigger.at(109 - 1, Some(5)) && trigger.at(109, Some(5)));
+        assert!(!trigger.at(10, |_| Some(5)) && !trigger.at(109 - 1, |_| Some(5)) && trigger.at(109, |_| Some(5)));
     }
 
     #[test]
     fn an_unknown_value_meets_nothing() {
-        assert!(!trigger("l1.level != 5").at(0, None));
+        assert!(!trigger("l1.level != 5").at(0, |_| None));
+    }
+
+    /// Whether a trigger is met by these values of `l1.status`, `l1.level` and `l1.other.level`.
+    fn meets(text: &str, values: [Option<u64>; 3]) -> bool {
+        let tree = tree();
+        let at = |path: &str| tree.ids().position(|id| tree.path(id) == format!("machine.{path}"));
+        let places = ["l1.status", "l1.level", "l1.other.level"].map(|path| at(path).expect(path));
+        let value =
+            |id: SignalId| values[places.iter().position(|&place| place == id.index()).expect("one of the three")];
+        trigger(text).at(0, value)
+    }
+
+    #[test]
+    fn all_comparisons_must_hold_in_the_same_cycle() {
+        for text in ["l1.status == MISS && l1.level > 3", "l1.status==MISS&&l1.level>3"] {
+            assert!(meets(text, [Some(1), Some(4), None]), "{text}");
+            assert!(!meets(text, [Some(1), Some(3), None]) && !meets(text, [Some(0), Some(4), None]), "{text}");
+            assert!(!meets(text, [None, Some(4), None]), "{text}: unknown");
+        }
+        assert_eq!(met("l1.level > 2 && l1.level < 6 for 2", &[3, 7, 3, 4]), [3], "both hold for 2 cycles");
+    }
+
+    #[test]
+    fn one_of_the_signals_that_a_path_names_is_enough() {
+        for (values, is_met) in [([7, 0], true), ([0, 7], true), ([6, 6], false)] {
+            assert_eq!(meets("**.level == 7", [None, Some(values[0]), Some(values[1])]), is_met, "{values:?}");
+        }
+        assert!(!meets("l?.level == 7", [None, Some(0), Some(7)]), "`l1.other.level` is another path");
+        assert!(meets("l1.*.level == 7", [None, Some(0), Some(7)]));
+    }
+
+    #[test]
+    fn the_paths_of_all_comparisons_are_found() {
+        assert_eq!(paths_in("sm*.l1.status==HIT && a.tags[5] > 3 for 9"), ["sm*.l1.status", "a.tags[5]"]);
+        assert_eq!(paths_in(""), Vec::<&str>::new());
     }
 
     #[test]
     fn what_cannot_be_read_is_refused_with_its_place() {
+        assert_eq!(
+            problem("l1.level == 3 && l1.status == FIAL"),
+            "trigger `l1.level == 3 && l1.status == FIAL`, character 31: `FIAL` is no state of `status`, expected one of \
+             HIT, MISS, FAIL"
+        );
+        assert_eq!(
+            problem("l1.level == 3 &&"),
+            "trigger `l1.level == 3 &&`, character 17: expected the path of a signal"
+        );
+        assert_eq!(
+            problem("l1.level == 3 for 2 && l1.level == 4"),
+            "trigger `l1.level == 3 for 2 && l1.level == 4`, character 21: `&&`, expected the end"
+        );
+        assert_eq!(
+            problem("l1.level == 3 & l1.level == 4"),
+            "trigger `l1.level == 3 & l1.level == 4`, character 15: `&`, expected `&&`, `for N` or the end"
+        );
+        assert_eq!(
+            problem("l1..level == 3"),
+            "trigger `l1..level == 3`, character 1: scope `l1..level` has an empty name, expected names separated by \
+             single dots, such as `sm0.l1.*`"
+        );
+        assert_eq!(
+            problem("l1.* == 3"),
+            "trigger `l1.* == 3`, character 1: `l1.*` has 100 bits, expected a signal of at most 64"
+        );
         assert_eq!(problem(""), "trigger ``, character 1: expected the path of a signal");
         assert_eq!(
             problem("l1.sttus == HIT"),
@@ -287,7 +381,7 @@ mod tests {
         );
         assert_eq!(
             problem("l1.level == 3 or 2"),
-            "trigger `l1.level == 3 or 2`, character 15: `or`, expected `for N` or the end"
+            "trigger `l1.level == 3 or 2`, character 15: `or`, expected `&&`, `for N` or the end"
         );
     }
 }

@@ -37,7 +37,7 @@ pub use pipeline::Pipeline;
 pub use queues::{QueueHead, queues};
 pub use timeline::Timeline;
 pub use walk::Changed;
-pub use wave::{Recorded, WaveError, WaveSpec, Waveform};
+pub use wave::{Cut, Recorded, WaveError, WaveSpec, Waveform};
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ use waves::part_file::PartFile;
 use waves::scope::{Glob, GlobError, NoMatch, Selection, Window};
 use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;
-use waves::trigger::{Trigger, TriggerError, path_in};
+use waves::trigger::{Trigger, TriggerError, paths_in};
 use waves::vcd::{TimeUnit, Timescale};
 use waves::view::{BUILT_IN, View};
 
@@ -55,6 +55,8 @@ pub struct WaveSpec<'a> {
     /// Cycles of `clock` remembered while nothing is written: they precede the trigger, and are
     /// all there is of a run that fails without one.
     pub last: Option<u64>,
+    /// Cycles of `clock` with which the dump goes on behind its trigger, and then ends.
+    pub after: Option<u64>,
     /// Bytes after which the dump ends.
     pub limit: Option<u64>,
     /// The machine's clocks.
@@ -70,7 +72,8 @@ impl<'a> WaveSpec<'a> {
     #[must_use]
     pub fn of(clocks: &'a Clocks, clock: usize) -> Self {
         let (format, window) = (Format::Vcd, Window::ALL);
-        Self { format, globs: &[], window, trigger: None, last: None, limit: None, clocks, clock_names: &[], clock }
+        let (trigger, last, after, limit) = (None, None, None, None);
+        Self { format, globs: &[], window, trigger, last, after, limit, clocks, clock_names: &[], clock }
     }
 }
 
@@ -83,7 +86,7 @@ pub enum WaveError {
     /// The trigger cannot be read.
     #[error(transparent)]
     Trigger(#[from] TriggerError),
-    /// The trigger's signal has no name.
+    /// A glob cannot be read.
     #[error(transparent)]
     Glob(#[from] GlobError),
     /// The file cannot be written.
@@ -168,6 +171,7 @@ pub struct Waveform<W: Write + Seek> {
     window: Window,
     /// Cycles are remembered while the dump waits.
     remembers: bool,
+    after: Option<u64>,
     limit: Option<u64>,
     /// Of the clock that cycles are counted in, in ticks.
     period: u64,
@@ -177,8 +181,17 @@ pub struct Waveform<W: Write + Seek> {
     /// Tick of the last step inside the window, whether it changed anything or not.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle in which the limit was reached.
-    cut: Option<u64>,
+    /// The cycle in which the dump has ended, or is to end, ahead of its run and its window.
+    cut: Option<(u64, Cut)>,
+}
+
+/// Why a dump ends ahead of its run and its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It has reached the limit of its size.
+    Limit,
+    /// So many cycles have passed since its trigger.
+    After(u64),
 }
 
 /// A finished dump with what a save file needs to know of it.
@@ -194,8 +207,8 @@ pub struct Recorded {
     pub sight: (u64, u64),
     /// Where the trigger was met and where something failed.
     pub markers: Vec<Marker>,
-    /// The cycle in which the dump ended because it had reached its limit.
-    pub cut: Option<u64>,
+    /// The cycle in which the dump ended ahead of the run and of its window, and why.
+    pub cut: Option<(u64, Cut)>,
 }
 
 impl Recorded {
@@ -266,7 +279,8 @@ impl Waveform<PartFile> {
             Stage::Ended(file) => file,
         };
         let sight = self.sampled.map_or((0, 0), |[(_, first), (_, last)]| (first, last));
-        let Self { outline, selection, markers, cut, .. } = self;
+        let Self { outline, selection, markers, period, .. } = self;
+        let cut = self.cut.filter(|&(cycle, why)| why == Cut::Limit || tick / period > cycle);
         Ok(Some(Recorded { path: file.keep()?, tree: outline.tree, selection, sight, markers, cut }))
     }
 }
@@ -288,8 +302,9 @@ impl<W: Write + Seek> Waveform<W> {
     ) -> Result<Self, WaveError> {
         let failure = spec.trigger.and_then(failure_in);
         let condition = spec.trigger.filter(|_| failure.is_none());
-        // The trigger's signal may be an entry, which is elaborated where a glob asks for it.
-        let watched: Option<Glob> = condition.and_then(path_in).map(str::parse).transpose()?;
+        // The trigger's signals may be entries, which are elaborated where a glob asks for them. What is no glob is
+        // refused with the rest of the trigger.
+        let watched = condition.into_iter().flat_map(paths_in).filter_map(|path| path.parse().ok());
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
         let extra = Ticker::signals(spec.clocks, spec.clock_names);
         let choose = |tree: &Tree| -> Result<(Selection, Option<Start>), WaveError> {
@@ -321,7 +336,7 @@ impl<W: Write + Seek> Waveform<W> {
         } else {
             let mut sampled = if spec.last.is_some() { selection.clone() } else { Selection::none(tree) };
             if let Some(Start::Condition(trigger)) = &start {
-                sampled.add(trigger.signal());
+                trigger.signals().for_each(|id| sampled.add(id));
             }
             let span = u128::from(spec.last.unwrap_or(0)) * u128::from(period) * PICOSECONDS;
             let span = u64::try_from(span / u128::from(ticks_per_second)).unwrap_or(u64::MAX);
@@ -337,6 +352,7 @@ impl<W: Write + Seek> Waveform<W> {
             format: spec.format,
             window: spec.window,
             remembers: spec.last.is_some(),
+            after: spec.after,
             limit: spec.limit,
             period,
             ticks_per_second,
@@ -378,7 +394,8 @@ impl<W: Write + Seek> Waveform<W> {
                     self.ticker.give(tick, cycle, &mut **history)?;
                 }
                 let Some(Start::Condition(trigger)) = start else { return Ok(()) };
-                if !trigger.at(cycle, history.value(trigger.signal())) {
+                let count = self.ticker.cycle;
+                if !trigger.at(cycle, |id| if id == count { Some(cycle) } else { history.value(id) }) {
                     return Ok(());
                 }
                 let label = format!("trigger: {}", trigger.text());
@@ -514,12 +531,17 @@ impl<W: Write + Seek> Waveform<W> {
             self.ticker.give(last.0, last.0 / self.period, &mut dump)?;
         }
         self.stage = Stage::Writing(dump);
+        if let (Some(after), Some([_, (tick, _)])) = (self.after, self.sampled) {
+            let end = (tick / self.period).saturating_add(after);
+            self.window = self.window.until(end);
+            self.cut = (self.window.to() == Some(end)).then_some((end, Cut::After(after)));
+        }
         Ok(())
     }
 
     fn check_limit(&mut self, cycle: u64) -> io::Result<()> {
         if self.limit.is_some_and(|limit| self.bytes() >= limit) {
-            self.cut = Some(cycle);
+            self.cut = Some((cycle, Cut::Limit));
             return self.close();
         }
         Ok(())

@@ -127,6 +127,8 @@ pub struct WaveOptions {
     pub trigger: Option<String>,
     /// Core cycles remembered until it starts.
     pub last: Option<u64>,
+    /// Core cycles with which it goes on behind its trigger.
+    pub after: Option<u64>,
     /// Bytes after which it ends.
     pub limit: Option<u64>,
 }

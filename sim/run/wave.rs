@@ -10,7 +10,7 @@ use waves::part_file::PartFile;
 use waves::scope::{Glob, Window};
 
 use super::{RunError, WaveOptions};
-use crate::readers::{Changed, WaveSpec, Waveform};
+use crate::readers::{Changed, Cut, WaveSpec, Waveform};
 
 /// A waveform under way.
 pub(super) struct Wave {
@@ -25,7 +25,7 @@ pub(super) struct Wave {
 impl Wave {
     /// Starts what the options ask for.
     pub(super) fn open(options: &WaveOptions, machine: &Machine) -> Result<Self, RunError> {
-        let WaveOptions { path, from, to, scopes, trigger, last, limit } = options;
+        let WaveOptions { path, from, to, scopes, trigger, last, after, limit } = options;
         let bad = |reason: &dyn fmt::Display| RunError::input(path, reason);
         let globs: Vec<Glob> = scopes.iter().map(|glob| glob.parse()).collect::<Result<_, _>>().map_err(|e| bad(&e))?;
         let spec = WaveSpec {
@@ -34,6 +34,7 @@ impl Wave {
             window: Window::new(*from, *to).map_err(|e| bad(&e))?,
             trigger: trigger.as_deref(),
             last: *last,
+            after: *after,
             limit: *limit,
             clock_names: &CLOCKS,
             ..WaveSpec::of(machine.clocks(), usize::from(CORE))
@@ -75,7 +76,13 @@ impl Wave {
             return Ok((Vec::new(), vec![format!("{}: not written, {why}", path.display())]));
         };
         let written = recorded.save_all().map_err(failed)?;
-        let cut = |cycle: u64| format!("{}: ends in cycle {cycle}, where it reached --wave-limit", path.display());
+        let cut = |(cycle, why): (u64, Cut)| {
+            let why = match why {
+                Cut::Limit => "where it reached --wave-limit".to_owned(),
+                Cut::After(cycles) => format!("{cycles} behind its trigger"),
+            };
+            format!("{}: ends in cycle {cycle}, {why}", path.display())
+        };
         Ok((written, recorded.cut.map(cut).into_iter().collect()))
     }
 }

@@ -97,6 +97,22 @@ fn a_trigger_starts_the_dump_after_the_cycles_that_are_remembered() {
 }
 
 #[test]
+fn a_dump_ends_so_many_cycles_behind_its_trigger_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let trigger = ["--wave-trigger", "sm*.l1.status == MISS && cycle >= 300", "--wave-after", "25"];
+    let (ended, path) = dump(folder.path(), "a.fst", &[&trigger[..], &["--wave-last", "40"]].concat());
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let (first, last) = span(&path);
+    let said = ended.err.strip_prefix(&format!("{path}: ends in cycle ")).unwrap_or_else(|| panic!("{ended:?}"));
+    let (cycle, why) = said.split_once(", ").unwrap();
+    let cycle: u64 = cycle.parse().unwrap();
+    assert_eq!(why, "25 behind its trigger\n");
+    assert!((cycle - 1..=cycle).contains(&last) && (60..=70).contains(&(last - first)), "{first} to {last}, {cycle}");
+    let ended = warpsieve(&["run", SMALL, "--wave", "a.vcd", "--wave-after", "25"]);
+    ended.refused(&["--wave-trigger"]);
+}
+
+#[test]
 fn a_trigger_that_is_never_met_leaves_no_file_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (ended, _) = dump(folder.path(), "a.vcd", &["--wave-trigger", "failure"]);

@@ -24,6 +24,7 @@ struct Run {
     format: Format,
     trigger: Option<&'static str>,
     last: Option<u64>,
+    after: Option<u64>,
     limit: Option<u64>,
     /// Step after which a check of `bank2` fails.
     fails: Option<u64>,
@@ -40,6 +41,7 @@ impl Run {
             format: Format::Vcd,
             trigger: None,
             last: None,
+            after: None,
             limit: None,
             fails: None,
             clocks: clocks(),
@@ -50,9 +52,9 @@ impl Run {
 
     /// Runs some hundred cycles; gives the dump and what another reader saw at some of its times.
     fn dump(&mut self) -> (Vec<u8>, Vec<(u64, Values)>) {
-        let Self { globs, window, format, trigger, last, limit, fails, clocks, mode, machine } = self;
-        let (window, format, trigger, last, limit) = (*window, *format, *trigger, *last, *limit);
-        let spec = WaveSpec { format, globs, window, trigger, last, limit, ..WaveSpec::of(clocks, 0) };
+        let Self { globs, window, format, trigger, last, after, limit, fails, clocks, mode, machine } = self;
+        let (window, format, trigger, last, after, limit) = (*window, *format, *trigger, *last, *after, *limit);
+        let spec = WaveSpec { format, globs, window, trigger, last, after, limit, ..WaveSpec::of(clocks, 0) };
         let mut wave = Waveform::new(Cursor::new(Vec::new()), machine, spec).unwrap();
         let mut sim = Simulator::new(clocks.periods(), machine, *mode);
         let mut changed = Changed::none(machine);
@@ -126,6 +128,51 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
             assert_eq!(value, values[&path], "{path} at {time} ps");
         }
     }
+}
+
+#[test]
+fn a_dump_goes_on_for_the_cycles_behind_its_trigger_that_were_asked_for_and_ends() {
+    for (trigger, fails) in [("sm1.core.stat.sent == 20", None), ("failure", Some(400))] {
+        for (format, last) in [(Format::Vcd, None), (Format::Fst, Some(30))] {
+            let mut run = Run::of(&["**"]);
+            (run.format, run.trigger, run.last, run.fails) = (format, Some(trigger), last, fails);
+            let whole = ReadBack::of(&run.dump().0);
+            (run.machine, run.after) = (Machine::new(8), Some(10));
+            let read = ReadBack::of(&run.dump().0);
+            assert_eq!(read.times[0], whole.times[0], "{trigger}");
+            let met = match fails {
+                None => whole.changes["machine.sm1.core.stat.sent"].iter().find(|(_, sent)| sent == "10100").unwrap().0,
+                // Where without a memory the dump begins.
+                Some(_) if last.is_none() => whole.times[0],
+                Some(_) => continue,
+            };
+            let cycle = |time: u64| (time + 1) * 7 / 10_000;
+            let inside = |time: &u64| cycle(*time) <= cycle(met) + 10;
+            let expected: Vec<u64> = whole.times.iter().copied().filter(inside).collect();
+            let changed =
+                |read: &ReadBack| -> BTreeSet<u64> { read.changes.values().flatten().map(|(at, _)| *at).collect() };
+            let expected: BTreeSet<u64> =
+                changed(&whole).intersection(&expected.into_iter().collect()).copied().collect();
+            assert_eq!(changed(&read), expected, "{trigger}, {format:?}");
+            assert!(read.times.last() < whole.times.last(), "{trigger}: it ends ahead of the run");
+        }
+    }
+}
+
+#[test]
+fn a_trigger_may_name_several_signals_and_the_cycle() {
+    let first = |trigger| {
+        let mut run = Run::of(&["**"]);
+        run.trigger = Some(trigger);
+        ReadBack::of(&run.dump().0).times[0]
+    };
+    let one = first("sm1.core.stat.sent == 20");
+    assert!(first("sm*.core.stat.sent == 20") <= one);
+    assert!(
+        first("sm*.core.stat.sent == 20") < first("sm0.core.stat.sent >= 20 && sm1.core.stat.sent >= 20 && cycle > 0")
+    );
+    let cycle = first("cycle >= 120") * 7 / 10_000;
+    assert!((120..135).contains(&cycle), "the first step in or after cycle 120: {cycle}");
 }
 
 #[test]
