@@ -1,34 +1,28 @@
 //! # FST: the dump for long runs
 //!
-//! Compressed, and opened at once by GTKWave and Surfer whatever its size. The header, with the same scopes and names
-//! as in a VCD, is written by the `fst-writer` crate. Its body writer takes values as text and packs them bit by bit,
-//! which would cost more than the simulation, so the body is written here: value changes gather in memory as they
-//! stand in the file and go out compressed whenever they fill `SECTION_BYTES`.
+//! Compressed, and opened at once by GTKWave and Surfer whatever its size. It begins with the same scopes and names as a
+//! VCD, and with the names of states (`header`); value changes gather in memory as they stand in the file and go out
+//! compressed whenever they fill `SECTION_BYTES` (`section`). No crate writes both: `fst-writer` has no names of states,
+//! and takes values as text and packs them bit by bit, which would cost more than the simulation.
 //!
 //! What has no value yet is unknown (`x`) from time 0 on; the header names the first time that was given, where
 //! viewers begin. As in a VCD, no date and no version number is written: equal runs give equal bytes.
 
+mod header;
 mod section;
 
-use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use std::io::{self, Seek, Write};
 
-use fst_writer::{
-    FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalType, FstVarDirection, FstVarType, FstWriteError,
-};
-
+use self::header::Header;
 use self::section::Section;
 use crate::scope::Selection;
-use crate::signal::{Kind, ScopeId, SignalId, Tree, is_entry};
+use crate::signal::{SignalId, Tree};
 use crate::sink::Sink;
 use crate::values::Values;
 use crate::vcd::Timescale;
 
 /// Changes gathered in memory before they are compressed and written.
 const SECTION_BYTES: usize = 16 << 20;
-/// Where the header holds the first time, with the last behind it: after the kind and the length of its block.
-const TIMES_AT: u64 = 9;
-/// Where it holds how many scopes, names, signals and sections there are.
-const COUNTS_AT: u64 = 41;
 
 /// Writes one dump to `W`.
 pub struct FstWriter<W: Write + Seek> {
@@ -36,8 +30,8 @@ pub struct FstWriter<W: Write + Seek> {
     values: Values,
     /// By signal of the tree; what is not selected is never asked for.
     numbers: Vec<u32>,
+    header: Header,
     section: Section,
-    num_scopes: u64,
     num_sections: u64,
     first: Option<u64>,
     now: u64,
@@ -56,32 +50,17 @@ impl<W: Write + Seek> FstWriter<W> {
     /// # Errors
     /// If the output fails.
     pub fn new(mut out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<FstWriter<W>> {
-        let info = FstInfo {
-            // Not the first time, but what viewers add to every time.
-            start_time: 0,
-            timescale_exponent: timescale.exponent(),
-            version: "warpsieve".to_owned(),
-            date: String::new(),
-            file_type: FstFileType::Verilog,
-        };
-        let mut bytes = Cursor::new(Vec::new());
-        let mut header = FstHeaderWriter::new(&mut bytes, &info).map_err(io_error)?;
-        let mut declared = Declared::default();
-        declare(&mut header, tree, selection, &mut declared, ScopeId::ROOT).map_err(io_error)?;
-        // The crate's own body, to which nothing is given: what it finishes here is the header.
-        drop(header.finish().map_err(io_error)?);
-        out.write_all(bytes.get_ref())?;
-        let Declared { ids, num_scopes } = declared;
+        let header = Header::write(&mut out, tree, selection, timescale)?;
         let mut numbers = vec![0; tree.len()];
-        for (number, id) in (0..).zip(&ids) {
+        for (number, id) in (0..).zip(&header.ids) {
             numbers[id.index()] = number;
         }
         Ok(FstWriter {
             out,
             values: Values::new(tree, selection),
             numbers,
-            section: Section::new(ids.iter().map(|&id| tree.signal(id).width)),
-            num_scopes,
+            section: Section::new(header.ids.iter().map(|&id| tree.signal(id).width)),
+            header,
             num_sections: 0,
             first: None,
             now: 0,
@@ -111,15 +90,8 @@ impl<W: Write + Seek> FstWriter<W> {
         // A section has a time, and time 0 is not one.
         self.section.time(self.now.max(1));
         self.write_section()?;
-        let Self { mut out, section, num_scopes, num_sections, first, .. } = self;
-        let signals = section.num_signals();
-        let times = [first.unwrap_or(0), section.end()];
-        let counts = [num_scopes, signals, signals, num_sections];
-        for (at, numbers) in [(TIMES_AT, &times[..]), (COUNTS_AT, &counts[..])] {
-            out.seek(SeekFrom::Start(at))?;
-            numbers.iter().try_for_each(|number| out.write_all(&number.to_be_bytes()))?;
-        }
-        out.seek(SeekFrom::End(0))?;
+        let Self { mut out, header, section, num_sections, first, .. } = self;
+        header.finish(&mut out, [first.unwrap_or(0), section.end()], num_sections)?;
         out.flush()?;
         Ok(out)
     }
@@ -183,60 +155,13 @@ impl<W: Write + Seek> Sink for FstWriter<W> {
     }
 }
 
-/// The input's own error, where there is one: the crate hides it behind a general sentence.
-fn io_error(error: FstWriteError) -> io::Error {
-    match error {
-        FstWriteError::Io(error) => error,
-        other => io::Error::other(other),
-    }
-}
-
-/// What a header names.
-#[derive(Default)]
-struct Declared {
-    /// The signals in their order in the file.
-    ids: Vec<SignalId>,
-    num_scopes: u64,
-}
-
-/// Declares the selected signals of a scope and of the scopes inside it; a scope without any is left out.
-fn declare<W: Write + Seek>(
-    header: &mut FstHeaderWriter<W>,
-    tree: &Tree,
-    selection: &Selection,
-    declared: &mut Declared,
-    scope: ScopeId,
-) -> fst_writer::Result<()> {
-    if !selection.touches(tree, scope) {
-        return Ok(());
-    }
-    let about = tree.scope(scope);
-    header.scope(&about.name, "", FstScopeType::Module)?;
-    declared.num_scopes += 1;
-    for &id in about.signals.iter().filter(|&&id| selection.contains(id)) {
-        let signal = tree.signal(id);
-        let kind = match signal.kind {
-            Kind::Wire => FstVarType::Wire,
-            Kind::Reg => FstVarType::Reg,
-        };
-        // The range is part of the name, and keeps viewers from reading the `[5]` of an entry as a bit number.
-        let ranged = signal.width > 1 || is_entry(&signal.name);
-        let range = if ranged { format!(" [{}:0]", signal.width - 1) } else { String::new() };
-        let bits = FstSignalType::bit_vec(signal.width);
-        let name = format!("{}{range}", signal.name);
-        header.var(name, bits, kind, FstVarDirection::Implicit, None)?;
-        declared.ids.push(id);
-    }
-    for &inner in &about.scopes {
-        declare(header, tree, selection, declared, inner)?;
-    }
-    header.up_scope()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
+    use super::header::COUNTS_AT;
     use super::*;
-    use crate::signal::{Display, TreeBuilder};
+    use crate::signal::{Display, Kind, TreeBuilder};
     use crate::vcd::TimeUnit;
 
     /// Time and binary digits of every change of a signal.

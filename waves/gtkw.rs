@@ -260,12 +260,13 @@ impl Lines<'_> {
         let tree = self.tree;
         let signal = tree.signal(id);
         // Right-justified (20), in binary (8), hexadecimal (2) or decimal (4), translated by a filter (2000), ones
-        // counted (20000000).
+        // counted (20000000). Where an FST has the names of states itself, GTKWave passes over the filter unless it is
+        // told to use them (100000000).
         let format = match signal.display {
             Display::Bit | Display::Binary => "28",
             Display::Hex => "22",
             Display::Unsigned => "24",
-            Display::Enum(_) => "2028",
+            Display::Enum(_) => "100002028",
             Display::Members => "20000024",
         };
         self.add(format_args!("@{format}"));

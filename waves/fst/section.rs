@@ -93,11 +93,6 @@ impl Section {
         self.end
     }
 
-    /// Signals.
-    pub(super) fn num_signals(&self) -> u64 {
-        self.streams.len() as u64
-    }
-
     /// Moves to a later time. Time 0 is not one: it is where the frame of the first section stands.
     pub(super) fn time(&mut self, now: u64) {
         assert!(now >= self.end, "waveform: time {now} after time {}, expected a later one", self.end);
@@ -239,7 +234,7 @@ fn put_offset(offsets: &mut Vec<u8>, offset: u64) {
 }
 
 #[inline]
-fn put_number(to: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put_number(to: &mut Vec<u8>, mut number: u64) {
     while number > SEVEN {
         to.push((number & SEVEN) as u8 | 0x80);
         number >>= 7;
@@ -247,7 +242,7 @@ fn put_number(to: &mut Vec<u8>, mut number: u64) {
     to.push(number as u8);
 }
 
-fn put_long(to: &mut Vec<u8>, number: u64) {
+pub(super) fn put_long(to: &mut Vec<u8>, number: u64) {
     to.extend_from_slice(&number.to_be_bytes());
 }
 

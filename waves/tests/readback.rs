@@ -300,3 +300,39 @@ proptest! {
         prop_assert_eq!(run(), run());
     }
 }
+
+#[test]
+fn a_dump_names_the_states_of_its_signals_for_viewers_that_read_no_save_file() {
+    const STATUS: &[&str] = &["HIT", "MISS", "", "FAIL"];
+    const KIND: &[&str] = &["LOAD", "STORE"];
+    let mut build = TreeBuilder::new("machine");
+    build.signal("plain", 2, Kind::Reg, Display::Unsigned);
+    for scope in ["sm0", "sm1"] {
+        build.enter(scope);
+        build.signal("status", 2, Kind::Reg, Display::Enum(STATUS));
+        build.signal("kind", 1, Kind::Wire, Display::Enum(KIND));
+        build.signal("wide_kind", 3, Kind::Wire, Display::Enum(KIND));
+        build.leave();
+    }
+    let tree = build.finish();
+    let (bytes, _) = write(Format::Fst, &tree, &everything(&tree), &[]);
+    let wave = wellen::simple::read_from_reader(Cursor::new(bytes)).expect("wellen reads the dump");
+    let hierarchy = wave.hierarchy();
+    let named = |var: wellen::VarRef| {
+        let states = hierarchy[var].enum_type(hierarchy).map(|(name, states)| {
+            let states: Vec<String> = states.iter().map(|(code, state)| format!("{code}={state}")).collect();
+            format!(" {name}: {}", states.join(" "))
+        });
+        hierarchy[var].full_name(hierarchy) + &states.unwrap_or_default()
+    };
+    let found: Vec<String> = hierarchy.all_vars().map(named).collect();
+    let of_sm = |sm: u32| {
+        let path = format!("machine.sm{sm}");
+        [
+            format!("{path}.status status: 00=HIT 01=MISS 11=FAIL"),
+            format!("{path}.kind kind: 0=LOAD 1=STORE"),
+            format!("{path}.wide_kind wide_kind: 000=LOAD 001=STORE"),
+        ]
+    };
+    assert_eq!(found, [vec!["machine.plain".to_owned()], of_sm(0).into(), of_sm(1).into()].concat());
+}

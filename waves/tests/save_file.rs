@@ -71,11 +71,11 @@ fn a_save_file_groups_a_dump_by_block() -> io::Result<()> {
          @28\nmachine.sm0.l1.mask[3:0]\n\
          @24\nmachine.sm0.l1.count[5:0]\n\
          @20000024\nmachine.sm0.l1.owners[31:0]\n\
-         @2028\n^1 DIR/a.filters/state_0.txt\nmachine.sm0.l1.state[2:0]\n\
+         @100002028\n^1 DIR/a.filters/state_0.txt\nmachine.sm0.l1.state[2:0]\n\
          @c00200\n-queue\n\
-         @2028\n^2 DIR/a.filters/kind_1.txt\n#{{machine.sm0.l1.queue.kind[2]}} machine.sm0.l1.queue.kind[2][0]\n\
+         @100002028\n^2 DIR/a.filters/kind_1.txt\n#{{machine.sm0.l1.queue.kind[2]}} machine.sm0.l1.queue.kind[2][0]\n\
          @22\nmachine.sm0.l1.queue.line[2][24:0]\n\
-         @2028\n^1 DIR/a.filters/state_0.txt\nmachine.sm0.l1.queue.phase[2:0]\n\
+         @100002028\n^1 DIR/a.filters/state_0.txt\nmachine.sm0.l1.queue.phase[2:0]\n\
          @1401200\n-queue\n@1401200\n-l1\n@1000200\n-sm0\n@1000200\n-machine\n"
     );
     assert_eq!(text, expected);
@@ -104,7 +104,7 @@ fn a_view_lies_beside_the_save_file_and_shares_its_filters() -> io::Result<()> {
     write(folder.path(), &tree, &by_block(&tree, &everything(&tree)), &[], None)?;
     let text = write(folder.path(), &tree, &items, &[], Some("l1d"))?;
     assert!(text.ends_with(
-        "@2028\n^1 DIR/a.filters/kind_1.txt\n[color] 7\n\
+        "@100002028\n^1 DIR/a.filters/kind_1.txt\n[color] 7\n\
          #{l1_kind[2]} machine.sm0.l1.queue.kind[2][0]\n\
          @28\n+{l1_hit} machine.sm0.l1.hit\n\
          @20000024\n+{l1_owners} machine.sm0.l1.owners[31:0]\n"

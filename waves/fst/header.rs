@@ -1,0 +1,229 @@
+//! # Header: what stands ahead of the changes in an FST
+//!
+//! | block     | holds                                                                                            |
+//! |-----------|--------------------------------------------------------------------------------------------------|
+//! | head      | first and last time, how many scopes, names, signals and sections, unit of time, name of the writer |
+//! | hierarchy | scopes, signals and tables of state names, as LZ4                                                |
+//! | geometry  | the width of every signal                                                                        |
+//!
+//! Times and counts are known at the end only, and are put in then ([`Header::finish`]). No date and no version is
+//! written: equal runs give equal bytes.
+//!
+//! States have their names in the file. A table of names and codes stands ahead of the first signal that it is for;
+//! each of its signals follows a reference to the table.
+
+use std::io::{self, Seek, SeekFrom, Write};
+
+use super::section::{put_long, put_number};
+use crate::scope::Selection;
+use crate::signal::{Display, EnumNames, Kind, ScopeId, SignalId, Tree, is_entry};
+use crate::vcd::Timescale;
+
+/// Kinds of blocks: the head, the widths of all signals, and a hierarchy packed by LZ4.
+const HEAD: u8 = 0;
+const GEOMETRY: u8 = 3;
+const HIERARCHY: u8 = 6;
+
+/// Bytes of the head and of the texts in it.
+const HEAD_BYTES: u64 = 329;
+const VERSION_BYTES: usize = 128;
+const DATE_BYTES: usize = 119;
+/// Where the head holds the first time, with the last behind it: after the kind and the length of its block.
+const TIMES_AT: u64 = 9;
+/// Where it holds how many scopes, names, signals and sections there are.
+pub(super) const COUNTS_AT: u64 = 41;
+
+/// Entries of a hierarchy, beside the kinds of signals.
+const BEGIN_SCOPE: u8 = 254;
+const END_SCOPE: u8 = 255;
+const ATTRIBUTE: u8 = 252;
+const WIRE: u8 = 16;
+const REG: u8 = 5;
+/// A module, among scopes.
+const MODULE: u8 = 0;
+/// The direction of a signal that is no port.
+const NO_PORT: u8 = 0;
+/// What an attribute is about: miscellany, a table of state names.
+const STATE_NAMES: [u8; 2] = [0, 7];
+
+/// The blocks ahead of the changes.
+pub(super) struct Header {
+    /// The selected signals in their order in the file.
+    pub(super) ids: Vec<SignalId>,
+    num_scopes: u64,
+}
+
+impl Header {
+    /// Writes the selected signals and the scopes that hold them.
+    pub(super) fn write(
+        out: &mut impl Write,
+        tree: &Tree,
+        selection: &Selection,
+        timescale: Timescale,
+    ) -> io::Result<Header> {
+        let mut hierarchy =
+            Hierarchy { tree, selection, bytes: Vec::new(), ids: Vec::new(), num_scopes: 0, tables: Vec::new() };
+        hierarchy.scope(ScopeId::ROOT);
+        let Hierarchy { bytes, ids, num_scopes, .. } = hierarchy;
+        let mut head = vec![HEAD];
+        put_long(&mut head, HEAD_BYTES);
+        // The times; a number by which readers know the order of bytes; the memory that a writer has used; the counts.
+        head.extend_from_slice(&[0; 16]);
+        head.extend_from_slice(&std::f64::consts::E.to_le_bytes());
+        head.extend_from_slice(&[0; 40]);
+        head.extend_from_slice(&timescale.exponent().to_be_bytes());
+        put_text(&mut head, "warpsieve", VERSION_BYTES);
+        put_text(&mut head, "", DATE_BYTES);
+        // Names are those of Verilog. Viewers add the last number to every time.
+        head.push(0);
+        put_long(&mut head, 0);
+        out.write_all(&head)?;
+        let mut packed = Vec::new();
+        put_long(&mut packed, bytes.len() as u64);
+        packed.extend_from_slice(&lz4_flex::block::compress(&bytes));
+        put_block(out, HIERARCHY, &packed)?;
+        let mut widths = Vec::new();
+        for &id in &ids {
+            put_number(&mut widths, tree.signal(id).width.into());
+        }
+        let mut geometry = Vec::new();
+        // The widths could be compressed; of the same length they are not.
+        for number in [widths.len(), ids.len()] {
+            put_long(&mut geometry, number as u64);
+        }
+        geometry.extend_from_slice(&widths);
+        put_block(out, GEOMETRY, &geometry)?;
+        Ok(Header { ids, num_scopes })
+    }
+
+    /// Puts in the first and the last time and the number of sections.
+    pub(super) fn finish(&self, out: &mut (impl Write + Seek), times: [u64; 2], num_sections: u64) -> io::Result<()> {
+        let signals = self.ids.len() as u64;
+        let counts = [self.num_scopes, signals, signals, num_sections];
+        for (at, numbers) in [(TIMES_AT, &times[..]), (COUNTS_AT, &counts[..])] {
+            out.seek(SeekFrom::Start(at))?;
+            numbers.iter().try_for_each(|number| out.write_all(&number.to_be_bytes()))?;
+        }
+        out.seek(SeekFrom::End(0))?;
+        Ok(())
+    }
+}
+
+/// A block whose length, which counts itself, stands behind its kind.
+fn put_block(out: &mut impl Write, kind: u8, content: &[u8]) -> io::Result<()> {
+    out.write_all(&[kind])?;
+    out.write_all(&(content.len() as u64 + 8).to_be_bytes())?;
+    out.write_all(content)
+}
+
+/// A text in a field of so many bytes.
+fn put_text(to: &mut Vec<u8>, text: &str, bytes: usize) {
+    let end = to.len() + bytes;
+    to.extend_from_slice(text.as_bytes());
+    to.resize(end, 0);
+}
+
+/// A hierarchy under construction.
+struct Hierarchy<'a> {
+    tree: &'a Tree,
+    selection: &'a Selection,
+    bytes: Vec<u8>,
+    ids: Vec<SignalId>,
+    num_scopes: u64,
+    /// Names and width of each table so far; the first is number 1.
+    tables: Vec<(EnumNames, u32)>,
+}
+
+impl Hierarchy<'_> {
+    /// Declares the selected signals of a scope and of the scopes inside it; a scope without any is left out.
+    fn scope(&mut self, scope: ScopeId) {
+        let (tree, selection) = (self.tree, self.selection);
+        if !selection.touches(tree, scope) {
+            return;
+        }
+        let about = tree.scope(scope);
+        self.bytes.extend_from_slice(&[BEGIN_SCOPE, MODULE]);
+        self.name(&about.name);
+        // A scope could be an instance of something that has a name of its own.
+        self.name("");
+        self.num_scopes += 1;
+        about.signals.iter().filter(|&&id| selection.contains(id)).for_each(|&id| self.signal(id));
+        about.scopes.iter().for_each(|&inner| self.scope(inner));
+        self.bytes.push(END_SCOPE);
+    }
+
+    fn signal(&mut self, id: SignalId) {
+        let signal = self.tree.signal(id);
+        if let Display::Enum(names) = signal.display {
+            self.states(&signal.name, names, signal.width);
+        }
+        let kind = match signal.kind {
+            Kind::Wire => WIRE,
+            Kind::Reg => REG,
+        };
+        // The range is part of the name, and keeps viewers from reading the `[5]` of an entry as a bit number.
+        let ranged = signal.width > 1 || is_entry(&signal.name);
+        let range = if ranged { format!(" [{}:0]", signal.width - 1) } else { String::new() };
+        self.bytes.extend_from_slice(&[kind, NO_PORT]);
+        self.name(&format!("{}{range}", signal.name));
+        put_number(&mut self.bytes, signal.width.into());
+        // It is a signal of its own, and no other name of one.
+        put_number(&mut self.bytes, 0);
+        self.ids.push(id);
+    }
+
+    /// Refers to the table of these names, which is written where it is first wanted.
+    fn states(&mut self, signal: &str, names: EnumNames, width: u32) {
+        let known = self.tables.iter().position(|&table| table == (names, width));
+        let at = known.unwrap_or_else(|| {
+            self.tables.push((names, width));
+            self.attribute(&table(signal, names, width), self.tables.len());
+            self.tables.len() - 1
+        });
+        self.attribute("", at + 1);
+    }
+
+    fn attribute(&mut self, text: &str, number: usize) {
+        self.bytes.push(ATTRIBUTE);
+        self.bytes.extend_from_slice(&STATE_NAMES);
+        self.name(text);
+        put_number(&mut self.bytes, number as u64);
+    }
+
+    fn name(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(0);
+    }
+}
+
+/// A table as text: its name, how many codes are in use, their names, and their digits.
+fn table(name: &str, names: EnumNames, width: u32) -> String {
+    let used = || names.iter().enumerate().filter(|(_, name)| !name.is_empty());
+    let texts = used().map(|(_, name)| escaped(name));
+    let digits = used().map(|(code, _)| format!("{code:0width$b}", width = width as usize));
+    let words: Vec<String> =
+        [escaped(name), used().count().to_string()].into_iter().chain(texts).chain(digits).collect();
+    words.join(" ")
+}
+
+/// Blanks end a word, so they are written as the format has it, by their octal codes.
+fn escaped(word: &str) -> String {
+    let octal = |byte: u8| format!("\\{byte:03o}");
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    word.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { octal(byte) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_the_names_in_use_and_then_their_codes() {
+        assert_eq!(table("state", &["IDLE", "", "BUSY"], 2), "state 2 IDLE BUSY 00 10");
+    }
+
+    #[test]
+    fn a_blank_in_a_name_does_not_end_it() {
+        assert_eq!(escaped("a b\\c"), "a\\040b\\134c");
+    }
+}
