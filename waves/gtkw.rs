@@ -181,13 +181,15 @@ impl SaveFile<'_> {
         lines.add(format_args!("[timestart] {from}"));
         lines.add(format_args!("[size] {} {}", WINDOW.0, WINDOW.1));
         lines.add(format_args!("[pos] -1 -1"));
-        // It cuts that time to a whole number, hence the half. The primary marker comes next, then A to Z.
+        // It cuts that time to a whole number, hence the half. The primary marker comes next, whose values stand beside
+        // the names, then A to Z.
         let frame = (to - from).saturating_add(1).saturating_mul(FRAME_PIXELS).div_ceil(WAVE_PIXELS);
         let zoom = -(frame as f64 + 0.5).log2();
+        let primary = self.markers.first().map_or("-1".to_owned(), |marker| marker.time.to_string());
         let times = self.markers.iter().map(|marker| marker.time.to_string());
         let unset = std::iter::repeat_n("-1".to_owned(), MAX_MARKERS);
         let times: Vec<String> = times.chain(unset).take(MAX_MARKERS).collect();
-        lines.add(format_args!("*{zoom:.6} -1 {}", times.join(" ")));
+        lines.add(format_args!("*{zoom:.6} {primary} {}", times.join(" ")));
         for (letter, marker) in ('A'..='Z').zip(self.markers) {
             lines.add(format_args!("[markername] {letter}{}", one_line(&marker.label)));
         }
@@ -259,13 +261,14 @@ impl Lines<'_> {
     fn signal(&mut self, id: SignalId, colour: Option<Colour>, label: Option<&str>) -> io::Result<()> {
         let tree = self.tree;
         let signal = tree.signal(id);
-        // Right-justified (20), in binary (8), hexadecimal (2) or decimal (4), translated by a filter (2000), ones
-        // counted (20000000). Where an FST has the names of states itself, GTKWave passes over the filter unless it is
+        // Right-justified (20), in binary (8), hexadecimal (2) or decimal (4), as steps (8000), translated by a filter
+        // (2000), ones counted (20000000). Where an FST has the names of states itself, GTKWave passes over the filter unless it is
         // told to use them (100000000).
         let format = match signal.display {
             Display::Bit | Display::Binary => "28",
             Display::Hex => "22",
             Display::Unsigned => "24",
+            Display::Count => "8024",
             Display::Enum(_) => "100002028",
             Display::Members => "20000024",
         };
@@ -294,6 +297,10 @@ impl Lines<'_> {
             }
             (1, _) => self.add(format_args!("{alias}{path}{}", bit_range(&signal.name))),
             (width, _) => self.add(format_args!("{alias}{path}[{}:0]", width - 1)),
+        }
+        if signal.display == Display::Count {
+            // Steps are drawn over a blank row below, too.
+            self.add(format_args!("@20000\n-"));
         }
         Ok(())
     }

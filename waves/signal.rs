@@ -63,6 +63,8 @@ pub enum Display {
     Hex,
     /// Counts, indices.
     Unsigned,
+    /// Counts that never fall, drawn as steps.
+    Count,
     /// Masks, one-hot vectors.
     Binary,
     /// Masks too wide for their bits to be told apart: shown as the number of ones.
@@ -228,7 +230,7 @@ impl TreeBuilder {
                 let plain = names.iter().all(|name| !name.contains(char::is_control));
                 assert!(plain, "{}: a name among {names:?} has control characters", path());
             }
-            Display::Hex | Display::Unsigned | Display::Binary | Display::Members => {}
+            Display::Hex | Display::Unsigned | Display::Count | Display::Binary | Display::Members => {}
         }
         let id = SignalId(u32::try_from(self.tree.signals.len()).expect("fewer than 2^32 signals"));
         self.tree.signals.push(Signal { name: name.to_owned(), width, kind, display, scope });

@@ -39,6 +39,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "l1d", block: "l1", part: None, text: include_str!("views/l1d.txt") },
     BuiltIn { name: "sm", block: "core", part: None, text: include_str!("views/sm.txt") },
     BuiltIn { name: "icache", block: "core", part: Some("icache"), text: include_str!("views/icache.txt") },
+    BuiltIn { name: "l2", block: "l2", part: None, text: include_str!("views/l2.txt") },
+    BuiltIn { name: "xbar", block: "machine", part: Some("xbar_*"), text: include_str!("views/xbar.txt") },
     BuiltIn { name: "dram", block: "dram", part: None, text: include_str!("views/dram.txt") },
     BuiltIn { name: "replacement", block: "l2", part: Some("evictions"), text: include_str!("views/replacement.txt") },
     BuiltIn { name: "frc", block: "l2", part: Some("frc"), text: include_str!("views/frc.txt") },

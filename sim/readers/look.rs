@@ -1,8 +1,8 @@
 //! # Look: how a value is shown
-//! States and kinds by name, single bits as levels, addresses and data in hexadecimal, sets with
-//! one bit for each member in binary while they are short and by the number of members beyond,
-//! everything else as a number. A number does not know which it is, so its name decides, word by
-//! word.
+//! States and kinds by name, single bits as levels, addresses and data in hexadecimal, everything else
+//! as a number. A set with one bit for each member is shown in binary while it is short; a longer one
+//! in hexadecimal or, where it matters how many there are rather than which, by the number of its
+//! members. A number does not know what it is, so its name decides, word by word.
 
 use rtl::kernel::Field;
 use waves::signal::Display;
@@ -10,20 +10,29 @@ use waves::signal::Display;
 /// Words of names whose values are addresses or raw bits.
 const RAW: &[&str] = &["addr", "address", "line", "data", "tag", "pc", "ticket", "word"];
 /// Last words of names whose values are sets, one bit for each member.
-const SETS: &[&str] = &["mask", "lanes", "used", "ready", "closed", "done", "waiting", "left", "fails"];
+const SETS: &[&str] = &[
+    "mask", "lanes", "fails", "hazard", "memory", "live", "storing", "busy", "open", "banks", "hits", "occupied",
+    "writes", "blocked", "finished", "usable", "valid", "warps", "sharers", "got",
+];
+/// The same, where the number of members is what one wants to know.
+const COUNTED: &[&str] = &["used", "ready", "closed", "done", "waiting", "left"];
+/// Pipes, by which sets of warps are named.
+const PIPES: &[&str] = &["sp", "sfu", "dp", "int", "tensor", "global", "shared", "param", "control", "barrier"];
 /// Widest set whose bits can be told apart at a glance.
 const SHORT_SET: u32 = 16;
 
 /// How a field is shown.
 pub(super) fn look(field: &Field) -> Display {
     let is_raw = field.name.split('_').any(|word| RAW.contains(&word));
-    let is_set = field.name.split('_').next_back().is_some_and(|word| SETS.contains(&word));
+    let ends_in = |words: &[&str]| field.name.split('_').next_back().is_some_and(|word| words.contains(&word));
+    let is_counted = ends_in(COUNTED);
+    let is_set = is_counted || ends_in(SETS) || PIPES.contains(&field.name);
     match field.width {
         _ if !field.names.is_empty() => Display::Enum(field.names),
         1 => Display::Bit,
         width if width <= SHORT_SET && is_set => Display::Binary,
-        _ if is_set => Display::Members,
-        _ if is_raw => Display::Hex,
+        _ if is_counted => Display::Members,
+        _ if is_raw || is_set => Display::Hex,
         _ => Display::Unsigned,
     }
 }
@@ -38,7 +47,7 @@ pub(super) fn text(field: &Field) -> String {
         },
         Display::Hex | Display::Members => format!("{value:#x}"),
         Display::Binary => format!("{value:#0width$b}", width = field.width as usize + 2),
-        Display::Bit | Display::Unsigned => value.to_string(),
+        Display::Bit | Display::Unsigned | Display::Count => value.to_string(),
     }
 }
 

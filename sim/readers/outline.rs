@@ -377,7 +377,7 @@ impl Describe for Elaborator<'_> {
         }
         self.scopes.enter("stat", None);
         let field = Field { name, width: u64::BITS, value: count, names: &[] };
-        self.add(Value { display: Display::Unsigned, ..value_of(&field, Kind::Wire) });
+        self.add(Value { display: Display::Count, ..value_of(&field, Kind::Wire) });
         self.scopes.leave();
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {

@@ -32,10 +32,13 @@ use waves::vcd::{TimeUnit, Timescale};
 use waves::view::{BUILT_IN, View};
 
 use super::outline::Outline;
+use super::scopes::ROOT;
 use super::walk::{Changed, Walker};
 
 /// Name and width of the counter of core cycles.
 const CYCLE: (&str, u32) = ("cycle", 64);
+/// Cycles in sight before and behind a trigger or a failure, with which a save file opens.
+const AROUND: [u64; 2] = [60, 40];
 const PICOSECONDS: u128 = 1_000_000_000_000;
 /// What stands for a failed check in place of a condition on a signal.
 const FAILURE: &str = "failure";
@@ -203,7 +206,8 @@ pub struct Recorded {
     pub tree: Tree,
     /// Those in the dump.
     pub selection: Selection,
-    /// First and last time of the dump, in picoseconds.
+    /// First and last time that a save file opens with, in picoseconds: those of the dump or, if there are markers,
+    /// around the first of them.
     pub sight: (u64, u64),
     /// Where the trigger was met and where something failed.
     pub markers: Vec<Marker>,
@@ -248,7 +252,9 @@ impl Recorded {
             {
                 let applied = view.apply(tree, selection, scope);
                 if !applied.items.is_empty() {
-                    add(self.save(Some(built_in.name), &applied.items)?);
+                    let cycle = tree.ids().find(|&id| tree.path(id) == format!("{ROOT}.{}", CYCLE.0));
+                    let cycle = cycle.map(|id| Item::Signal { id, colour: None, label: Some(CYCLE.0.to_owned()) });
+                    add(self.save(Some(built_in.name), &cycle.into_iter().chain(applied.items).collect::<Vec<_>>())?);
                 }
             }
         }
@@ -272,13 +278,17 @@ impl Waveform<PartFile> {
     /// If the file cannot be written.
     pub fn finish(mut self, tick: u64) -> io::Result<Option<Recorded>> {
         self.end(tick)?;
+        let [before, after] = AROUND.map(|cycles| self.time_of(cycles * self.period));
         let file = match self.stage {
             Stage::Waiting { .. } | Stage::Lost => return Ok(None),
             Stage::Writing(_) if self.sampled.is_none() => return Ok(None),
             Stage::Writing(dump) => dump.into_inner()?,
             Stage::Ended(file) => file,
         };
-        let sight = self.sampled.map_or((0, 0), |[(_, first), (_, last)]| (first, last));
+        let whole = self.sampled.map_or((0, 0), |[(_, first), (_, last)]| (first, last));
+        let sight = self.markers.first().map_or(whole, |&Marker { time, .. }| {
+            (time.saturating_sub(before).max(whole.0), time.saturating_add(after).min(whole.1))
+        });
         let Self { outline, selection, markers, period, .. } = self;
         let cut = self.cut.filter(|&(cycle, why)| why == Cut::Limit || tick / period > cycle);
         Ok(Some(Recorded { path: file.keep()?, tree: outline.tree, selection, sight, markers, cut }))

@@ -11,7 +11,16 @@ use super::warpsieve;
 
 /// Arguments of the runs, whose views are all that there are.
 const RUNS: [&[&str]; 5] = [
-    &["--wave-scope", "sm0", "--wave-scope", "partition0", "--wave-scope", "partition0.dram.bank[*]"],
+    &[
+        "--wave-scope",
+        "sm0",
+        "--wave-scope",
+        "partition0",
+        "--wave-scope",
+        "partition0.dram.bank[*]",
+        "--wave-scope",
+        "xbar_*",
+    ],
     &["--design", "frc", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.frc.entry[*]"],
     &["--design", "l2-sectored", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.mshr.entry[*]"],
     &["--design", "decoupled", "--design", "dwt-cs", "--wave-scope", "coordinator", "--wave-scope", "sm1.l1.tags.*[0]"],

@@ -20,6 +20,7 @@ const STATE: &[&str] = &["PENDING", "?darkred?READY"];
 const VIEW: &str = "[Access]
 access.valid yellow
 status red
+count
 fail
 [MSHR]
 mshr.used
@@ -36,6 +37,7 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     let pc = build.signal("pc", 32, Kind::Reg, Display::Hex);
     build.enter("l1");
     let status = build.signal("status", 2, Kind::Wire, Display::Enum(STATUS));
+    let count = build.signal("count", 64, Kind::Wire, Display::Count);
     let fail = build.signal("fail", 4, Kind::Wire, Display::Binary);
     let tags = [0, 1].map(|n| build.signal(&format!("tags[{n}]"), 20, Kind::Reg, Display::Hex));
     let dirty = [0, 1].map(|n| build.signal(&format!("dirty[{n}]"), 1, Kind::Reg, Display::Bit));
@@ -61,6 +63,7 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     let mut dump = Dump::new(out, format, &tree, &selection, Timescale::new(1, TimeUnit::NS))?;
     for cycle in 5..30 {
         dump.time(cycle)?;
+        dump.sample(count, cycle / 3)?;
         dump.sample(pc, 0x400 + 8 * cycle)?;
         dump.sample(status, cycle / 2 % 4)?;
         dump.sample(fail, if cycle / 2 % 4 == 3 { 0b0101 } else { 0 })?;
@@ -148,6 +151,7 @@ fn shows(folder: &Path, name: &str) -> io::Result<()> {
     let expected = [
         "access_valid = 1",
         "status = RESERVATION_FAIL",
+        "count = 2",
         "fail = 0101",
         "mshr_used = 3",
         "mshr_entry[3]_state = PENDING",

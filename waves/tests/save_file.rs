@@ -19,6 +19,7 @@ fn tree() -> Tree {
     build.signal("hit", 1, Kind::Wire, Display::Bit);
     build.signal("mask", 4, Kind::Wire, Display::Binary);
     build.signal("count", 6, Kind::Reg, Display::Unsigned);
+    build.signal("hits", 64, Kind::Wire, Display::Count);
     build.signal("owners", 32, Kind::Reg, Display::Members);
     build.signal("state", 3, Kind::Reg, Display::Enum(STATE));
     build.enter("queue");
@@ -64,12 +65,13 @@ fn a_save_file_groups_a_dump_by_block() -> io::Result<()> {
     let expected = format!(
         "[*] GTKWave save file, generated with the dump\n\
          [dumpfile] \"DIR/a.vcd\"\n[savefile] \"DIR/a.gtkw\"\n[timestart] 100\n[size] 1400 900\n[pos] -1 -1\n\
-         *-7.647458 -1 500{unset}\n[markername] Amismatch here\n\
+         *-7.647458 500 500{unset}\n[markername] Amismatch here\n\
          [treeopen] machine.\n[signals_width] 320\n[sst_expanded] 0\n\
          @800200\n-machine\n@800200\n-sm0\n@c00200\n-l1\n\
          @28\nmachine.sm0.l1.hit\n\
          @28\nmachine.sm0.l1.mask[3:0]\n\
          @24\nmachine.sm0.l1.count[5:0]\n\
+         @8024\nmachine.sm0.l1.hits[63:0]\n@20000\n-\n\
          @20000024\nmachine.sm0.l1.owners[31:0]\n\
          @100002028\n^1 DIR/a.filters/state_0.txt\nmachine.sm0.l1.state[2:0]\n\
          @c00200\n-queue\n\

@@ -358,6 +358,36 @@ fn a_description_that_depends_on_the_state_is_a_breach() {
 }
 
 #[test]
+fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut machine, clocks) = (Machine::new(8), clocks());
+    for (trigger, whole) in [(None, true), (Some("cycle >= 150"), false)] {
+        // What is remembered reaches further back than what is in sight.
+        let spec = WaveSpec { trigger, last: trigger.map(|_| 130), ..WaveSpec::of(&clocks, 0) };
+        let path = folder.path().join("run.vcd");
+        let mut wave = Waveform::create(&path, &machine, spec).unwrap();
+        let mut sim = Simulator::new(clocks.periods(), &machine, Mode::default());
+        let mut changed = Changed::none(&machine);
+        for _ in 0..700 {
+            sim.step(&mut machine);
+            changed.take(&mut sim);
+            wave.sample(sim.tick(), &changed, &machine).unwrap();
+        }
+        let recorded = wave.finish(sim.tick()).unwrap().unwrap();
+        let read = ReadBack::of(&std::fs::read(&path).unwrap());
+        let dump = (read.times[0], *read.times.last().unwrap());
+        if whole {
+            assert_eq!(recorded.sight, dump);
+        } else {
+            let marker = recorded.markers[0].time;
+            // Cycles of 700 MHz: 60 before the marker and 40 behind it.
+            assert_eq!(recorded.sight, (marker - 85_714, marker + 57_143));
+            assert!(dump.0 < recorded.sight.0 && recorded.sight.1 < dump.1, "{dump:?}");
+        }
+    }
+}
+
+#[test]
 fn a_finished_dump_comes_with_a_save_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.vcd");
