@@ -10,7 +10,7 @@ use waves::view::BUILT_IN;
 use super::warpsieve;
 
 /// Arguments of the runs, whose views are all that there are.
-const RUNS: [&[&str]; 5] = [
+const RUNS: [&[&str]; 6] = [
     &[
         "--wave-scope",
         "sm0",
@@ -21,6 +21,7 @@ const RUNS: [&[&str]; 5] = [
         "--wave-scope",
         "xbar_*",
     ],
+    &["--design", "icache", "--wave-scope", "sm0.core"],
     &["--design", "frc", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.frc.entry[*]"],
     &["--design", "l2-sectored", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.mshr.entry[*]"],
     &["--design", "decoupled", "--design", "dwt-cs", "--wave-scope", "coordinator", "--wave-scope", "sm1.l1.tags.*[0]"],
