@@ -152,6 +152,8 @@ instruction that is refused is listed with its place.";
 const FOLLOW_EXAMPLES: &str = "Examples:
   warpsieve run kernels/syrk/small.toml --wave syrk.fst
   warpsieve waves follow syrk.fst --request 12 --sm 0
+  warpsieve waves follow syrk.fst --line 0x2020
+  warpsieve waves follow syrk.fst --pc 14 --sm 0
 
 A line is a stay at the head of a port. Ports that are not in the waveform are not listed.";
 
@@ -988,7 +990,7 @@ pub(super) struct WavesArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WavesCommand {
-    /// Print where one memory request was at which time
+    /// Print where one memory request was at which time, or what happened to a line, an instruction or a warp
     #[command(after_help = FOLLOW_EXAMPLES)]
     Follow(FollowArguments),
     /// Write candel2018 Figure 2 as waveforms: three replacements of a line, without an FRC and with one
@@ -1000,13 +1002,24 @@ pub(super) enum WavesCommand {
 }
 
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("subject").required(true).args(["request", "line", "pc", "warp"])))]
 pub(super) struct FollowArguments {
     /// Waveform of a run
     #[arg(value_name = "FILE.vcd|FILE.fst")]
     pub file: PathBuf,
     /// Number of the request: the signals called `id` and `head_id`
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub request: u64,
+    pub request: Option<u64>,
+    /// Number of a line, which is its address divided by the length of a line: the signals called `line` and
+    /// `head_line`; `0x` begins a hexadecimal one
+    #[arg(long, value_name = "LINE", allow_negative_numbers = true, value_parser = number)]
+    pub line: Option<u64>,
+    /// Program counter of an instruction: the signals called `pc` and `issue_pc`
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub pc: Option<u64>,
+    /// Warp slot: the signals called `warp` and `issue_warp`
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub warp: Option<u64>,
     /// SM that made it; each SM counts its own requests
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub sm: Option<u64>,
@@ -1014,6 +1027,14 @@ pub(super) struct FollowArguments {
     #[arg(long, value_name = "MHZ", allow_negative_numbers = true, default_value_t = 700,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub core_mhz: u64,
+}
+
+fn number(text: &str) -> Result<u64, &'static str> {
+    let found = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    found.ok_or("expected a number, such as 8224 or 0x2020")
 }
 
 fn binary_version(text: &str) -> Result<BinaryVersion, String> {

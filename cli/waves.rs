@@ -10,7 +10,7 @@ use super::files::Files;
 use super::{Exit, interrupt, output};
 use tb::l2::figure2;
 use warpsieve::crash;
-use warpsieve::readers::{Life, follow};
+use warpsieve::readers::{Life, Sighting, Subject, follow, sightings};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
     let asked = interrupt::listen()?;
@@ -18,7 +18,7 @@ pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
         WavesCommand::Follow(arguments) => interrupt::guarded(
             &asked,
             || print_life(arguments),
-            || output::complain("interrupted: nothing is said of the request before the waveform is read to its end"),
+            || output::complain("interrupted: nothing is said before the waveform is read to its end"),
         )?,
         WavesCommand::Figure2 { folder } => interrupt::guarded(
             &asked,
@@ -41,28 +41,55 @@ fn write_figure2(folder: &Path) -> Result<Exit, Report> {
 }
 
 fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
-    let FollowArguments { file, request, sm, core_mhz } = arguments;
+    let FollowArguments { file, request, line, pc, warp, sm, core_mhz } = arguments;
+    let subject = line.map(Subject::Line).or(pc.map(Subject::Pc)).or(warp.map(Subject::Warp));
     // The library that reads dumps asserts what a damaged file does not hold to.
-    let life = match crash::caught(|| follow(file, *request, *sm)) {
-        Ok(life) => life.into_diagnostic()?,
+    let read = crash::caught(|| -> Result<String, Report> {
+        match (subject, request) {
+            (Some(subject), _) => Ok(seen(&sightings(file, subject, *sm).into_diagnostic()?, subject, *core_mhz)),
+            (None, request) => {
+                // One of them is there: the arguments say so.
+                let request = request.unwrap_or_default();
+                Ok(table(&follow(file, request, *sm).into_diagnostic()?, request, *core_mhz))
+            }
+        }
+    });
+    match read {
+        Ok(text) => output::print(&text?)?,
         Err(_) => return Err(miette!("{}: cannot be read: it is damaged", file.display())),
-    };
-    output::print(&table(&life, *request, *core_mhz))?;
+    }
     Ok(Exit::Done)
+}
+
+/// A time in core cycles. Cycle n stands at n periods, rounded to a picosecond.
+fn cycles(picoseconds: u64, core_mhz: u64) -> String {
+    format!("{:.1}", picoseconds as f64 * core_mhz as f64 / 1e6)
+}
+
+/// How long a stay was.
+fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
+    to.map_or_else(|| "end of dump".to_owned(), |to| cycles(to - from, core_mhz))
+}
+
+/// A line for each sighting, in core cycles.
+fn seen(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
+    let row = |Sighting { path, from, to, besides }: &Sighting| {
+        let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        vec![cycles(*from, core_mhz), length(*from, *to, core_mhz), path.clone(), said.join(", ")]
+    };
+    let rows: Vec<Vec<String>> = sightings.iter().map(row).collect();
+    format!("{subject}\n{}", output::columns(&["cycle", "cycles", "at", ""], &rows))
 }
 
 /// A line for each stay, in core cycles.
 fn table(life: &Life, request: u64, core_mhz: u64) -> String {
-    // Cycle n stands at n periods, rounded to a picosecond.
-    let cycles = |picoseconds: u64| picoseconds as f64 * core_mhz as f64 / 1e6;
-    let shown = |picoseconds: u64| format!("{:.1}", cycles(picoseconds));
     let rows: Vec<Vec<String>> = life
         .stays
         .iter()
         .map(|stay| {
-            let length = stay.to.map_or_else(|| "end of dump".to_owned(), |to| shown(to - stay.from));
+            let length = length(stay.from, stay.to, core_mhz);
             let doubt = if stay.is_certain { "" } else { "(by its number alone)" };
-            vec![shown(stay.from), length, stay.path.clone(), doubt.to_owned()]
+            vec![cycles(stay.from, core_mhz), length, stay.path.clone(), doubt.to_owned()]
         })
         .collect();
     format!("request {request} of SM {}\n{}", life.sm, output::columns(&["cycle", "cycles", "at", ""], &rows))

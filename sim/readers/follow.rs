@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::places::{Asker, Place, places};
+use super::readback::{Readback, Unreadable};
 
 /// A stay of a request at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +35,8 @@ pub struct Life {
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     /// The file is no dump that can be read.
-    #[error("{}: cannot be read: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the reader says.
-        reason: String,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     /// Nothing in the dump carries a request's number.
     #[error("{}: has no signal with a request's number, expected ports such as `machine.sm0.l1.mem_rsp.id` in it", path.display())]
     NoPlaces {
@@ -134,26 +130,16 @@ pub fn follow(path: &Path, request: u64, sm: Option<u64>) -> Result<Life, Follow
     Ok(Life { sm, stays })
 }
 
-/// The signals of a dump that places are made of.
+/// The places of a dump with their signals.
 struct Signals {
     places: Vec<Place>,
-    /// Changes of every signal of the dump that a place needs; empty for the others.
-    changes: Vec<Vec<(u64, u64)>>,
+    dump: Readback,
 }
 
 impl Signals {
-    fn read(path: &Path) -> Result<Self, FollowError> {
-        let unreadable = |reason: String| FollowError::Unreadable { path: path.to_owned(), reason };
-        // The library asserts that there is a file.
-        if std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.is_dir() {
-            return Err(unreadable("it is a directory".to_owned()));
-        }
-        let mut wave = wellen::simple::read(path).map_err(|e| unreadable(e.to_string()))?;
-        let times = wave.time_table().to_vec();
-        let hierarchy = wave.hierarchy();
-        let signals: Vec<wellen::SignalRef> = hierarchy.all_vars().map(|var| hierarchy[var].signal_ref()).collect();
-        let paths: Vec<String> = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy)).collect();
-        let places = places(&paths);
+    fn read(path: &Path) -> Result<Self, Unreadable> {
+        let mut dump = Readback::of(path)?;
+        let places = places(&dump.paths);
         let mut needed = BTreeSet::new();
         for Place { id, valid, sm, .. } in &places {
             needed.extend([*id, *valid]);
@@ -162,44 +148,29 @@ impl Signals {
                 Asker::Fixed(_) | Asker::Unknown => None,
             });
         }
-        wave.load_signals(&needed.iter().map(|&at| signals[at]).collect::<Vec<_>>());
-        let mut changes = vec![Vec::new(); paths.len()];
-        for at in needed {
-            let Some(signal) = wave.get_signal(signals[at]) else { continue };
-            for (time, value) in signal.iter_changes() {
-                // An unknown value is none yet.
-                let digits = value.to_bit_string().unwrap_or_default();
-                if let (Ok(value), Some(&time)) = (u64::from_str_radix(&digits, 2), times.get(time as usize)) {
-                    changes[at].push((time, value));
-                }
-            }
-        }
-        Ok(Self { places, changes })
+        dump.load(needed);
+        Ok(Self { places, dump })
     }
 
     /// Number, SM and time of every stay at a place.
     fn stays(&self, place: &Place) -> Vec<(u64, Option<u64>, Stay)> {
-        let signal = |at: usize| self.changes[at].as_slice();
+        let signal = |at: usize| self.dump.changes(at);
         let asker = match place.sm {
             Asker::Signal(at) => signal(at),
             Asker::Fixed(_) | Asker::Unknown => &[],
         };
         let moments: BTreeSet<u64> =
             [signal(place.id), signal(place.valid), asker].into_iter().flatten().map(|(time, _)| *time).collect();
-        let value = |changes: &[(u64, u64)], time: u64| {
-            let before = changes.partition_point(|(at, _)| *at <= time);
-            before.checked_sub(1).map(|at| changes[at].1)
-        };
         let mut stays: Vec<(u64, Option<u64>, Stay)> = Vec::new();
         let mut here = None;
         for time in moments {
-            let is_valid = value(signal(place.valid), time).is_some_and(|valid| valid != 0);
+            let is_valid = self.dump.value(place.valid, time).is_some_and(|valid| valid != 0);
             let sm = match place.sm {
                 Asker::Fixed(sm) => Some(sm),
-                Asker::Signal(_) => value(asker, time),
+                Asker::Signal(at) => self.dump.value(at, time),
                 Asker::Unknown => None,
             };
-            let now = value(signal(place.id), time).filter(|_| is_valid).map(|id| (id, sm));
+            let now = self.dump.value(place.id, time).filter(|_| is_valid).map(|id| (id, sm));
             if now == here {
                 continue;
             }

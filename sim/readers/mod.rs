@@ -9,7 +9,9 @@
 //! | `timeline` | a trace of requests, queues and stalls for Perfetto ([`Timeline`])        |
 //! | `pipeline` | every warp instruction stage by stage, for Konata ([`Pipeline`])            |
 //! | `follow`   | the life of one request, from a dump ([`follow()`])                       |
-//! | `places`   | where a request's number can be seen, for these two                      |
+//! | `sightings` | what happened to a line, an instruction or a warp, from a dump ([`sightings()`]) |
+//! | `readback` | the signals of a dump, for these two                                     |
+//! | `places`   | where a request's number can be seen                                     |
 //! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
 //! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
 //! | `counts`   | flip-flops, memories and logic, scope by scope ([`Counts`])               |
@@ -25,7 +27,9 @@ mod outline;
 mod pipeline;
 mod places;
 mod queues;
+mod readback;
 mod scopes;
+mod sightings;
 mod timeline;
 mod walk;
 mod wave;
@@ -35,6 +39,8 @@ pub use dump::{Dump, NoScope, Show};
 pub use follow::{FollowError, Life, Stay, follow};
 pub use pipeline::Pipeline;
 pub use queues::{QueueHead, queues};
+pub use readback::Unreadable;
+pub use sightings::{Sighting, SightingError, Subject, sightings};
 pub use timeline::Timeline;
 pub use walk::Changed;
 pub use wave::{Cut, Recorded, WaveError, WaveSpec, Waveform};

@@ -187,7 +187,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     running.signal("-TERM");
     let ended = running.end();
     assert_eq!((ended.status, ended.out.as_str()), (Some(143), ""), "{ended:?}");
-    assert!(ended.err.starts_with("interrupted: nothing is said of the request"), "{ended:?}");
+    assert!(ended.err.starts_with("interrupted: nothing is said before the waveform"), "{ended:?}");
 }
 
 /// Between two looks at the clock, as here while nobody reads the pipe, only the second signal ends a run.

@@ -275,3 +275,70 @@ fn a_timeline_closes_every_request_that_it_opens() {
     assert!(of("X").iter().any(|event| event["name"] == "SCOREBOARD_MEMORY"));
     assert!(!of("C").is_empty());
 }
+
+/// The rows that `waves follow` prints of a subject: cycle, place, and what is said there.
+fn sightings(path: &str, subject: &[&str]) -> Vec<(f64, String, String)> {
+    let ended = warpsieve(&[&["waves", "follow", path], subject].concat());
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{subject:?}");
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        let cycle = words.next().unwrap().parse().unwrap();
+        let length = words.next().unwrap();
+        let rest: Vec<&str> = words.skip(if length == "end" { 2 } else { 0 }).collect();
+        (cycle, rest[0].to_owned(), rest[1..].join(" "))
+    };
+    ended.out.lines().skip(2).map(row).collect()
+}
+
+#[test]
+fn a_line_an_instruction_and_a_warp_are_followed_in_order_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, path) = dump(folder.path(), "a.fst", &[]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let request = warpsieve(&["waves", "follow", &path, "--request", "0", "--sm", "2"]);
+    let issued = sightings(&path, &["--warp", "0", "--sm", "2"]);
+    assert!(issued.is_sorted_by(|a, b| a.0 <= b.0), "{issued:?}");
+    assert!(issued.iter().all(|(_, place, _)| place.starts_with("sm2.") || !place.starts_with("sm")), "{issued:?}");
+    // The first load of the warp: its instruction, then its line.
+    let (_, _, said) = issued.iter().find(|(_, place, _)| place == "sm2.l1.core_req").unwrap();
+    assert!(said.starts_with("kind LOAD, pc "), "{said}");
+    let pc = said.split_once("pc ").unwrap().1.split(',').next().unwrap();
+    let of_pc = sightings(&path, &["--pc", pc, "--sm", "2"]);
+    let first = |place: &str| of_pc.iter().find(|(_, at, _)| at == place).map(|(cycle, ..)| *cycle).unwrap();
+    let stages = ["sm2.core.scheduler0", "sm2.core.address_unit", "sm2.l1.core_req", "sm2.core.wb"].map(first);
+    assert!(stages.is_sorted_by(|a, b| a <= b), "{stages:?}");
+    assert!(issued.iter().filter(|(_, place, _)| place == "sm2.core.scheduler0").count() > 10, "{issued:?}");
+    // Request 0 of the SM is one of this line.
+    let head = sightings(&path, &["--warp", "0"]);
+    assert!(head.len() > issued.len(), "without an SM those of all");
+    let lines: Vec<(f64, String, String)> = (0x2000..0x2100u64)
+        .map(|line| format!("{line:#x}"))
+        .find_map(|line| {
+            let ended = warpsieve(&["waves", "follow", &path, "--line", &line, "--sm", "2"]);
+            (ended.status == Some(0)).then(|| sightings(&path, &["--line", &line]))
+        })
+        .unwrap();
+    let at = |place: &str| lines.iter().position(|(_, at, _)| at.starts_with(place));
+    assert!(lines.is_sorted_by(|a, b| a.0 <= b.0), "{lines:?}");
+    let miss = lines.iter().position(|(_, _, said)| said.contains("status MISS")).unwrap();
+    let partition = lines.iter().position(|(_, at, _)| at.contains(".l2.req")).unwrap();
+    assert!(miss < partition && at("xbar_req.inject").unwrap() < partition, "{lines:?}");
+    assert!(lines.iter().any(|(_, _, said)| said.contains("status HIT")), "{lines:?}");
+    assert_eq!(request.status, Some(0), "{request:?}");
+}
+
+#[test]
+fn what_is_never_seen_is_refused_with_what_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm0.l1"]);
+    let follow = |more: &[&str]| warpsieve(&[&["waves", "follow", &path], more].concat());
+    follow(&["--line", "0xffffff"]).refused(&["a.fst: line 0xffffff is never seen, expected one from 0x", " to 0x"]);
+    follow(&["--warp", "99", "--sm", "0"]).refused(&["a.fst: warp 99 of SM 0 is never seen, expected one from 0 to "]);
+    follow(&["--pc", "0", "--sm", "9"]).refused(&["a.fst: no pc of SM 9 is ever seen"]);
+    follow(&["--line", "x"]).refused(&["expected a number, such as 8224 or 0x2020"]);
+    follow(&["--line", "1", "--pc", "2"]).refused(&["--line", "--pc"]);
+    follow(&["--sm", "1"]).refused(&["--request"]);
+    let (_, path) = dump(folder.path(), "b.fst", &["--wave-scope", "sm0.l1.mshr"]);
+    let none = ["waves", "follow", &path, "--line", "1"];
+    warpsieve(&none).refused(&["b.fst: no port in it says which line it is about, expected such as `machine.sm0.l1."]);
+}

@@ -1,0 +1,220 @@
+//! # Sightings: what happened to a line, an instruction or a warp, from a dump
+//! A port, the head of a queue and an instruction that is issued say which line, program counter or warp
+//! they are about (`line`, `head_line`, `issue_pc`) and whether that means anything (`valid`, `head_valid`,
+//! `issue_valid`). A sighting is a stay at one of these, with all else that it says there.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::readback::{Readback, Unreadable};
+
+/// What a place may say besides, in the order in which it is shown.
+const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
+/// What became of a line at the tags of an L1. The edge that ends the stay decides.
+const OUTCOME: &str = "status";
+/// The places that have one begin so.
+const AT_TAGS: &str = "head_";
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A line by its number, that is, its address divided by the length of a line.
+    Line(u64),
+    /// Instructions at a program counter.
+    Pc(u64),
+    /// A warp slot.
+    Warp(u64),
+}
+
+impl Subject {
+    /// The name of the signals that hold it.
+    fn word(self) -> &'static str {
+        match self {
+            Subject::Line(_) => "line",
+            Subject::Pc(_) => "pc",
+            Subject::Warp(_) => "warp",
+        }
+    }
+
+    fn number(self) -> u64 {
+        let (Subject::Line(number) | Subject::Pc(number) | Subject::Warp(number)) = self;
+        number
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.word(), shown(self.word(), self.number()))
+    }
+}
+
+/// Lines in hexadecimal, as viewers show them.
+fn shown(word: &str, number: u64) -> String {
+    if word == "line" { format!("{number:#x}") } else { number.to_string() }
+}
+
+/// A stay of what is looked for at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// Path of the place below the machine.
+    pub path: String,
+    /// First time there, in picoseconds.
+    pub from: u64,
+    /// First time no longer there; `None` if the dump ends before.
+    pub to: Option<u64>,
+    /// What else the place says, by name: `kind LOAD`.
+    pub besides: Vec<(&'static str, String)>,
+}
+
+/// Why nothing is seen.
+#[derive(Debug, thiserror::Error)]
+pub enum SightingError {
+    /// The file is no dump that can be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// Nothing in the dump says what it is about.
+    #[error("{}: no port in it says which {word} it is about, expected such as `{example}`", path.display())]
+    NoPlaces {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        word: &'static str,
+        /// A signal that would.
+        example: &'static str,
+    },
+    /// It is never seen.
+    #[error("{}: {subject}{} is never seen, expected one from {} to {}", path.display(), of_sm(*sm), range.0, range.1)]
+    Unseen {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        subject: Subject,
+        /// In which SM.
+        sm: Option<u64>,
+        /// The lowest and the highest that is.
+        range: (String, String),
+    },
+    /// Nothing is ever seen.
+    #[error("{}: no {word}{} is ever seen", path.display(), of_sm(*sm))]
+    Nothing {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        word: &'static str,
+        /// In which SM.
+        sm: Option<u64>,
+    },
+}
+
+fn of_sm(sm: Option<u64>) -> String {
+    sm.map_or_else(String::new, |sm| format!(" of SM {sm}"))
+}
+
+/// A place that says what it is about. Signals are places in the list of a dump.
+struct Place {
+    path: String,
+    subject: usize,
+    valid: usize,
+    besides: Vec<(&'static str, usize)>,
+    outcome: Option<usize>,
+    /// The SM that it belongs to.
+    sm: Option<u64>,
+}
+
+/// All sightings in a dump, in order of time; of one SM alone, if it is given.
+///
+/// # Errors
+/// If the dump cannot be read or nothing be seen.
+pub fn sightings(path: &Path, subject: Subject, sm: Option<u64>) -> Result<Vec<Sighting>, SightingError> {
+    let mut dump = Readback::of(path)?;
+    let word = subject.word();
+    let places = places(&dump.paths, word);
+    if places.is_empty() {
+        let example =
+            if word == "pc" { "machine.sm0.core.scheduler0.issue_pc" } else { "machine.sm0.l1.core_req.valid" };
+        return Err(SightingError::NoPlaces { path: path.to_owned(), word, example });
+    }
+    let signals = |place: &Place| {
+        let besides = place.besides.iter().map(|&(_, at)| at);
+        [place.subject, place.valid].into_iter().chain(besides).chain(place.outcome).collect::<Vec<_>>()
+    };
+    dump.load(places.iter().flat_map(signals).collect::<BTreeSet<usize>>());
+    let mut found = Vec::new();
+    let mut range: Option<(u64, u64)> = None;
+    for place in &places {
+        for (number, asker, sighting) in stays(&dump, place) {
+            if sm.is_some_and(|sm| asker != Some(sm)) {
+                continue;
+            }
+            range = Some(range.map_or((number, number), |(low, high)| (low.min(number), high.max(number))));
+            if number == subject.number() {
+                found.push(sighting);
+            }
+        }
+    }
+    found.sort_by(|a, b| (a.from, a.to, &a.path).cmp(&(b.from, b.to, &b.path)));
+    let path = path.to_owned();
+    match range {
+        _ if !found.is_empty() => Ok(found),
+        Some((low, high)) => {
+            let range = (shown(word, low), shown(word, high));
+            Err(SightingError::Unseen { path, subject, sm, range })
+        }
+        None => Err(SightingError::Nothing { path, word, sm }),
+    }
+}
+
+/// All places among signals of these paths that say which line, program counter or warp they are about.
+fn places(paths: &[String], word: &str) -> Vec<Place> {
+    let by_path: std::collections::HashMap<&str, usize> =
+        paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
+    let place = |(subject, path): (usize, &String)| {
+        let (scope, name) = path.rsplit_once('.')?;
+        let prefix = name.strip_suffix(word).filter(|prefix| prefix.is_empty() || prefix.ends_with('_'))?;
+        let find = |name: &str| by_path.get(format!("{scope}.{name}").as_str()).copied();
+        let valid = find(&format!("{prefix}valid"))?;
+        let besides = BESIDES.into_iter().filter(|other| *other != word);
+        let besides = besides.filter_map(|other| Some((other, find(&format!("{prefix}{other}"))?))).collect();
+        let short = scope.split_once('.').map_or(scope, |(_, below)| below);
+        let sm = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
+        let outcome = find(OUTCOME).filter(|_| prefix == AT_TAGS);
+        Some(Place { path: short.to_owned(), subject, valid, besides, outcome, sm })
+    };
+    paths.iter().enumerate().filter_map(place).collect()
+}
+
+/// Number and SM of every stay at a place.
+fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
+    let besides = place.besides.iter().map(|&(_, at)| at);
+    let signals: Vec<usize> = [place.subject, place.valid].into_iter().chain(besides).collect();
+    let moments: BTreeSet<u64> = signals.iter().flat_map(|&at| dump.changes(at)).map(|(time, _)| *time).collect();
+    let mut stays: Vec<(u64, Option<u64>, Sighting)> = Vec::new();
+    let mut here: Option<Vec<Option<u64>>> = None;
+    for time in moments {
+        let is_valid = dump.value(place.valid, time).is_some_and(|valid| valid != 0);
+        let now: Option<Vec<Option<u64>>> = is_valid.then(|| signals.iter().map(|&at| dump.value(at, time)).collect());
+        if now == here {
+            continue;
+        }
+        if let (Some(_), Some((_, _, sighting))) = (&here, stays.last_mut()) {
+            sighting.to = Some(time);
+            let outcome = place.outcome.and_then(|at| Some((at, dump.value(at, time)?)));
+            sighting.besides.extend(outcome.map(|(at, code)| (OUTCOME, text(dump, OUTCOME, at, code))));
+        }
+        // Of one whose number is not known yet there is no stay.
+        here = now.filter(|values| values[0].is_some());
+        if let Some(values) = &here {
+            let said = place.besides.iter().zip(&values[2..]);
+            let sm = said.clone().find_map(|((name, _), value)| value.filter(|_| *name == "sm"));
+            let said = said.filter_map(|(&(name, at), value)| Some((name, text(dump, name, at, (*value)?))));
+            let sighting = Sighting { path: place.path.clone(), from: time, to: None, besides: said.collect() };
+            stays.push((values[0].unwrap_or_default(), sm.or(place.sm), sighting));
+        }
+    }
+    stays
+}
+
+fn text(dump: &Readback, name: &str, at: usize, value: u64) -> String {
+    dump.state(at, value).map_or_else(|| shown(name, value), str::to_owned)
+}
