@@ -23,6 +23,7 @@ use waves::sink::Sink;
 
 use super::outline::Outline;
 use super::places::{Asker, Place, places};
+use super::scopes::ROOT;
 use super::walk::{Changed, Walker};
 
 /// Names of the states that are shown.
@@ -126,7 +127,8 @@ impl Tracks {
         }
         let names = places.iter().map(|place| place.path.clone());
         let names: Vec<String> = names.chain(states.iter().map(|&(id, _)| short(&tree.path(id)))).collect();
-        let mut processes: Vec<String> = Vec::new();
+        // What concerns no block alone, queues and requests on their way, is the machine's.
+        let mut processes = vec![ROOT.to_owned()];
         let mut threads = Vec::new();
         for name in names {
             let block = name.split('.').next().unwrap_or_default().to_owned();

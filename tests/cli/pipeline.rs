@@ -1,4 +1,19 @@
-//! The log of warp instructions, read back as Konata reads it.
+//! The log of warp instructions, read back as Konata reads it. Its format, Kanata version 4, is that of Konata's own
+//! description of it (`docs/kanata-log-format.md` of <https://github.com/shioyadan/Konata>). Every row is cells between tabs:
+//!
+//! ```text
+//! log      = "Kanata" "0004", start, { row }
+//! start    = "C=" cycle                   the cycle at which the log begins, once
+//! row      = "C" cycles                   so many cycles pass, at least one
+//!          | "I" id id thread             an instruction begins; ids are 0, 1, 2, ... in the file
+//!          | "L" id kind text             label at the left (0) or at the mouse (1); more of them are joined
+//!          | "S" id lane stage            a stage begins
+//!          | "E" id lane stage            and ends
+//!          | "R" id number end            the instruction retires (0), numbered in that order, or is flushed (1)
+//! ```
+//!
+//! Numbers are decimal, without sign and leading zeros; names of stages are letters and digits. Rows of an instruction stand
+//! between its `I` and its `R`, and everything that begins ends.
 
 use std::collections::HashMap;
 use std::fs;
@@ -33,18 +48,63 @@ impl Line {
     }
 }
 
+/// What a cell of a row may be.
+#[derive(Clone, Copy)]
+enum Cell {
+    Number,
+    OneOf(&'static [&'static str]),
+    Stage,
+    Text,
+}
+
+impl Cell {
+    fn allows(self, text: &str) -> bool {
+        match self {
+            Cell::Number => text.parse::<u64>().is_ok_and(|number| number.to_string() == text),
+            Cell::OneOf(words) => words.contains(&text),
+            Cell::Stage => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            Cell::Text => !text.is_empty() && !text.contains(char::is_control),
+        }
+    }
+}
+
+/// The cells behind the name of each command.
+const GRAMMAR: [(&str, &[Cell]); 7] = [
+    ("C=", &[Cell::Number]),
+    ("C", &[Cell::Number]),
+    ("I", &[Cell::Number, Cell::Number, Cell::Number]),
+    ("L", &[Cell::Number, Cell::OneOf(&["0", "1"]), Cell::Text]),
+    ("S", &[Cell::Number, Cell::OneOf(&["0"]), Cell::Stage]),
+    ("E", &[Cell::Number, Cell::OneOf(&["0"]), Cell::Stage]),
+    ("R", &[Cell::Number, Cell::Number, Cell::OneOf(&["0", "1"])]),
+];
+
+/// The cells of a row, if the grammar has such a row.
+fn cells_of(row: &str) -> Option<Vec<&str>> {
+    let cells: Vec<&str> = row.split('\t').collect();
+    let (_, expected) = GRAMMAR.iter().find(|(name, _)| *name == cells[0])?;
+    let fits =
+        expected.len() == cells.len() - 1 && expected.iter().zip(&cells[1..]).all(|(cell, text)| cell.allows(text));
+    fits.then_some(cells)
+}
+
 /// Reads a log; everything that the format does not allow is a panic.
 fn parse(text: &str) -> Vec<Line> {
-    let mut rows = text.lines();
+    let text = text.strip_suffix('\n').expect("the last row ends");
+    let mut rows = text.split('\n').peekable();
     assert_eq!(rows.next(), Some("Kanata\t0004"));
+    assert!(rows.peek().is_some_and(|row| row.starts_with("C=\t")), "the cycle of the start comes first");
     let (mut now, mut retired) = (None, 0);
     let mut lines: Vec<Line> = Vec::new();
     for row in rows {
-        let cells: Vec<&str> = row.split('\t').collect();
+        let cells = cells_of(row).unwrap_or_else(|| panic!("no row of the format: {row:?}"));
         let number = |at: usize| cells[at].parse::<u64>().unwrap_or_else(|_| panic!("{row}"));
         match cells[0] {
             "C=" => assert_eq!(now.replace(number(1)), None, "the start is given once"),
-            "C" => *now.as_mut().unwrap() += number(1).max(1),
+            "C" => {
+                assert!(number(1) > 0, "no time passes");
+                *now.as_mut().unwrap() += number(1);
+            }
             "I" => {
                 assert_eq!((number(1), number(2)), (lines.len() as u64, lines.len() as u64), "{row}");
                 lines.push(Line { thread: number(3), ..Line::default() });
@@ -86,6 +146,19 @@ fn log_of(kernel: &str) -> (Vec<Line>, u64) {
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let stats: serde_json::Value = serde_json::from_str(&fs::read_to_string(&stats).unwrap()).unwrap();
     (parse(&fs::read_to_string(&log).unwrap()), stats["warp_instructions"].as_u64().unwrap())
+}
+
+#[test]
+fn rows_that_the_format_has_not_are_told_from_those_that_it_has() {
+    for row in ["C=\t0", "C\t12", "I\t0\t0\t65", "L\t0\t0\tsm1 w1", "S\t0\t0\tF", "E\t0\t0\tF", "R\t0\t0\t1"] {
+        assert!(cells_of(row).is_some(), "{row}");
+    }
+    for row in
+        ["", "C", "C\t-1", "C\t01", "C 1", "X\t1", "I\t0\t0", "L\t0\t3\ta", "L\t0\t0\t", "S\t0\t0\tA B", "R\t0\t0\t2"]
+    {
+        assert!(cells_of(row).is_none(), "{row}");
+    }
+    assert_eq!(cells_of("S\t0\t0\tF\t"), None, "one cell more");
 }
 
 #[test]

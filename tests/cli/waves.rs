@@ -1,5 +1,6 @@
 //! Waveforms of a run: both formats, triggers, interruption, a full disk, and what reads them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -274,6 +275,92 @@ fn a_timeline_closes_every_request_that_it_opens() {
     assert!(lengths.clone().count() > 1000 && lengths.clone().all(|cycles| cycles > 0.0));
     assert!(of("X").iter().any(|event| event["name"] == "SCOREBOARD_MEMORY"));
     assert!(!of("C").is_empty());
+}
+
+/// The members of each kind of event of the JSON form of the trace event format, as its description has them
+/// ("Trace Event Format", which Chrome and Perfetto share), `ph` and `name` not named: metadata, complete events, begin and end
+/// of asynchronous ones, and counters.
+const EVENTS: [(&str, &[&str]); 5] = [
+    ("M", &["pid", "args"]),
+    ("X", &["pid", "tid", "ts", "dur"]),
+    ("b", &["cat", "id", "pid", "tid", "ts"]),
+    ("e", &["cat", "id", "pid", "tid", "ts"]),
+    ("C", &["pid", "ts", "args"]),
+];
+
+/// Checks an event by itself; everything that the format does not allow is a panic.
+fn check_event(event: &Value) {
+    let members = event.as_object().unwrap();
+    let phase = event["ph"].as_str().unwrap();
+    let (_, expected) = EVENTS.iter().find(|(known, _)| *known == phase).unwrap_or_else(|| panic!("{event}"));
+    assert!(!event["name"].as_str().unwrap().is_empty(), "{event}");
+    let named: Vec<&str> = members.keys().map(String::as_str).filter(|name| !["ph", "name"].contains(name)).collect();
+    let metadata = (phase == "M").then(|| event["name"].as_str().unwrap());
+    let allowed =
+        |name: &&str| expected.contains(name) || *name == "tid" && metadata.is_some_and(|of| of != "process_labels");
+    assert!(named.iter().all(allowed) && expected.iter().all(|name| members.contains_key(*name)), "{event}");
+    for (name, value) in members {
+        match name.as_str() {
+            "pid" | "tid" => assert!(value.is_u64(), "{event}"),
+            "ts" | "dur" => assert!(value.as_f64().is_some_and(|time| time >= 0.0), "{event}"),
+            "cat" | "id" | "ph" | "name" => assert!(value.is_string(), "{event}"),
+            "args" => {
+                let args = value.as_object().unwrap();
+                let is_right = |value: &Value| if phase == "C" { value.is_number() } else { value.is_string() };
+                assert!(args.len() == 1 && args.values().all(is_right), "{event}");
+                let of_metadata = [("process_name", "name"), ("thread_name", "name"), ("process_labels", "labels")];
+                let is_known = |of: &str| of_metadata.iter().any(|(name, arg)| *name == of && args.contains_key(*arg));
+                assert!(metadata.is_none_or(is_known), "{event}");
+            }
+            _ => unreachable!("checked above"),
+        }
+    }
+}
+
+#[test]
+fn a_timeline_is_what_the_trace_event_format_allows_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.json");
+    let ended = warpsieve(&["run", SMALL, "--quiet", "--timeline", &path.display().to_string()]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let trace: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let mut members: Vec<&String> = trace.as_object().unwrap().keys().collect();
+    members.sort();
+    assert_eq!(members, ["displayTimeUnit", "traceEvents"]);
+    assert_eq!(trace["displayTimeUnit"], "ns");
+    let events = trace["traceEvents"].as_array().unwrap();
+    events.iter().for_each(check_event);
+    let number = |event: &Value, name: &str| event[name].as_u64().unwrap();
+    let identity = |event: &Value| (event["cat"].to_string(), event["id"].to_string());
+    let place = |event: &Value| (number(event, "pid"), event["tid"].as_u64());
+    // Every process and thread has one name, and the machine's own events are those of a process of that name.
+    let metadata = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
+    let processes: BTreeMap<u64, &Value> =
+        metadata("process_name").iter().map(|event| (number(event, "pid"), &event["args"]["name"])).collect();
+    assert_eq!((metadata("process_name").len(), processes[&0]), (processes.len(), &Value::from("machine")));
+    let threads: BTreeSet<_> = metadata("thread_name").into_iter().map(place).collect();
+    assert_eq!(metadata("thread_name").len(), threads.len());
+    let mut slices: BTreeMap<_, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut open: BTreeSet<(String, String)> = BTreeSet::new();
+    for event in events {
+        assert!(processes.contains_key(&number(event, "pid")), "{event}");
+        match event["ph"].as_str().unwrap() {
+            "X" => {
+                assert!(threads.contains(&place(event)), "{event}");
+                let (from, length) = (event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap());
+                slices.entry(place(event)).or_default().push((from, from + length));
+            }
+            "b" => assert!(open.insert(identity(event)), "begun twice: {event}"),
+            "e" => assert!(open.remove(&identity(event)), "ended without a begin: {event}"),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    for (place, mut slices) in slices {
+        // A thread shows one after another: what overlaps in part is dropped by viewers.
+        slices.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert!(slices.windows(2).all(|pair| pair[0].1 <= pair[1].0 + 1e-6), "{place:?}");
+    }
 }
 
 /// The rows that `waves follow` prints of a subject: cycle, place, and what is said there.
