@@ -157,7 +157,7 @@ fn a_load_that_waits_begins_a_cycle_that_hits_behind_it_share() {
     );
 }
 
-/// The only way of the set is reserved: 6 is refused until its line has come, and 5 behind it waits.
+/// 7 has the only MSHR entry: 6 is refused until that is free, and 5 behind it waits.
 #[test]
 fn a_refused_head_holds_up_what_would_hit_behind_it() {
     expect(
