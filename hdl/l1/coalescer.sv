@@ -1,6 +1,6 @@
 // # Coalescer
 // Splits one warp memory instruction into line requests, one a cycle: the lowest lane that still waits names the line,
-// every waiting lane in that line joins.
+// every waiting lane in that line joins. It is that of l1.lookups = 1: with more, several requests of a load leave in a cycle.
 //
 // One cycle, in this order; each port at most once, and the second sees what the first did:
 //

@@ -19,6 +19,8 @@ pub struct Fifo<T: Payload> {
     shape: T::Shape,
     /// Shown in free slots.
     empty: T,
+    /// Entries that come and that leave in one cycle at most.
+    moves: u32,
 }
 
 impl<T: Payload> Fifo<T> {
@@ -26,13 +28,25 @@ impl<T: Payload> Fifo<T> {
     #[must_use]
     pub fn new(depth: u32, shape: T::Shape) -> Self {
         let slots = vec![T::default(); depth as usize].into_boxed_slice();
-        Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default() }
+        Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default(), moves: 1 }
+    }
+
+    /// The same where so many entries come and leave in one cycle.
+    #[must_use]
+    pub fn moving(self, moves: u32) -> Self {
+        Self { moves, ..self }
     }
 
     /// True if it has a free slot.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.level < self.slots.len()
+    }
+
+    /// Free slots.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.slots.len() - self.level
     }
 
     /// True if it holds nothing.
@@ -51,6 +65,12 @@ impl<T: Payload> Fifo<T> {
     #[must_use]
     pub fn front(&self) -> Option<&T> {
         self.slots.get(self.head)
+    }
+
+    /// The entry behind the oldest.
+    #[must_use]
+    pub fn second(&self) -> Option<&T> {
+        if self.level > 1 { self.slots.get(self.after(self.head)) } else { None }
     }
 
     /// The oldest entry, to be changed in place.
@@ -122,16 +142,19 @@ impl<T: Payload> Fifo<T> {
     /// Lists the level, every slot, the oldest entry as slot 0, and what moves them.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The entries shift as they leave: where the ring begins is no state.
-        let Self { slots, head: _, tail: _, level, shape, empty } = self;
+        let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;
         to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
         to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);
         });
-        // Each slot takes the entry behind it or a new one.
+        // Each slot takes the entry behind it, as many places as leave, or a new one.
         let places = slots.len() as u32;
-        to.logic("shift", Logic::Mux { ways: 2, width: places * self.width() });
+        to.logic("shift", Logic::Mux { ways: 1 + moves, width: places * self.width() });
         to.logic("place", Logic::Decoder { outputs: places });
+        if *moves > 1 {
+            to.logic("new", Logic::Mux { ways: *moves, width: places * self.width() });
+        }
         to.logic("level", Logic::Counter { width: usize::BITS - slots.len().leading_zeros() });
     }
 }
@@ -175,6 +198,19 @@ mod tests {
         queue.push(Word(2));
         queue.push(Word(3));
         assert_eq!((queue.pop(), queue.pop(), queue.is_empty()), (Some(Word(2)), Some(Word(3)), true));
+    }
+
+    #[test]
+    fn the_entry_behind_the_oldest_is_seen_across_the_end_of_the_ring() {
+        let mut queue = Fifo::new(2, ());
+        assert_eq!((queue.second(), queue.room()), (None, 2));
+        queue.push(Word(1));
+        assert_eq!((queue.second(), queue.room()), (None, 1));
+        queue.push(Word(2));
+        assert_eq!(queue.second(), Some(&Word(2)));
+        queue.drop_front();
+        queue.push(Word(3));
+        assert_eq!((queue.second(), queue.room()), (Some(&Word(3)), 0));
     }
 
     #[test]

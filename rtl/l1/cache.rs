@@ -6,6 +6,7 @@
 //! | port    | dir | payload      | contract                                                      |
 //! |---------|-----|--------------|---------------------------------------------------------------|
 //! | `load`  | in  | `LineAccess` | once a cycle over all caches; a refused access changes nothing |
+//! | `beside` | in  | `LineAccess` | further loads of the L1D in the cycle of an accepted one: taken if they hit in banks that it leaves |
 //! | `write` | in  | `LineAccess` | the same port; stores, reductions and atomics of the L1D       |
 //! | `fill`  | in  | `Reply`      | a line that the cache asked for                               |
 //! | `drain` | out | waiter       | one a cycle over all caches                                   |
@@ -15,6 +16,12 @@
 //! What goes to memory is put into the miss queue that all caches share, and what is answered into
 //! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
 //! hit or of a modified line that gives way.
+//!
+//! The data of an L1D that fetches sectors are banks, one for each sector of a line. With `l1.lookups` above 1 an access
+//! leaves the banks of the sectors that it does not touch, and further loads read theirs from there: together they
+//! read no more than one line has, so that ports of the data and the way to the pending table stay as they are. They may
+//! only hit. There is one port into the MSHR and one into the miss queue, which the access has: a miss, a load that waits,
+//! a store, an atomic and what goes past come one a cycle.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
@@ -41,7 +48,7 @@ use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
 use crate::choice::Place;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Logic, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::throttle::Losses;
 use crate::tracker::Found;
@@ -91,6 +98,10 @@ pub(super) struct Cache {
     data: Array<LineData>,
     /// What is here of each line, where a miss brings sectors.
     sectors: Option<SectorStore>,
+    /// Loads looked up in a cycle.
+    lookups: u32,
+    /// Banks that the last access and the loads beside it have read, a bit each; of no meaning where lines come whole.
+    banks: u8,
     ways: u32,
     /// Every byte and every sector of a line.
     whole: u128,
@@ -143,6 +154,7 @@ impl Cache {
             CacheId::Const | CacheId::Texture => Schemes::default(),
         };
         let is_sectored = id == CacheId::L1d && l1.fetch == Fetch::Sectors;
+        let lookups = if id == CacheId::L1d { l1.lookups } else { 1 };
         let num_sectors = if is_sectored { line_bytes / SECTOR_BYTES } else { 1 };
         let set_way_bits = lines.max(2).next_power_of_two().ilog2();
         let shape = MshrShape { line_bits, set_way_bits, sectors: num_sectors };
@@ -151,7 +163,9 @@ impl Cache {
             fail_order: l1.fail_order,
             tags,
             data: Array::new(data, line_bytes),
-            sectors: is_sectored.then(|| SectorStore::new(&path, (sets, ways), num_sectors, is_recalled)),
+            sectors: is_sectored.then(|| SectorStore::new(&path, (sets, ways), num_sectors, (lookups, is_recalled))),
+            lookups,
+            banks: 0,
             ways,
             whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
             all_sectors: sectors_of(line_bytes),
@@ -388,6 +402,7 @@ impl Cache {
             // The victim's bytes must leave before the fill overwrites them.
             let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.look(set, victim.way).here));
             let data = &self.data.read(at, set_way)[0];
+            self.banks = self.all_sectors;
             queue.push_with(|entry| {
                 entry.kind = MissKind::WriteBack;
                 entry.id = id;
@@ -596,6 +611,8 @@ impl Cache {
             tags,
             data,
             sectors,
+            lookups,
+            banks: _,
             ways: _,
             whole: _,
             all_sectors: _,
@@ -613,6 +630,14 @@ impl Cache {
         to.array("data", data);
         if let Some(sectors) = sectors {
             sectors.describe(to);
+        }
+        if *lookups > 1 {
+            // Each bank has the row of the lookup whose sectors it holds, which must be of no other.
+            let banks = self.all_sectors.count_ones();
+            let width = data.spec().rows.next_power_of_two().ilog2();
+            to.logic("bank_row", Logic::Mux { ways: *lookups, width: banks * width });
+            to.logic("bank_taken", Logic::Gates { count: 2 * banks * (lookups - 1) });
+            to.logic("bank_lookup", Logic::Mux { ways: *lookups, width: banks });
         }
         to.part("mshr", |to| mshr.describe(to));
         schemes.describe(to);

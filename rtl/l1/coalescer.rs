@@ -1,13 +1,16 @@
 //! # Coalescer
 //! Splits one warp memory instruction into line requests, one a cycle: the lowest lane that still
-//! waits names the line, every waiting lane in that line joins.
+//! waits names the line, every waiting lane in that line joins. Where the L1D looks several lines of a load up in a
+//! cycle (`l1.lookups`), as many of a load leave in one, each of the lanes that those before it have left.
 //!
 //! | port   | dir | payload      | contract                                                    |
 //! |--------|-----|--------------|-------------------------------------------------------------|
 //! | `take` | in  | `WarpAccess` | only while idle; at least one lane active                   |
 //! | `emit` | out | `LineAccess` | one a cycle while busy, first line first                    |
+//! | `emit` | out | `LineAccess` | further ones while `has_more` and there are outputs, one each |
 //!
-//! One cycle: `emit`, then `take`, if no lane is left of the instruction before.
+//! One cycle: `emit`, then `take`, if no lane is left of the instruction before. Stores and atomics have one output: most of
+//! the coalescer is the network that brings their bytes to their places in a line.
 //! Latency: an instruction taken in one cycle gives its first request in the next. Lines come in
 //! the order of their lowest lanes, so a store's bytes and a load's lanes are deterministic. Of two
 //! lanes of one store that write the same byte the higher lane wins.
@@ -19,7 +22,7 @@
 //! Constants: one word a request goes to all lanes that name it, as a constant cache broadcasts.
 //! Where loads are judged, [`super::bypass::contention`] counts the lines of an instruction as it is taken, and each of its
 //! requests says what came of it.
-//! Area: 32 comparators of a line address, one priority encoder over the lanes.
+//! Area: 32 comparators of a line address, one priority encoder over the lanes, for each output.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 
@@ -152,6 +155,8 @@ pub struct Coalescer {
     line_bits: u32,
     /// Loads tell which sectors they touch.
     by_sector: bool,
+    /// Requests of a load of the L1D in one cycle.
+    outputs: u32,
     /// Tells which loads had better leave the L1D alone.
     contention: Option<Contention>,
     /// The instruction is one of these.
@@ -173,9 +178,22 @@ impl Coalescer {
             line_log2: line_bytes.ilog2(),
             line_bits,
             by_sector,
+            outputs: 1,
             contention: None,
             contends: false,
         }
+    }
+
+    /// Lets so many requests of a load of the L1D leave in one cycle.
+    pub fn widen(&mut self, outputs: u32) {
+        self.outputs = outputs;
+    }
+
+    /// Whether a request may leave beside one that has left in this cycle.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        let &WarpAccess { kind, space, .. } = &self.access;
+        self.busy() && kind == AccessKind::Load && matches!(space, MemorySpace::Global | MemorySpace::Local)
     }
 
     /// Has loads say whether they contend for the L1D, as a test says.
@@ -332,6 +350,7 @@ impl Coalescer {
             line_log2,
             line_bits,
             by_sector: _,
+            outputs,
             contention,
             contends,
         } = self;
@@ -352,6 +371,13 @@ impl Coalescer {
         to.logic("leader", Logic::PriorityEncoder { inputs: lanes });
         to.logic("first", Logic::Mux { ways: lanes, width: addr_bits });
         to.logic("same_line", Logic::Comparator { width: addr_bits - 2, count: lanes });
+        for output in 1..*outputs {
+            to.parts("beside", output, |to| {
+                to.logic("leader", Logic::PriorityEncoder { inputs: lanes });
+                to.logic("first", Logic::Mux { ways: lanes, width: addr_bits });
+                to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes });
+            });
+        }
         // Atomics of one word go one after another.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
         // The bytes of the line, each from the last lane that writes it: data, and values to compare.
@@ -575,6 +601,26 @@ mod tests {
         assert_eq!(lines.len(), 1);
         assert_eq!(lines[0].byte_mask, 0xff00);
         assert_eq!(lines[0].data[8..16], [0x33, 0x33, 0x33, 0x33, 0x22, 0x22, 0x22, 0x22]);
+    }
+
+    #[test]
+    fn of_loads_of_the_l1d_alone_several_requests_may_leave_in_a_cycle() {
+        let more = |kind, space| {
+            let mut coalescer = Coalescer::new(128, 25, true);
+            coalescer.take(&WarpAccess { kind, space, ..load(0b11, |lane| lane * 128) }, 0);
+            let mut request = LineAccess::default();
+            coalescer.emit(&mut request);
+            let beside = coalescer.has_more();
+            coalescer.emit(&mut request);
+            assert!(!coalescer.has_more(), "no lane is left");
+            beside
+        };
+        for space in [MemorySpace::Global, MemorySpace::Local] {
+            assert!(more(AccessKind::Load, space), "{space:?}");
+            assert!(!more(AccessKind::Store, space), "{space:?}");
+        }
+        assert!(!more(AccessKind::Load, MemorySpace::Const) && !more(AccessKind::Load, MemorySpace::Texture));
+        assert!(!more(AccessKind::Atomic, MemorySpace::Global) && !more(AccessKind::Reduce, MemorySpace::Global));
     }
 
     #[test]

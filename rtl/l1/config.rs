@@ -85,6 +85,9 @@ pub struct L1Config {
     pub fail_order: FailOrder,
     /// What a miss brings.
     pub fetch: Fetch,
+    /// Line requests of one load that are looked up in a cycle, as far as their sectors lie in different banks of the data
+    /// and all but the first hit: 1, 2 or 4.
+    pub lookups: u32,
     /// What becomes of the copy of a line that is stored to.
     pub store_hit: StoreHit,
     /// Which loads go past the cache.
@@ -142,6 +145,7 @@ impl L1Config {
             "0 or 32",
             "0 fetches the whole line, and a sector is what a flit carries",
         );
+        self.validate_lookups(rules);
         self.bypass.validate(self, rules);
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
         rules.expect(
@@ -167,6 +171,37 @@ impl L1Config {
                 "the leaders differ in how they use decoupled tags",
             );
         });
+    }
+
+    /// Checks how many lines are looked up in a cycle against all that has to keep up.
+    fn validate_lookups(&self, rules: &mut Rules) {
+        let (lookups, banks) = (self.lookups, self.line_bytes / SECTOR_BYTES);
+        rules.expect(
+            lookups.is_power_of_two() && lookups <= banks,
+            "lookups",
+            lookups,
+            if banks > 2 { "1, 2 or 4" } else { "1 or 2 with lines of 64 bytes" },
+            "the data have a bank for each sector of a line",
+        );
+        let of_kind = format!("1 with an l1.bypass of kind {}", self.bypass.typetag_name());
+        let single = [
+            (self.fetch == Fetch::Line, "1 with l1.fetch = \"line\"", "a line that came whole is read from all banks"),
+            (
+                self.organisation == Organisation::Decoupled,
+                "1 with l1.organisation = \"decoupled\"",
+                "a set counts one access a cycle",
+            ),
+            (self.mrpb.queues > 0, "1 with l1.mrpb.queues above 0", "a request a cycle enters the queues"),
+            (
+                self.replacement.learns(),
+                "1 with an l1.replacement that learns",
+                "its table has a port for one use a cycle",
+            ),
+            (!self.bypass.hears_several(self), &of_kind, "the scheme is told of one load a cycle"),
+        ];
+        for (_, legal, why) in single.into_iter().filter(|(is_single, ..)| *is_single && lookups > 1) {
+            rules.expect(false, "lookups", lookups, legal, why);
+        }
     }
 }
 

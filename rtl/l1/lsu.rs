@@ -21,10 +21,14 @@
 //! fill path 2 past it, an acknowledgement, or a line of instructions, which goes on to the core; a line that the L2 recalls is dropped, or one that another SM wants supplied; (2) one waiter of the oldest
 //! filled MSHR entry gets its bytes, the caches in turn; (3) one request goes to the network: a line of
 //! instructions that the core wants, or from the miss queue or on the bypass path, in turn where both wait; (4) the oldest line request probes the tags of its cache, where the fill of (1) is already
-//! visible; (5) the coalescer emits its next line request.
+//! visible, and with it, where `l1.lookups` is above 1, those behind it; (5) the coalescer emits its next line request, or of
+//! a load of the L1D as many as there are lookups, into what was free before (4).
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
 //! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
-//! a refused access changes nothing. A load past the cache asks for its line or, where the machine has it so,
+//! a refused access changes nothing. Of one load instruction several requests are served in a cycle if the first is
+//! accepted and those right behind it hit, each in banks of the data that nobody before it touches; the first that does not
+//! ends the series and is the next cycle's head: requests keep their order, and nobody waits for longer.
+//! A load past the cache asks for its line or, where the machine has it so,
 //! for the sectors of it that it touches (xie2013 section 4.1). Atomics go past the L1D in the order of stores, and bring the line as it was before on
 //! fill path 2.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
@@ -54,7 +58,7 @@ use super::mrpb::AccessQueue;
 use super::pending::Pending;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
-use crate::kernel::{AnyEdge, Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep};
+use crate::kernel::{AnyEdge, Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
 use crate::noc::packet::sectors_of;
 use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
@@ -108,6 +112,10 @@ pub struct Lsu {
     pending: Pending,
     /// Line requests on their way to the tags.
     queue: AccessQueue,
+    /// Line requests of a load of the L1D that are looked up, and that the coalescer emits, in a cycle.
+    lookups: u32,
+    /// Requests that were served beside the last head.
+    beside: u32,
     /// Whether a scheme decides cycle by cycle what is at the head, or which way it goes.
     chooses: bool,
     /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
@@ -161,11 +169,12 @@ impl Lsu {
         if let Some(judge) = judge {
             coalescer.judge(judge);
         }
+        coalescer.widen(l1.lookups);
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
-        let queue = AccessQueue::new(lsu.access_queue, &l1.mrpb, shape);
+        let queue = AccessQueue::new(lsu.access_queue, l1.lookups, &l1.mrpb, shape);
         Self {
             sends_all: l1.bypass.sends_all(),
             by_sector,
@@ -174,6 +183,8 @@ impl Lsu {
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access),
             chooses: queue.selects() || l1d.chooses(),
             queue,
+            lookups: l1.lookups,
+            beside: 0,
             head_bypasses: false,
             probes_twice: l1.probes_twice(),
             probing: false,
@@ -245,6 +256,19 @@ impl Lsu {
         self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
     }
 
+    /// Still step 5: up to as many requests as there are lookups, into what was free before the head left with those beside it.
+    #[inline(never)]
+    fn emit_beside(&mut self, at: &impl AnyEdge, left: bool) {
+        let freed = if left { 1 + self.beside as usize } else { 0 };
+        let room = self.queue.room(self.coalescer.warp()).saturating_sub(freed);
+        for _ in 0..room.min(self.lookups as usize - 1) {
+            if !self.coalescer.has_more() {
+                return;
+            }
+            self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
+        }
+    }
+
     /// Takes an instruction of the core when the coalescer is free and the pending table has a row.
     #[inline(always)]
     fn take_instruction(&mut self, core_req: &mut Rx<'_, WarpAccess>, at: &mut impl AnyEdge) {
@@ -289,6 +313,9 @@ impl Lsu {
         }
         if emits {
             self.emit(at);
+            if self.lookups > 1 {
+                self.emit_beside(at, left);
+            }
         }
         if left || !had_head {
             self.head_bypasses = self.bypasses();
@@ -319,6 +346,8 @@ impl Block for Lsu {
             coalescer,
             pending,
             queue,
+            lookups,
+            beside,
             chooses: _,
             head_bypasses: _,
             probes_twice,
@@ -343,6 +372,10 @@ impl Block for Lsu {
         place.interleave.describe_hash(place.line_bits, to);
         to.probe_state("status", *shown);
         to.probe_sized("fails", refused.map_or(0, |refusal| u64::from(refusal.all)), NUM_FAILS as u32);
+        if *lookups > 1 {
+            to.probe_sized("beside", u64::from(*beside), lookups.ilog2());
+            to.logic("same_instruction", Logic::Comparator { width: 6, count: lookups - 1 });
+        }
         to.flag("bypass_turn", *bypass_turn);
         if place.has_instructions {
             to.flag("instruction_turn", *instruction_turn);

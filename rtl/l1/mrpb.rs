@@ -4,9 +4,10 @@
 //!
 //! | port       | dir | payload      | contract                                                           |
 //! |------------|-----|--------------|--------------------------------------------------------------------|
-//! | `push`     | in  | `LineAccess` | one a cycle, into the queue of its warp, which has room            |
+//! | `push`     | in  | `LineAccess` | one a cycle, into the queue of its warp, which has room; into a single queue up to `l1.lookups` |
 //! | `select`   | in  | cycle        | ahead of all else in a cycle: which queue is drained now           |
 //! | `front`    | out | `LineAccess` | the oldest request of that queue                                   |
+//! | `second`   | out | `LineAccess` | the one behind it, in a single queue                               |
 //!
 //! Latency: a request is seen in the cycle after its push, in a buffer of several queues `latency` cycles
 //! later. Ordering: requests of one warp keep their order; a fixed order may keep a warp of a high number
@@ -116,11 +117,11 @@ pub struct Buffer {
 }
 
 impl AccessQueue {
-    /// One queue of `depth` requests, or as many as `mrpb` has.
+    /// One queue of `depth` requests, of which so many move in a cycle, or as many queues as `mrpb` has.
     #[must_use]
-    pub fn new(depth: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
+    pub fn new(depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         match mrpb {
-            MrpbConfig { queues: 0, .. } => Self::Plain(Fifo::new(depth, shape)),
+            MrpbConfig { queues: 0, .. } => Self::Plain(Fifo::new(depth, shape).moving(moves)),
             MrpbConfig { queues: 1, latency: 0, .. } => Self::Plain(Fifo::new(mrpb.depth, shape)),
             _ => Self::Buffer(Box::new(Buffer {
                 queues: (0..mrpb.queues).map(|_| Fifo::new(mrpb.depth, shape)).collect(),
@@ -158,6 +159,15 @@ impl AccessQueue {
         }
     }
 
+    /// The request behind the head of a single queue; several queues show their heads alone.
+    #[must_use]
+    pub fn second(&self) -> Option<&LineAccess> {
+        match self {
+            Self::Plain(queue) => queue.second(),
+            Self::Buffer(_) => None,
+        }
+    }
+
     /// Whether there is a request at the head of the selected queue.
     #[must_use]
     #[inline]
@@ -184,6 +194,15 @@ impl AccessQueue {
         match self {
             Self::Plain(queue) => queue.has_room(),
             Self::Buffer(buffer) => buffer.queues[buffer.queue_of(warp).as_usize()].has_room(),
+        }
+    }
+
+    /// Requests of a warp that would find room.
+    #[must_use]
+    pub fn room(&self, warp: u8) -> usize {
+        match self {
+            Self::Plain(queue) => queue.room(),
+            Self::Buffer(buffer) => buffer.queues[buffer.queue_of(warp).as_usize()].room(),
         }
     }
 

@@ -4,8 +4,8 @@
 //!
 //! | port     | dir | payload        | contract                                                       |
 //! |----------|-----|----------------|----------------------------------------------------------------|
-//! | `read`   | out | set            | beside the probe of an access or a recall, and by a fill       |
-//! | `write`  | in  | set, way       | by each of the three; in one cycle in the order of fill, recall, access |
+//! | `read`   | out | set            | beside each probe of an access or a recall, and by a fill      |
+//! | `write`  | in  | set, way       | by each of the three; in one cycle in the order of fill, recall, access; hits beside an access change nothing |
 //!
 //! A store to a sector on its way overtakes it: it serves those who wait for it, and is absent afterwards.
 //!
@@ -50,14 +50,15 @@ impl Payload for Sectors {
 pub(super) struct SectorStore(Array<Sectors>);
 
 impl SectorStore {
-    /// All absent, in a cache at `path` of which a line has so many sectors; `is_recalled` gives recalls ports of their own.
-    pub fn new(path: &str, (sets, ways): (u32, u32), sectors: u32, is_recalled: bool) -> Self {
+    /// All absent, in a cache at `path` of which a line has so many sectors, for so many lookups a cycle; `is_recalled`
+    /// gives recalls ports of their own.
+    pub fn new(path: &str, (sets, ways): (u32, u32), sectors: u32, (lookups, is_recalled): (u32, bool)) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.sectors"),
             storage: Storage::Sram,
             rows: sets,
             columns: ways,
-            reads: 2 + u32::from(is_recalled),
+            reads: 1 + lookups + u32::from(is_recalled),
             writes: 2 + u32::from(is_recalled),
             collide: Collide::New,
         };

@@ -24,7 +24,7 @@ pub enum TagStore {
 impl TagStore {
     /// The tags of a read-only cache at `path`.
     pub(super) fn plain(place: &Place<'_>, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
-        Self::Plain(Tags::new(place, (&Lru {}.into(), false), index, line_bits, is_recalled))
+        Self::Plain(Tags::new(place, (&Lru {}.into(), false), index, line_bits, (1, is_recalled)))
     }
 
     /// The tags of the L1D at `path`.
@@ -33,7 +33,7 @@ impl TagStore {
         match l1.organisation {
             Organisation::Plain => {
                 let hollow = l1.bypass.keeps_tags();
-                Self::Plain(Tags::new(&place, (policy, hollow), index, line_bits, is_recalled))
+                Self::Plain(Tags::new(&place, (policy, hollow), index, line_bits, (l1.lookups, is_recalled)))
             }
             Organisation::Decoupled => {
                 let config = &l1.decoupled;

@@ -1,11 +1,12 @@
 //! # Tag store of the baseline L1D
 //! Set-associative tags, with true LRU (li2015 section 2.2) or another policy. One probe and one fill a
 //! cycle, and one recall where the L2 recalls lines: the fill first, then the recall, then the access that probes; each is
-//! forwarded to those that come after it in the same cycle.
+//! forwarded to those that come after it in the same cycle. Tags of several lookups a cycle have as many ports for
+//! accesses, whose first alone may miss: the others see what it leaves.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
-//! | `probe` | in  | line           | once a cycle; says hit, reserved, or absent           |
+//! | `probe` | in  | line           | once a lookup; says hit, reserved, or absent          |
 //! | `touch` | in  | set, way       | the accepted access becomes most recently used        |
 //! | `claim` | in  | set, way, line | the victim's way is reserved for the line             |
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
@@ -150,18 +151,20 @@ pub struct Tags {
     line_bits: u32,
     /// Ways in use, where shared memory may have the others.
     in_use: Option<u32>,
+    /// Accesses a cycle.
+    lookups: u32,
 }
 
 impl Tags {
-    /// All ways invalid; `hollow` if there are to be tags without data. `is_recalled` gives recalls ports
-    /// of their own.
+    /// All ways invalid, for so many accesses a cycle; `hollow` if there are to be tags without data. `is_recalled` gives
+    /// recalls ports of their own.
     #[must_use]
     pub fn new(
         place: &Place<'_>,
         (policy, hollow): (&ReplacementConfig, bool),
         index: IndexUnit,
         line_bits: u32,
-        is_recalled: bool,
+        (lookups, is_recalled): (u32, bool),
     ) -> Self {
         let &Place { path, sets, ways } = place;
         let spec = ArraySpec {
@@ -169,13 +172,13 @@ impl Tags {
             storage: Storage::Sram,
             rows: sets,
             columns: ways,
-            reads: 1 + u32::from(is_recalled),
-            writes: 2 + u32::from(is_recalled),
+            reads: lookups + u32::from(is_recalled),
+            writes: 1 + lookups + u32::from(is_recalled),
             collide: Collide::New,
         };
         let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };
         let replacement = Replacement::new(policy, place);
-        let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits, in_use: None };
+        let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits, in_use: None, lookups };
         tags.clear();
         tags
     }
@@ -378,7 +381,7 @@ impl Tags {
 
     /// Lists the array, the comparators and the index unit.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, replacement, index, line_bits, in_use } = self;
+        let Self { entries, replacement, index, line_bits, in_use, lookups } = self;
         let ways = entries.spec().columns;
         if let Some(in_use) = in_use {
             to.sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
@@ -397,6 +400,16 @@ impl Tags {
         to.logic("kept", Logic::Mux { ways, width: 1 });
         to.logic("changed", Logic::Mux { ways: 2, width: row });
         to.logic("status", Logic::Gates { count: 20 * ways });
+        for lookup in 1..*lookups {
+            // Without a victim, and behind the rows of all lookups before it.
+            to.parts("beside", lookup, |to| {
+                to.part("index", |to| index.describe(to));
+                to.logic("hit", Logic::Comparator { width: tag, count: ways });
+                describe_ranks(ways, entries.cell_shape().rank.bits, to);
+                to.logic("same_set", Logic::Comparator { width: index.bits(), count: lookup + 1 });
+                to.logic("row", Logic::Mux { ways: lookup + 2, width: row });
+            });
+        }
     }
 
     /// The line that a way holds, read by the probe of this cycle.

@@ -5,6 +5,7 @@
 use super::access::MemorySpace;
 use super::cache::{CACHES, CacheId};
 use super::mshr::Waiter;
+use crate::noc::packet::SECTORS;
 
 /// Why an access was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +116,11 @@ pub enum Access {
     },
 }
 
+/// Accesses beside the first at one edge, at most.
+pub const BESIDE: usize = SECTORS as usize - 1;
+
 /// Events of one edge, in the order in which they happened: end of a period or mode, fill, recall, supply,
-/// drain, access, instruction taken.
+/// drain, access, those beside it, instruction taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// The core says that a period has ended, and whether the cache may close.
@@ -135,6 +139,8 @@ pub struct Watch {
     pub dropped: Option<(u64, [Recalled; CACHES])>,
     /// The access at the tags.
     pub access: Option<Access>,
+    /// Those that were served beside it, in their order: hits of the same instruction.
+    pub beside: [Option<Access>; BESIDE],
     /// An instruction was taken: its row of the pending table.
     pub taken: Option<u8>,
     /// An instruction was taken where loads are judged: its row of the pending table, and whether it contends.
@@ -142,16 +148,20 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// All accesses at the tags, in their order.
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        self.access.iter().chain(self.beside.iter().flatten())
+    }
+
     /// Whether a load went past the L1D.
     #[must_use]
     pub fn went_past(&self) -> bool {
         matches!(self.access, Some(Access::Bypass { .. }))
     }
 
-    /// The load that the L1D accepted, if it did: its line, and whether it missed or went past.
-    #[must_use]
-    pub fn accepted_load(&self) -> Option<(u64, bool)> {
-        match self.access? {
+    /// The loads that the L1D accepted: their lines, and whether they missed or went past.
+    pub fn accepted_loads(&self) -> impl Iterator<Item = (u64, bool)> {
+        self.accesses().filter_map(|access| match *access {
             Access::Bypass { line, .. } => Some((line, true)),
             Access::Load { cache: CacheId::L1d, line, outcome, .. } => match outcome {
                 Outcome::Miss(_) => Some((line, true)),
@@ -159,6 +169,6 @@ impl Watch {
                 _ => None,
             },
             Access::Load { .. } | Access::Store { .. } | Access::Atomic { .. } => None,
-        }
+        })
     }
 }

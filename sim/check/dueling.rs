@@ -55,11 +55,9 @@ impl DuelLockstep {
         if let Some(original) = seen.original {
             self.modes[sm] = original;
         }
-        if let Some((_, missed)) = seen.accepted_load()
-            && sm < 2
-        {
+        if sm < 2 {
             let [news, _] = self.delays;
-            self.on_their_way.push_back((cycle + news, sm, missed));
+            self.on_their_way.extend(seen.accepted_loads().map(|(_, missed)| (cycle + news, sm, missed)));
         }
         let (is, expected) = (self.modes[sm], self.twin.is_original(sm));
         if is == expected {

@@ -1,6 +1,6 @@
 //! # The caches of an LSU in lockstep with their golden twins
 //! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
-//! which they happened (fill, recall, supply, drain, access), and compares what each led to. Testbenches and
+//! which they happened (fill, recall, supply, drain, accesses), and compares what each led to. Testbenches and
 //! `--check` use it.
 
 use std::fmt;
@@ -212,7 +212,8 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, original, fill, recall, supply, drain, dropped, access, taken, judged } = *seen;
+        let Watch { period, original, fill, recall, supply, drain, dropped, access: _, beside: _, taken, judged } =
+            *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
         }
@@ -235,10 +236,10 @@ impl Lockstep {
         }
         self.drain(drain)?;
         self.recall(dropped)?;
-        if access.is_some() {
+        if seen.access.is_some() {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
         }
-        self.access(access)?;
+        seen.accesses().try_for_each(|access| self.access(access))?;
         if let Some(slot) = taken {
             self.part_of[usize::from(slot)] = self.just_taken;
         }
@@ -285,17 +286,16 @@ impl Lockstep {
         self.contending >> waiter.slot & 1 != 0
     }
 
-    fn access(&mut self, access: Option<Access>) -> Result<(), String> {
-        match access {
-            None => Ok(()),
-            Some(Access::Load { cache, space, line, pc, waiter, queue_used, outcome }) => {
+    fn access(&mut self, access: &Access) -> Result<(), String> {
+        match *access {
+            Access::Load { cache, space, line, pc, waiter, queue_used, outcome } => {
                 let parts = self.wanted(cache, waiter);
                 let load = Load { line, parts, pc, space: space_of(space), contends: self.contends(waiter) };
                 let waiter = Waiting { waiter, part_of: self.part_of_lanes(cache, waiter) };
                 let event = Event::Load { load, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(loaded(outcome)?))
             }
-            Some(Access::Store { line, space, waiter, queue_used, outcome }) => {
+            Access::Store { line, space, waiter, queue_used, outcome } => {
                 if matches!(space, MemorySpace::Const | MemorySpace::Texture) {
                     return Err(format!("a store to {space:?}"));
                 }
@@ -303,12 +303,12 @@ impl Lockstep {
                 let event = Event::Store { line, parts, space: space_of(space), queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Atomic { line, waiter, queue_used, outcome }) => {
+            Access::Atomic { line, waiter, queue_used, outcome } => {
                 let parts = self.wanted(CacheId::L1d, waiter);
                 let event = Event::Atomic { line, parts, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Bypass { line, pc, waiter, chosen }) => {
+            Access::Bypass { line, pc, waiter, chosen } => {
                 let parts = self.wanted(CacheId::L1d, waiter);
                 let load = Load { line, parts, pc, space: Space::Global, contends: self.contends(waiter) };
                 self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)

@@ -97,6 +97,36 @@ fn twice_the_ways_add_their_lines_and_tags() {
     assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
 }
 
+/// Each has comparators and a port of the tags and of the sectors; the data and the table of loads under way stay.
+#[test]
+fn further_lookups_add_ports_and_logic_and_no_storage() {
+    let one = fermi(&["l1-sectored"], &[]);
+    let four = fermi(&["l1-sectored"], &["l1.lookups=4"]).against(&one);
+    let l1 = |machine: &Block| at(machine, "sm0.l1").clone();
+    let ports = |block: &Block, name: &str| {
+        let array = block.arrays.iter().find(|array| array.name == name).unwrap();
+        (array.memory.ports.reads, array.memory.ports.writes)
+    };
+    for (machine, lookups) in [(&one, 1), (&four, 4)] {
+        assert_eq!(ports(at(&l1(machine), "tags"), "entries"), (lookups, 1 + lookups));
+        assert_eq!((ports(&l1(machine), "sectors"), ports(&l1(machine), "data")), ((1 + lookups, 2), (2, 2)));
+        let mut comparators = 0;
+        at(&l1(machine), "tags").walk(&mut |_, block| {
+            let hits = block.logic.iter().filter(|piece| piece.name == "hit");
+            comparators += hits.count();
+        });
+        assert_eq!(comparators as u32, lookups);
+    }
+    let delta = l1(&four).delta.unwrap();
+    assert_eq!((delta.bits, delta.flops), (0, 0));
+    for part in ["tags", "queue", "coalescer"] {
+        assert!(at(&l1(&four), part).delta.unwrap().um2 > 0.0, "{part}");
+    }
+    for part in ["pending", "mshr", "miss_queue", "const_cache"] {
+        assert_eq!(at(&l1(&four), part).delta, Some(Delta::default()), "{part}");
+    }
+}
+
 #[test]
 fn a_design_compared_with_itself_differs_in_nothing() {
     let machine = fermi(&[], &[]);

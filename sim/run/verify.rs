@@ -113,7 +113,7 @@ impl Shadow {
                 if let Err(mismatch) = self.l1s[i].step(cycle, &watch) {
                     self.report(mismatch.to_string());
                 }
-                if let Some((line, _)) = watch.accepted_load() {
+                for (line, _) in watch.accepted_loads() {
                     let [all, served] = &mut self.streams[i];
                     all.see(line);
                     if !watch.went_past() {

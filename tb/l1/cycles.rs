@@ -59,12 +59,16 @@ pub(super) enum Act {
     SectorStore(u64, u64, u8),
     /// A load of a byte in each sector of a line.
     Whole(u64),
+    /// Each lane loads a byte in a line and a sector of its own, through the L1D or past it, or stores one there.
+    Lanes(&'static [(u64, u64)]),
+    UncachedLanes(&'static [(u64, u64)]),
+    StoreLanes(&'static [(u64, u64)]),
     /// Memory answers the oldest request of the line; the byte is for reads.
     Answer(u64, u8),
 }
 use Act::{
-    Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Sector, SectorStore, Spread, Store, TextureLoad,
-    Uncached, Whole,
+    Answer, Atomic, ConstLoad, Lanes, Load, LocalLoad, LocalStore, Reduce, Sector, SectorStore, Spread, Store,
+    StoreLanes, TextureLoad, Uncached, UncachedLanes, Whole,
 };
 
 /// One set of one way, one MSHR entry of two waiters.
@@ -72,7 +76,7 @@ fn read_only() -> CacheConfig {
     CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 2, index: Linear {}.into() }
 }
 
-const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
+pub(super) const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
 /// From `core_req` being sent to the probe.
 const TO_PROBE: u64 = 3;
 const OPEN: Range<u64> = 0..0;
@@ -95,7 +99,11 @@ struct Player {
 
 impl Player {
     fn new(l1: &L1Config) -> Self {
-        let mut lsu = rig::lsu(l1, [&read_only(); 2], &LSU);
+        Self::of(l1, &LSU)
+    }
+
+    fn of(l1: &L1Config, lsu: &LsuConfig) -> Self {
+        let mut lsu = rig::lsu(l1, [&read_only(); 2], lsu);
         lsu.observe();
         Self {
             lsu,
@@ -167,7 +175,8 @@ impl Player {
 
     fn show(&mut self, watch: &Watch) {
         let cycle = self.cycle;
-        self.tags.extend(watch.access.map(|access| (cycle, show_access(&access))));
+        let seen: Vec<_> = watch.accesses().map(show_access).collect();
+        self.tags.extend((!seen.is_empty()).then(|| (cycle, seen.join("+"))));
         self.fills.extend(watch.fill.map(|(_, line, sectors, kept)| (cycle, show_fill(line, sectors, kept))));
         self.drains.extend(watch.drain.map(|(_, line, waiter)| (cycle, format!("{line}:slot{}", waiter.slot))));
     }
@@ -196,6 +205,9 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
             (AccessKind::Load, MemorySpace::Global, false, line, 0)
         }
         Uncached(line) => (AccessKind::Load, MemorySpace::Global, true, line, 0),
+        Lanes(_) => (AccessKind::Load, MemorySpace::Global, false, 0, 0),
+        UncachedLanes(_) => (AccessKind::Load, MemorySpace::Global, true, 0, 0),
+        StoreLanes(_) => (AccessKind::Store, MemorySpace::Global, false, 0, 0xab),
         Store(line, byte) | SectorStore(line, _, byte) => (AccessKind::Store, MemorySpace::Global, false, line, byte),
         LocalLoad(line) => (AccessKind::Load, MemorySpace::Local, false, line, 0),
         LocalStore(line, byte) => (AccessKind::Store, MemorySpace::Local, false, line, byte),
@@ -207,6 +219,7 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
     let (lanes, resident) = match act {
         Spread(_, lines, resident) => (lines, resident),
         Whole(_) => (u64::from(SECTORS), 0),
+        Lanes(places) | UncachedLanes(places) | StoreLanes(places) => (places.len() as u64, 0),
         _ => (1, 0),
     };
     let place = |lane: u64| {
@@ -214,6 +227,7 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
             Spread(..) => (line + lane, lane % u64::from(SECTORS)),
             Sector(_, sector) | SectorStore(_, sector, _) => (line, sector),
             Whole(_) => (line, lane),
+            Lanes(places) | UncachedLanes(places) | StoreLanes(places) => places[lane as usize],
             _ => (line, 0),
         };
         line * LINE_BYTES as u64 + sector * u64::from(SECTOR_BYTES)
@@ -325,6 +339,17 @@ pub(super) fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, t
     let mut player = Player::new(l1);
     player.play(script, closed);
     assert_table(&player.table(), table);
+}
+
+/// What happened at the tags and what the core got from a cycle on, without the cycles in which nothing did.
+pub(super) fn expect_from(first: u64, (l1, lsu): (&L1Config, &LsuConfig), script: &[(u64, Act)], table: &str) {
+    let mut player = Player::of(l1, lsu);
+    player.play(script, OPEN);
+    let mut found = CycleTable::sparse();
+    for (name, passed) in [("tags", player.tags), ("core_rsp", player.replies)] {
+        found.column(name, passed.into_iter().filter(|(cycle, _)| *cycle >= first));
+    }
+    assert_table(&found, table);
 }
 
 #[test]

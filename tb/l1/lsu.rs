@@ -13,6 +13,7 @@
 //! | the same with decoupled tags and other replacement policies                 | `decoupled_tags_*` |
 //! | recalled lines go, at once or when they arrive, but for modified ones        | `random_programs_*` |
 //! | instructions that contend are those of the twin, and their loads go past if they miss | `random_programs_*` |
+//! | the same where up to four lines of a load are served in one cycle           | `random_programs_on_several_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
 
 use arbitrary_int::u2;
@@ -44,6 +45,7 @@ use rtl::l1::replacement::ship::{ShipConfig, Signature};
 use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+use rtl::noc::packet::{SECTOR_BYTES, SECTORS};
 
 use super::rig::{self, Manners, Rig, Stalls, mix};
 use super::scoreboard::Scoreboard;
@@ -120,6 +122,21 @@ fn case(seed: u64, length: usize) -> Case {
         }
     });
     Case { l1, read_only, lsu, seed, length }
+}
+
+/// The same with an L1D that looks several lines up in a cycle.
+fn wide_case(seed: u64, length: usize) -> Case {
+    let mut case = case(seed, length);
+    let pick = |n: u64, choices: [u32; 3]| choices[mix(seed, 2000 + n) as usize % 3];
+    let l1 = &mut case.l1;
+    (l1.fetch, l1.line_bytes, l1.mrpb.queues) = (Fetch::Sectors, 128, 0);
+    (l1.ways, l1.mshr_entries) = (pick(0, [1, 2, 4]), pick(1, [1, 4, 8]));
+    if !l1.bypass.takes_several() {
+        l1.bypass = NoScheme {}.into();
+    }
+    l1.lookups = pick(2, [2, 4, 4]);
+    case.lsu.access_queue = pick(3, [2, 4, 8]);
+    case
 }
 
 /// The same with another policy, and decoupled tags of any kind.
@@ -232,6 +249,9 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             let size_log2 = if kind.is_atomic() { ty.bytes().ilog2() as u8 } else { (mix(seed, 1) % 4) as u8 };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
+            // The same few lines again and again, each for a sector of its own.
+            let apart = case.l1.lookups > 1 && mix(seed, 17) % 8 < 5;
+            let (base, spread) = if apart { (0, u64::from(SECTORS)) } else { (base, spread) };
             let mask = match mix(seed, 4) % 4 {
                 0 => 1 << (mix(seed, 5) % 32),
                 1 => u32::MAX,
@@ -242,6 +262,8 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 // Lanes of an atomic often meet in a word.
                 let places = if kind.is_atomic() { 5 } else { line_bytes >> size_log2 };
                 let offset = ((random >> 8) % places * (line_bytes >> size_log2) / places) << size_log2;
+                let sector_bytes = u64::from(SECTOR_BYTES);
+                let offset = if apart { random % spread * sector_bytes + offset % sector_bytes } else { offset };
                 line(base + random % spread) * line_bytes + offset
             });
             // Small numbers, so that some comparisons hold.
@@ -314,8 +336,8 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         for (count, found) in recalls.iter_mut().zip(watch.recall.iter().flat_map(|(_, found)| found)) {
             *count += u64::from(matches!(found, Recalled::Dropped | Recalled::Overtook));
         }
+        watch.accesses().for_each(|access| scoreboard.access(access));
         if let Some(access) = &watch.access {
-            scoreboard.access(access);
             if let Access::Load { outcome: Outcome::Refused(fail, _), .. }
             | Access::Store { outcome: Outcome::Refused(fail, _), .. }
             | Access::Atomic { outcome: Outcome::Refused(fail, _), .. } = access
@@ -378,6 +400,19 @@ proptest! {
             prop_assert_eq!(&run(&case, mode, |_| ()), &asleep, "{:?}", mode);
         }
     }
+}
+
+#[test]
+fn random_programs_on_several_lookups_are_served_right_and_alike_up_to_four_lines_a_cycle() {
+    let mut cycles_of = [0; 5];
+    for seed in 0..100 {
+        let case = wide_case(seed, 120);
+        let asleep = run(&case, Mode::default(), |watch| cycles_of[watch.accesses().count()] += 1);
+        for mode in [Mode { evaluate_all: true, ..Mode::default() }, Mode { lint: true, ..Mode::default() }] {
+            assert_eq!(run(&case, mode, |_| ()), asleep, "seed {seed}, {mode:?}");
+        }
+    }
+    assert!(cycles_of[2..].iter().all(|cycles| *cycles > 20), "{cycles_of:?}");
 }
 
 /// The name of what an edge showed.

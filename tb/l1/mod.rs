@@ -11,6 +11,8 @@ mod coalescer;
 #[cfg(test)]
 mod cycles;
 #[cfg(test)]
+mod lookups;
+#[cfg(test)]
 mod lsu;
 #[cfg(test)]
 mod mrpb;

@@ -32,6 +32,7 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     (
         AccessQueue::new(
             8,
+            1,
             &config,
             LineShape { line_bits: line_bits(128), line_bytes: 128, judged: false, sectored: false },
         ),

@@ -64,6 +64,7 @@ pub fn l1() -> L1Config {
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
         fetch: Fetch::Line,
+        lookups: 1,
         store_hit: StoreHit::Evict,
         bypass: NoScheme {}.into(),
         bypass_sectors: 0,

@@ -97,7 +97,7 @@ impl Stream {
             let Some(watch) = rig.lsu.take_watch() else { panic!("the rig observes") };
             rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
             lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));
-            watch.access.iter().for_each(|access| scoreboard.access(access));
+            watch.accesses().for_each(|access| scoreboard.access(access));
             rig.answers()[answered..].iter().for_each(|(cycle, reply)| scoreboard.answer(*cycle, reply));
             answered = rig.answers().len();
         }

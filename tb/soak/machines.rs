@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
+use rtl::noc::packet::SECTOR_BYTES;
 
 use super::{Case, Work};
 use crate::kit::Random;
@@ -238,12 +239,25 @@ impl Draw {
         self.one_of("l1.mrpb.order", &["fixed", "round-robin", "longest-first"]);
         self.one_of("l1.mrpb.greedy", &["true", "false"]);
         self.range("l1.mrpb.latency", 0, 1);
+        self.lookups(l1_line_bytes);
         for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
             self.sets(cache, 7, usual_log2, l1_line_bytes == 128);
             self.range(&format!("{cache}.ways"), 1, 32);
             self.range(&format!("{cache}.mshr_entries"), 1, 64);
             self.range(&format!("{cache}.mshr_merges"), 1, 64);
         }
+    }
+
+    /// Lines that the L1D looks up in a cycle: several where all that is told of them keeps up.
+    fn lookups(&mut self, l1_line_bytes: u32) {
+        let fetches_sectors = self.has("l1.fetch=sectors") || self.is_volta && !self.has("l1.fetch=");
+        let queues = self.has("l1.mrpb.queues=") && !self.has("l1.mrpb.queues=0");
+        let one_a_cycle =
+            ["l1.organisation=decoupled", "l1.replacement={ kind = \"ship\"", "l1.bypass={ kind = \"pdp\""];
+        let is_single = !fetches_sectors || queues || one_a_cycle.iter().any(|field| self.has(field));
+        let most_log2 = if is_single { 0 } else { u64::from((l1_line_bytes / SECTOR_BYTES).ilog2()) };
+        let log2 = self.number(0, most_log2).unwrap_or(most_log2);
+        self.set("l1.lookups", 1 << log2);
     }
 
     /// Whether a field has been set, to a value that begins like this.

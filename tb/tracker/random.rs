@@ -103,6 +103,7 @@ impl Case {
         setup.l1.bypass_sectors = pick(&[0, 32]);
         setup.l1.fetch = if pick(&[0, 1]) == 0 { Fetch::Line } else { Fetch::Sectors };
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
+        setup.l1.lookups = if setup.l1.fetch == Fetch::Sectors { pick(&[1, 2, 4]) } else { 1 };
         (setup, lines)
     }
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use rtl::kernel::Mode;
 use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Counters, RunOptions};
 use warpsieve::trace::synthetic::KINDS;
 
 use super::replay::{Asked, SMALL, Traced, exported_as, lines};
@@ -107,6 +109,24 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
     // One pipe of 16 lanes takes an instruction every other cycle; branches go past it.
     let without = issued(&["sm.pipes.int_pipe=false"]);
     assert!(without > 1.8 && without < 2.1, "{without:.2} a cycle");
+}
+
+#[test]
+fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
+    let run = |lookups: u32, mode: Mode| {
+        let options = RunOptions { mode, ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.machine("volta");
+        let report =
+            setup.sets(&["num_sms=12", &format!("l1.lookups={lookups}")]).run(&launch("likelihood", "small.toml"));
+        report.counters
+    };
+    let [one, two, four] = [1, 2, 4].map(|lookups| run(lookups, Mode::default()));
+    assert!(four.cycles < two.cycles && two.cycles < one.cycles, "{} {} {}", one.cycles, two.cycles, four.cycles);
+    let loads = |counters: &Counters| counters.l1.iter().map(|l1| l1.accesses).sum::<u64>();
+    assert_eq!([loads(&two), loads(&four)], [loads(&one); 2]);
+    assert_eq!(run(4, Mode { shuffle: Some(7), ..Mode::default() }), four);
+    assert_eq!(run(4, Mode { evaluate_all: true, ..Mode::default() }), four);
+    assert_eq!(run(4, Mode::FAST), four);
 }
 
 #[test]

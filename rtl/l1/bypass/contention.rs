@@ -75,6 +75,10 @@ impl Scheme for Contentious {
         Some(Box::new(*self))
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn judges(&self) -> bool {
         true
     }

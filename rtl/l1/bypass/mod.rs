@@ -5,13 +5,16 @@
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
 //! | `start`       | in each cycle with a head at the L1D, ahead of `sends_past`                      |
-//! | `sends_past`  | the load at the head, before the status function                                 |
+//! | `sends_past`  | the load at the head, before the status function; one beside it, which would hit  |
 //! | `victim`      | a miss looks for a way                                                           |
 //! | `served`      | the status function accepted or refused a load                                   |
 //! | `went_past`   | a load that a scheme chose has left on the bypass path                           |
 //! | `next_choice` | nothing moves: when a waiting head may have to go another way                    |
 //! | `end_period`  | the throttle says that a period has ended                                        |
 //! | `clear`, `record`, `describe` | kernel end, digests, waves and counts                            |
+//!
+//! With `l1.lookups` above 1, `sends_past` and `served` come once for each load that is served in a cycle: a scheme whose
+//! hardware has the ports for that says so (`takes_several`), and no other goes with it.
 //!
 //! The slot `l1.bypass` holds one scheme. Decoupled tags and MRPB bring one of their own: a load goes past if any of
 //! them sends it.
@@ -64,6 +67,11 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
+    /// Whether its hardware may be told of several loads in a cycle, of which all but the first hit.
+    fn takes_several(&self) -> bool {
+        false
+    }
+
     /// Whether loads are judged by contention as they are coalesced, for which the core counts resident warps.
     fn judges(&self) -> bool {
         false
@@ -103,6 +111,11 @@ impl BypassConfig {
             "it goes by the order of uses",
         );
         rules.group("bypass", |rules| Scheme::validate(&**self, rules));
+    }
+
+    /// Whether several loads may be looked up in a cycle.
+    pub(super) fn hears_several(&self, l1: &L1Config) -> bool {
+        self.takes_several() || !self.decides(l1)
     }
 
     /// Whether it decides load by load.

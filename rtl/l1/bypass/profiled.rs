@@ -46,6 +46,10 @@ impl Scheme for ProfiledConfig {
         Some(Box::new(Profiled::default()))
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn profile(&self) -> Option<&ProfiledConfig> {
         Some(self)
     }

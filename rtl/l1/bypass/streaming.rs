@@ -22,6 +22,10 @@ impl Scheme for StreamingConfig {
         Self::validate(self, rules);
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn keeps_tags(&self) -> bool {
         true
     }

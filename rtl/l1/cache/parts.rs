@@ -3,6 +3,7 @@
 //! entries that track them, and what is absent is asked for with one request and one entry.
 
 use super::super::access::{AccessKind, MemorySpace};
+use super::super::bypass::View;
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::{MissKind, MissQueue};
 use super::super::mshr::{Lookup, Mshr, Waiter};
@@ -119,10 +120,12 @@ impl Cache {
         let probe = self.tags.probe(at, set, line);
         let held = self.sectors(at, set, probe);
         let Needs { waits, absent, entry, place, fails } = self.needs(set, (probe, held), request, queue);
+        self.banks = 0;
         match (place, entry) {
             (Place::Held(way), _) if fails == 0 => {
                 self.join(at.tick(), line, waits, (slot, lanes), pending);
                 let here = sectors & held.here;
+                self.banks = here;
                 if here != 0 {
                     let data = &self.data.read(at, set * self.ways + way)[0];
                     pending.deliver(slot, pending.lanes_in(slot, lanes, here), &data.0);
@@ -146,6 +149,42 @@ impl Cache {
             }
             _ => (Outcome::Refused(self.fail_order.first(fails), fails), None),
         }
+    }
+
+    /// Banks of the data that the accesses of this cycle have read.
+    pub fn banks(&self) -> u8 {
+        self.banks
+    }
+
+    /// A further load in the cycle of one that was accepted: served if all of it is here, as long as no scheme sends it
+    /// past. Its sectors lie in banks that nobody has read. Returns whether it was served; otherwise nothing changed.
+    pub fn load_beside(
+        &mut self,
+        at: &impl AnyEdge,
+        request: &LineAccess,
+        queue: &MissQueue,
+        pending: &mut Pending,
+    ) -> bool {
+        let &LineAccess { line, sectors, slot, lanes, .. } = request;
+        let set = self.tags.set_of(line);
+        let probe = self.tags.probe(at, set, line);
+        let held = self.sectors(at, set, probe);
+        let (Probe::Present { way, .. } | Probe::Reserved { way }) = probe else { return false };
+        let goes_past = || self.schemes.sends_past(at.edge(), request, &View::new(self, queue));
+        if sectors & !held.here != 0 || !self.schemes.is_empty() && goes_past() {
+            return false;
+        }
+        debug_assert!(self.banks & sectors == 0, "a bank is read once a cycle");
+        self.tags.touch(at, set, way, Use::Load);
+        let set_way = set * self.ways + way;
+        // Other banks of the port that was taken in this cycle, if one was.
+        let data = if self.banks == 0 { self.data.read(at, set_way) } else { self.data.row(set_way) };
+        self.banks |= sectors;
+        pending.deliver(slot, lanes, &data[0].0);
+        if !self.schemes.is_empty() {
+            self.schemes.served(at.edge(), request, (set, Some(way)), Outcome::Hit);
+        }
+        true
     }
 
     /// The lanes that name sectors on their way wait for them.

@@ -1,4 +1,5 @@
-//! Step 4: the head of the access queue, which goes past its cache, is accepted or is refused.
+//! Step 4: the head of the access queue, which goes past its cache, is accepted or is refused, and the requests behind it
+//! that hit in the same cycle.
 
 use super::super::access::{AccessKind, MemorySpace};
 use super::super::cache::CacheId;
@@ -104,6 +105,7 @@ impl Lsu {
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
         self.refused = None;
+        self.beside = 0;
         if !self.queue.has_front() {
             self.shown = Shown::Idle;
             return false;
@@ -172,7 +174,48 @@ impl Lsu {
                 self.missed = missed.then(|| Miss { warp, lost: self.caches[id as usize].had_lost() });
             }
         }
-        self.count(at.cycle(), id, kind, outcome)
+        let accepted = self.count(at.cycle(), id, kind, outcome);
+        if self.lookups > 1 && accepted && kind == AccessKind::Load && id == CacheId::L1d {
+            self.serve_beside(at);
+        }
+        accepted
+    }
+
+    /// Serves what is behind the head, a load that the L1D has accepted, as long as it is of the same instruction and hits
+    /// in banks that are left. A row of the pending table is one instruction's as long as requests of it wait here. The last
+    /// one served stays at the head, for the caller to drop.
+    #[inline(never)]
+    fn serve_beside(&mut self, at: &impl AnyEdge) {
+        let l1d = &mut self.caches[CacheId::L1d as usize];
+        let Some(&LineAccess { slot, sectors, .. }) = self.queue.front() else { return };
+        let mut taken = sectors | l1d.banks();
+        while self.beside + 1 < self.lookups
+            && let Some(next) = self.queue.second()
+            && next.slot == slot
+            && next.sectors & taken == 0
+            && l1d.load_beside(at, next, &self.miss_queue, &mut self.pending)
+        {
+            let &LineAccess { space, line, lanes, sectors, pc, .. } = next;
+            taken |= sectors;
+            l1d.stats.accesses += 1;
+            l1d.stats.hits += 1;
+            if let Some(load) = self.loads.get_mut(pc as usize) {
+                load.count(Outcome::Hit);
+            }
+            if let Some(watch) = &mut self.watch {
+                watch.beside[self.beside as usize] = Some(Access::Load {
+                    cache: CacheId::L1d,
+                    space,
+                    line,
+                    pc,
+                    waiter: Waiter { slot, lanes },
+                    queue_used: self.miss_queue.len(),
+                    outcome: Outcome::Hit,
+                });
+            }
+            self.beside += 1;
+            self.queue.drop_front();
+        }
     }
 
     /// Tells whoever watches what became of the head.

@@ -73,7 +73,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the name is \
              the kind, with the keys of that kind beside it: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, fetch, store_hit, bypass, bypass_sectors, index, replacement, organisation, decoupled, \
+             fail_order, fetch, lookups, store_hit, bypass, bypass_sectors, index, replacement, organisation, decoupled, \
              dueling, mrpb",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
@@ -577,4 +577,44 @@ fn carve_outs_are_whole_ways_that_leave_the_l1_some() {
         assert_eq!(refused(wrong).len(), 1, "{wrong}");
     }
     assert!(fermi(&[], &["l1.ways=32", "sm.shared.carve_outs=[0, 4096, 49152]"]).is_ok());
+}
+
+#[test]
+fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
+    let banks = "the data have a bank for each sector of a line";
+    let of_volta = |sets: &[&str]| {
+        let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+        let request = Request { machine: "volta".to_owned(), sets, ..Request::default() };
+        let lines = Resolved::new(&request).map(|_| ()).unwrap_err().lines();
+        lines.into_iter().map(|line| line[line.find("l1.lookups is").unwrap_or(0)..].to_owned()).collect::<Vec<_>>()
+    };
+    for lookups in [0, 3, 8] {
+        let expected = format!("l1.lookups is {lookups}, expected 1, 2 or 4: {banks}");
+        assert_eq!(of_volta(&[&format!("l1.lookups={lookups}")]), [expected]);
+    }
+    for (set, legal) in [
+        ("l1.fetch=line", "1 with l1.fetch = \"line\": a line that came whole is read from all banks"),
+        ("l1.organisation=decoupled", "1 with l1.organisation = \"decoupled\": a set counts one access a cycle"),
+        ("l1.mrpb.queues=1", "1 with l1.mrpb.queues above 0: a request a cycle enters the queues"),
+        (
+            "l1.replacement={ kind = \"ship\", signature = \"pc\", bits = 8 }",
+            "1 with an l1.replacement that learns: its table has a port for one use a cycle",
+        ),
+        ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme is told of one load a cycle"),
+    ] {
+        assert_eq!(of_volta(&[set]), [format!("l1.lookups is 4, expected {legal}")]);
+        assert!(
+            Resolved::new(&Request {
+                machine: "volta".to_owned(),
+                sets: vec![set.to_owned(), "l1.lookups=1".to_owned()],
+                ..Request::default()
+            })
+            .is_ok(),
+            "{set}"
+        );
+    }
+    for kind in ["none", "all", "contentious", "profiled", "streaming"] {
+        let sets = vec![format!("l1.bypass.kind={kind}")];
+        assert!(Resolved::new(&Request { machine: "volta".to_owned(), sets, ..Request::default() }).is_ok(), "{kind}");
+    }
 }

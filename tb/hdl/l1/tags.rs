@@ -84,7 +84,7 @@ impl Unit {
             tag_bits,
             policy,
             tags: tags.collect(),
-            dut: Tags::new(&Place { path: "l1", sets, ways }, (&config, false), index, line_bits, false),
+            dut: Tags::new(&Place { path: "l1", sets, ways }, (&config, false), index, line_bits, (1, false)),
             golden,
             uses: vec![Vec::new(); sets as usize],
             reserved: Vec::new(),
