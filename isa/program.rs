@@ -16,6 +16,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::lanes::{AluOp, AtomicFn, CarryOp, CompareOp, ConvertOp, WarpOp};
 use crate::tensor::TensorOp;
 use crate::texture::{TexOp, Texture};
@@ -482,7 +484,7 @@ impl Op {
 
 /// A set of physical registers: one bit per 32-bit word and per predicate, so that a
 /// scoreboard finds a hazard with a handful of ANDs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegMask {
     /// Bit `i % 64` of element `i / 64` is word `i`.
     pub words: [u64; 4],

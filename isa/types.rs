@@ -2,10 +2,12 @@
 //! The vocabulary shared by lowered programs and by the lane arithmetic: what a register
 //! holds, how a result is rounded, how two values are compared.
 
+use serde::{Deserialize, Serialize};
+
 use std::fmt;
 
 /// The type of a value, as PTX writes it after a dot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Type {
     /// Unsigned 8 bits: memory accesses and conversions only.
     U8,

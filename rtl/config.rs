@@ -1,5 +1,7 @@
 //! Configuration rules: every block checks its own fields and reports all violations at once.
 
+pub(crate) mod text;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 

@@ -27,6 +27,9 @@ use bitvec::vec::BitVec;
 
 pub use polynomial::{is_irreducible, polynomial_for, power_of_x};
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::Array as BigArray;
+
 use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
@@ -94,13 +97,13 @@ fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
 }
 
 /// The index unit: the rows of H, and the same function as tables for the host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexUnit {
     /// Row `j` selects the line-address bits whose exclusive or is index bit `j`.
     rows: Box<[BitVec]>,
     /// Index of every value of every line-address byte; a linear function of the whole is the
     /// exclusive or of its parts.
-    tables: Box<[[u16; 256]]>,
+    tables: Box<[BigArray<u16, 256>]>,
     /// The low line-address bits that alone give an index; a victim's address is rebuilt so.
     low_bits: Box<[u32]>,
     /// The low bits of a line address where these are the index, which then needs no tables.
@@ -119,7 +122,7 @@ impl IndexUnit {
         let columns: Vec<u16> = (0..line_bits).map(|k| config.column(k, Shape { bits, offset })).collect();
         let row = |j: u32| columns.iter().map(|column| column >> j & 1 != 0).collect();
         let table = |byte: usize| {
-            let mut table = [0; 256];
+            let mut table = BigArray([0; 256]);
             for (value, entry) in table.iter_mut().enumerate() {
                 let set_bits = (0..8).filter(|bit| value >> bit & 1 != 0);
                 *entry = set_bits.filter_map(|bit| columns.get(byte * 8 + bit)).fold(0, |index, h| index ^ h);

@@ -1,10 +1,12 @@
 //! Atomic operations: what the place holds afterwards.
 
+use serde::{Deserialize, Serialize};
+
 use super::alu::{AluFn, AluOp, alu};
 use crate::types::Type;
 
 /// Function of an atomic operation; `old` is what memory holds, `b` and `c` are the operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AtomicFn {
     /// `old + b`.
     Add,

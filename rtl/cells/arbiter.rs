@@ -2,11 +2,13 @@
 //! Picks one of up to 256 request lines, first from the line behind the one granted last: every
 //! requester is served before any is served twice.
 
+use serde::{Deserialize, Serialize};
+
 use super::lines::{Lines, Wide};
 use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// The pointer of one arbiter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundRobin {
     /// The line looked at first.
     next: u32,

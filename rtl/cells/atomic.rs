@@ -9,12 +9,13 @@
 
 use isa::lanes::{AtomicFn, atomic};
 use isa::types::Type;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
 use crate::noc::packet::LINE_BYTES;
 
 /// What an atomic access does to each word that it names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AtomicOp {
     /// Function.
     pub f: AtomicFn,

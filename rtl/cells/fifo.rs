@@ -4,10 +4,13 @@
 //! order in which they are called: popping first lets a full queue take a new entry in the cycle
 //! in which it gives one away.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 
 /// The queue: a ring of slots that are written in place, because entries may be large.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Fifo<T: Payload> {
     /// Those that are free hold what was last in them.
     slots: Box<[T]>,
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
     use crate::kernel::Fields;
 
-    #[derive(Clone, Debug, Default, Hash, PartialEq)]
+    #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize)]
     struct Word(u8);
 
     impl Payload for Word {

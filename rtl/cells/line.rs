@@ -1,12 +1,15 @@
 //! # The bytes of a cache line
 //! A cell of the data memories of L1 and L2, with byte enables for stores.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use crate::kernel::{Fields, Payload};
 use crate::noc::packet::LINE_BYTES;
 
 /// A line's bytes; the shape is the number of bytes in a line, of which shorter lines use the first.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LineData(pub [u8; LINE_BYTES]);
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LineData(#[serde(with = "BigArray")] pub [u8; LINE_BYTES]);
 
 impl Default for LineData {
     fn default() -> Self {

@@ -3,11 +3,22 @@
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, FieldsExt};
 
 /// A bit for each of up to [`Lines::MOST`] lines.
 pub trait Lines:
-    Copy + Eq + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> + BitAndAssign + BitOrAssign
+    Copy
+    + Eq
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Not<Output = Self>
+    + BitAndAssign
+    + BitOrAssign
+    + Serialize
+    + DeserializeOwned
 {
     /// The lines that there may be.
     const MOST: u32;
@@ -69,7 +80,7 @@ macro_rules! lines {
 lines!(u64, u128);
 
 /// Up to 256 lines: the first 128, and the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wide(u128, u128);
 
 /// Lines of either half of a [`Wide`].

@@ -3,6 +3,8 @@
 //! way to the front and shifts those before it by one place; the victim is the last place whose way may go.
 //! Ways times log2(ways) bits a set, as GPGPU-Sim's and li2015's caches assume.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
 
 /// Ways of the largest set.
@@ -17,7 +19,7 @@ const ONES: u64 = 0x1111_1111_1111_1111;
 
 /// Recency stack of one set; an array cell whose shape is the number of ways. Most sets fit one word, which
 /// is fast on the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
     /// 4 bits a place. Ways beyond the word were never used: they stand behind it, in order.
     Word(u64),

@@ -66,7 +66,7 @@ impl StreamingConfig {
 }
 
 /// The monitor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Streaming {
     config: StreamingConfig,
     accesses: Count,

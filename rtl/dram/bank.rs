@@ -9,11 +9,13 @@
 //! Twin: `golden/dram/checker.rs`.
 //! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` beside `hdl/dram/bank.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// State of one bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bank {
     open: Option<u32>,
     /// A column command has used the open row.

@@ -26,6 +26,9 @@
 //! Twin: `golden/dram/checker.rs` and `golden/dram/requests.rs`.
 //! Bench: `tb/dram`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::bank::Bank;
 use super::command::{Command, CommandKind};
 use super::config::{CommandBus, DramConfig};
@@ -45,10 +48,13 @@ use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, RxBank, Sleep, 
 use crate::noc::interleave::Interleave;
 
 /// A DRAM channel.
+#[derive(Serialize, Deserialize)]
 pub struct DramChannel {
+    #[serde(with = "crate::config::text")]
     config: DramConfig,
     queue: Queue,
     num_banks: u32,
+    #[serde(with = "BigArray")]
     banks: [Bank; MAX],
     /// Open banks that have reached the hit cap.
     capped: u64,

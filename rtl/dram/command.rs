@@ -1,9 +1,11 @@
 //! # What stands on a command bus
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, Encoding, FieldsExt};
 
 /// What a command does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Nothing.
     #[default]
@@ -39,7 +41,7 @@ impl Encoding for CommandKind {
 }
 
 /// A command; fields that its kind does not use are zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Command {
     /// Command clock.
     pub cycle: u64,

@@ -12,6 +12,8 @@
 //! Twin: none; reads and writes may go in either order.
 //! Bench: its own tests and `tb/dram/directed.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{DramConfig, WriteDrain};
 use super::queue::Queue;
 use crate::kernel::{Describe, FieldsExt, Logic};
@@ -31,7 +33,7 @@ impl Turn {
 }
 
 /// Levels of the queue at which the turn changes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Marks {
     high: u32,
     low: u32,
@@ -39,7 +41,7 @@ struct Marks {
 }
 
 /// Whose turn it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drain {
     /// None if requests take their turn regardless of their kind.
     marks: Option<Marks>,

@@ -2,10 +2,13 @@
 //! Splits a burst address into row, bank and column, by bit fields alone. Which channel a byte
 //! belongs to is decided before: channels that are no power of two need a division.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::config::{AddressMapping, DramConfig, GroupBits};
 
 /// Where a burst lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// Bank of the channel: group times banks per group, plus the bank in its group.
     pub bank: u8,
@@ -16,7 +19,7 @@ pub struct Place {
 }
 
 /// Some bits of a burst address that lie side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Bits {
     shift: u32,
     mask: u64,
@@ -37,7 +40,7 @@ impl Bits {
 const BANKS: usize = 64;
 
 /// The bit fields of a burst address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     bank_bits: u32,
     column_bits: u32,
@@ -54,6 +57,7 @@ pub struct Mapping {
     /// Low row bits that change the bank number.
     permuted: u64,
     /// The bank of each bank number: its bits for the group above those for the bank in it.
+    #[serde(with = "BigArray")]
     banks: [u8; BANKS],
 }
 

@@ -1,13 +1,16 @@
 //! # Messages between an L2 bank and its DRAM channel
 //! The unit is one burst: the bytes that one column command moves (64 on a 64-bit channel).
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use crate::kernel::{Fields, FieldsExt, Payload};
 
 /// Bytes of the largest burst.
 pub const BURST_BYTES: usize = 64;
 
 /// L2 bank to DRAM channel: one burst to read or write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DramRequest {
     /// Store `data` rather than load.
     pub write: bool,
@@ -20,6 +23,7 @@ pub struct DramRequest {
     /// Bytes to store, bit `i` for byte `i` of the burst; zero for a read.
     pub byte_mask: u64,
     /// Data to store.
+    #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
 }
 
@@ -30,7 +34,7 @@ impl Default for DramRequest {
 }
 
 /// Bits of a burst address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramShape {
     /// Bits of a burst address inside the channel.
     pub burst_bits: u32,
@@ -50,7 +54,7 @@ impl Payload for DramRequest {
 }
 
 /// DRAM channel to L2 bank: the data of one read burst.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DramReply {
     /// Number of the request that caused it.
     pub id: u32,
@@ -59,6 +63,7 @@ pub struct DramReply {
     /// The request's tag.
     pub tag: u16,
     /// The bytes read.
+    #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
 }
 

@@ -9,6 +9,9 @@
 //! Twin: `golden/dram/requests.rs`.
 //! Bench: its own tests and `tb/dram/random.rs`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::config::DramConfig;
 use super::mapping::{Mapping, Place};
 use super::message::{BURST_BYTES, DramRequest};
@@ -17,7 +20,7 @@ use crate::kernel::{
 };
 
 /// What a request wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Store rather than load.
     pub write: bool,
@@ -32,11 +35,12 @@ pub struct Entry {
 }
 
 /// Data of a queued write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WriteBurst {
     /// Bytes to store, bit `i` for byte `i` of the burst.
     pub byte_mask: u64,
     /// The bytes.
+    #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
 }
 
@@ -61,7 +65,7 @@ pub(super) const MAX: usize = 64;
 /// Slots whose ages the host changes together.
 const ROWS: usize = 16;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
     entry: Entry,
     /// Older slots that want the same burst.
@@ -72,7 +76,7 @@ struct Slot {
 
 /// Sums over all cycles. Each is what its level is now times the cycle, plus a difference, modulo
 /// 2^64, from which the cycle of every rise is taken and to which that of every fall is added.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waited {
     /// Requests that waited.
     pub requests: u64,
@@ -97,7 +101,7 @@ impl Waited {
 }
 
 /// The requests that wait. Sets of slots are bit masks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     mapping: Mapping,
     burst_bits: u32,
@@ -107,13 +111,17 @@ pub struct Queue {
     num_banks: u32,
     /// All slots.
     all: u64,
+    #[serde(with = "BigArray")]
     slots: [Slot; MAX],
     /// For each occupied slot the slots that were accepted before it; apart, because every
     /// release changes all of them.
+    #[serde(with = "BigArray")]
     older: [u64; MAX],
     /// The same for each free slot, as it was when it was freed.
+    #[serde(with = "BigArray")]
     last_older: [u64; MAX],
     /// Occupied slots by the low bits of their burst: few others can want the same.
+    #[serde(with = "BigArray")]
     by_burst: [u64; MAX],
     data: Array<WriteBurst>,
     occupied: u64,
@@ -123,6 +131,7 @@ pub struct Queue {
     /// Slots that wait for an older one to the same burst.
     blocked: u64,
     /// Slots of each bank.
+    #[serde(with = "BigArray")]
     in_bank: [u64; MAX],
     /// Banks that have a slot.
     banks: u64,

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::message::BURST_BYTES;
 use super::store::Burst;
 use crate::noc::interleave::Channels;
@@ -33,7 +35,7 @@ const STORED: [u32; 16] = {
 };
 
 /// Where a channel's bursts lie among the addresses of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelPlace {
     /// Its number.
     pub channel: u32,
@@ -49,10 +51,11 @@ impl ChannelPlace {
 }
 
 /// The tags of a channel.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Recorded {
     place: ChannelPlace,
     burst_bytes: u64,
-    pages: BTreeMap<u64, Box<[[u8; WORDS]; PAGE as usize]>>,
+    pages: BTreeMap<u64, Box<[[u8; WORDS]]>>,
 }
 
 impl Recorded {
@@ -72,7 +75,7 @@ impl Recorded {
 
     /// Stores the bytes that `byte_mask` names; false if one of them does not belong there.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
-        let new = || Box::new([[UNTOUCHED; WORDS]; PAGE as usize]);
+        let new = || vec![[UNTOUCHED; WORDS]; PAGE as usize].into();
         let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];
         let first = self.place.address(burst, self.burst_bytes);
         let (words, _) = data.as_chunks::<{ WORD_BYTES as usize }>();
@@ -88,7 +91,7 @@ impl Recorded {
         wrong == 0
     }
 
-    pub(super) fn pages(&self) -> impl Iterator<Item = (&u64, &[[u8; WORDS]; PAGE as usize])> {
+    pub(super) fn pages(&self) -> impl Iterator<Item = (&u64, &[[u8; WORDS]])> {
         self.pages.iter().map(|(page, tags)| (page, &**tags))
     }
 }

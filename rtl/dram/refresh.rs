@@ -10,6 +10,8 @@
 //! Twin: `golden/dram/checker.rs`.
 //! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` beside `hdl/dram/refresh.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Refresh};
@@ -18,7 +20,7 @@ use super::timing::Timing;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// When the next refresh is due and how far it has come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refresher {
     interval: u64,
     /// Cycle from which the next refresh is due; never without refresh.

@@ -7,6 +7,9 @@
 //! Twin: `golden/dram/requests.rs`.
 //! Bench: `tb/dram/random.rs`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::config::DramConfig;
 use super::message::{DramReply, DramShape};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage, TxBank};
@@ -18,10 +21,11 @@ const PLACES: usize = 256;
 const NEVER: u64 = u64::MAX;
 
 /// A ring of read bursts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replies {
     bursts: Array<DramReply>,
     /// Cycle from which each burst may leave.
+    #[serde(with = "BigArray")]
     due: [u64; PLACES],
     /// That of the oldest.
     first_due: u64,

@@ -20,6 +20,8 @@
 //! Twin: `golden/dram/checker.rs`.
 //! Bench: `tb/dram/directed.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Policy};
@@ -69,7 +71,7 @@ pub struct Candidates {
 
 /// The outcome of arbitration: what goes out next unless a request arrives or room for data
 /// appears before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// No command is legal before this cycle; `u64::MAX` if time alone makes none legal.
     pub from: u64,
@@ -202,7 +204,7 @@ impl View<'_> {
 }
 
 /// Chooses who gets the command bus.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scheduler {
     policy: Policy,
     hit_cap: u32,

@@ -4,9 +4,12 @@
 //! the access is a mistake of the program or of the caches, and says so. Behind a trace every burst
 //! exists, and holds what its address says ([`super::recorded`]).
 
+mod pages;
+
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::config::DramConfig;
@@ -28,13 +31,16 @@ struct Page {
 }
 
 type Table = Box<[Option<Box<Page>>; TABLE]>;
+type Tables = Box<[Option<Table>]>;
 
 /// The bytes behind one channel.
+#[derive(Serialize, Deserialize)]
 pub struct Store {
     path: String,
     num_bursts: u64,
     burst_bytes: usize,
-    tables: Box<[Option<Table>]>,
+    #[serde(with = "pages")]
+    tables: Tables,
     /// What there is instead of the tables behind a trace.
     recorded: Option<Box<Recorded>>,
 }

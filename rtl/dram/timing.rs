@@ -12,6 +12,7 @@
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u5, u6};
+use serde::{Deserialize, Serialize};
 
 use super::bank::Bank;
 use super::config::{DramConfig, DramTiming};
@@ -25,7 +26,7 @@ const GROUPS: usize = 8;
 const SHORT_WINDOW: usize = 4;
 
 /// Earliest cycles of one bank group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Group {
     act_from: u64,
     rd_from: u64,
@@ -33,7 +34,7 @@ struct Group {
 }
 
 /// Distances between column commands, as the configuration gives them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Columns {
     /// RD to RD and WR to WR, and the same in one group.
     like: u64,
@@ -46,7 +47,7 @@ struct Columns {
 }
 
 /// Earliest cycles of the groups and of the channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     config: DramTiming,
     columns: Columns,

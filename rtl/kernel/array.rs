@@ -9,11 +9,13 @@ use std::cell::Cell;
 use std::hash::Hash;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::describe::{Unfit, misfit};
 use super::{AnyEdge, Edge, Fields, Payload, digest_of, width_of};
 
 /// How the cells are built, for structure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// Static RAM.
@@ -27,7 +29,7 @@ pub enum Storage {
 }
 
 /// What an access through one port reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// A row: all tags of a set at once.
@@ -39,7 +41,7 @@ pub enum Access {
 }
 
 /// What a read sees of a write to the same row in the same cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Collide {
     /// The cell as of the start of the cycle: in `eval` the read comes first. The other order is a design error.
     Old,
@@ -50,7 +52,7 @@ pub enum Collide {
 }
 
 /// Shape of a memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArraySpec {
     /// Full path, for messages: `sm3.l1.tags`.
     pub path: String,
@@ -87,7 +89,7 @@ pub trait ArrayView {
 }
 
 /// Reads and writes through the ports of a memory, for its energy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
     /// Words read; searches, in a CAM.
     pub reads: u64,
@@ -96,7 +98,7 @@ pub struct Accesses {
 }
 
 /// Ports that are left at a tick, and uses of all since reset.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Used {
     tick: Cell<u64>,
     reads_left: Cell<u32>,
@@ -106,7 +108,8 @@ struct Used {
 }
 
 /// A memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Array<T: Payload> {
     spec: ArraySpec,
     shape: T::Shape,

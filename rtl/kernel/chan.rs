@@ -17,11 +17,13 @@
 //! link needs `latency + credit` periods of depth for that. With a fixed `credit` the two sides
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
+use serde::{Deserialize, Serialize};
+
 use super::describe::misfit;
 use super::{AnyEdge, AsProbes, BlockId, Describe, DescribeExt, Payload, Simulator, digest_of, width_of};
 
 /// Shape of a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChanSpec {
     /// Full path, for messages: `sm3.l1.core_req`.
     pub path: String,
@@ -43,7 +45,7 @@ const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
 /// A place in the ring.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Slot<T> {
     /// While it holds a beat the tick from which that is visible, once popped the one from which
     /// the sender counts the slot as free.
@@ -54,7 +56,8 @@ struct Slot<T> {
 /// A registered valid/ready link between two blocks: a ring of slots, of which as many as the depth says are free, hold
 /// a beat, or were popped, but are not yet counted as free by the sender. A slot keeps its place
 /// and its bytes all the way, because beats are large.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Chan<T: Payload> {
     spec: ChanSpec,
     shape: T::Shape,
@@ -137,10 +140,15 @@ impl<T: Payload> Chan<T> {
         self.pushed - self.popped
     }
 
+    /// The beats inside, visible or not, from the oldest on: for reports.
+    pub fn beats(&self) -> impl Iterator<Item = &T> {
+        (self.popped..self.pushed).map(|number| &self.slot(number).beat)
+    }
+
     /// The oldest beat, visible or not: for reports.
     #[must_use]
     pub fn oldest(&self) -> Option<&T> {
-        (!self.is_empty()).then(|| &self.slot(self.popped).beat)
+        self.beats().next()
     }
 
     /// The beat that was sent at a tick, if one was: for those who watch from outside, before the next tick.
@@ -490,7 +498,7 @@ mod tests {
     use super::*;
     use crate::kernel::{Blocks, Edge, Fields, FieldsExt, Mode, Sleep, Wake};
 
-    #[derive(Clone, Debug, Default, Hash, PartialEq)]
+    #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize)]
     struct Word {
         value: u64,
     }

@@ -87,7 +87,7 @@ mod tests {
         Payload, Simulator, Sleep, Storage, Wake,
     };
 
-    #[derive(Clone, Debug, Default, Hash)]
+    #[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize)]
     struct Word(u8);
 
     impl Payload for Word {

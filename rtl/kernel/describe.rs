@@ -8,6 +8,8 @@ use arbitrary_int::traits::UnsignedInteger;
 use std::fmt;
 use std::hash::Hash;
 
+use serde::{Serialize, de::DeserializeOwned};
+
 use super::ArrayView;
 
 /// Names of the codes of a state register, for waves and dumps.
@@ -122,9 +124,9 @@ pub const fn bits_of<T: UnsignedInteger>() -> u32 {
 }
 
 /// What travels in a channel or stands in an array cell.
-pub trait Payload: Clone + Default + Hash {
+pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned {
     /// Widths that follow from the configuration, held once by the channel or array.
-    type Shape: Clone;
+    type Shape: Clone + Serialize + DeserializeOwned;
 
     /// Lists the fields; destructure `self` without `..`.
     fn fields<F: Fields + ?Sized>(&self, shape: &Self::Shape, to: &mut F);

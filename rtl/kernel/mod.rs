@@ -12,6 +12,7 @@
 //! | `turn`     | the order in which a part's ports may be used in a cycle                  |
 //! | `describe` | what a block is made of, listed once                                      |
 //! | `digest`   | state and beat hashes                                                     |
+//! | `name`     | names in a saved state                                                    |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
 //!
 //! A block implements [`Block`]. Its `eval` is one rising clock edge: take `q` first, decide on
@@ -22,6 +23,7 @@ mod chan;
 pub mod contract;
 mod describe;
 mod digest;
+pub mod name;
 mod regs;
 mod sim;
 mod time;

@@ -7,11 +7,13 @@
 use std::hash::Hasher;
 use std::ops::ControlFlow;
 
+use serde::{Deserialize, Serialize};
+
 use super::wake::{BlockSet, DOMAINS};
 use super::{AnyEdge, ArrayView, BlockId, Describe, Digest, Edge, FastEdge, Field, Fields, Logic, Sleep, Wake};
 
 /// How blocks are evaluated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
     /// Evaluate every block at every edge of its clock.
     pub evaluate_all: bool,
@@ -182,7 +184,7 @@ impl Due {
 }
 
 /// The evaluation loop with its wake wheels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Simulator {
     wake: Wake,
     mode: Mode,
@@ -224,6 +226,12 @@ impl Simulator {
             started: false,
             population,
         }
+    }
+
+    /// The same in another mode.
+    #[must_use]
+    pub fn in_mode(self, mode: Mode) -> Self {
+        Self { mode, slowly: mode.is_slow(), checked: mode.is_checked(), ..self }
     }
 
     /// Time of the last edge, in ticks.
@@ -471,7 +479,7 @@ mod tests {
     use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
 
     /// A beat of the ring under test.
-    #[derive(Clone, Debug, Default, Hash)]
+    #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
     struct Token {
         hops: u16,
     }

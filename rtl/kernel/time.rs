@@ -3,10 +3,11 @@
 //! crossbar and 924 MHz DRAM keep their true ratios for ever: their tick is 1/46.2 GHz and their
 //! periods are 66, 33 and 50 ticks. Every clock has an edge at tick 0.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The clocks of a machine, in the order in which they were given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     ticks_per_second: u64,
     periods: Box<[u32]>,

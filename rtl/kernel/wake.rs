@@ -8,8 +8,11 @@
 
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::Array as BigArray;
+
 /// A block: its clock domain and its place in that domain's bit set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BlockId {
     /// Clock domain, an index into the machine's clocks.
     pub domain: u8,
@@ -24,7 +27,7 @@ const SPAN: u64 = 256;
 pub(super) const DOMAINS: usize = 8;
 
 /// Set of the blocks of one domain: a bit per slot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockSet([u64; 2]);
 
 impl BlockSet {
@@ -81,7 +84,7 @@ impl std::ops::BitOrAssign for BlockSet {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Domain {
     period: NonZeroU64,
     /// No set is filled for a cycle before `base`; every filled one is below `base + SPAN`.
@@ -90,7 +93,7 @@ struct Domain {
     next: u64,
     /// The tick of that cycle's edge, or `u64::MAX`.
     next_at: u64,
-    slots: Box<[BlockSet; SPAN as usize]>,
+    slots: Box<BigArray<BlockSet, { SPAN as usize }>>,
     filled: [u64; 4],
     /// Cycles beyond the ring and the block that each wakes, in no order.
     far: Vec<(u64, u8)>,
@@ -110,7 +113,7 @@ impl Domain {
             base: 0,
             next: u64::MAX,
             next_at: u64::MAX,
-            slots: Box::new([BlockSet::EMPTY; SPAN as usize]),
+            slots: Box::new(BigArray([BlockSet::EMPTY; SPAN as usize])),
             filled: [0; 4],
             far: Vec::new(),
             next_far: u64::MAX,
@@ -320,7 +323,7 @@ impl Domain {
 }
 
 /// The wake wheels of all clock domains.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,

@@ -6,6 +6,8 @@
 //! A field that has no meaning for the access at hand holds whatever it held before: the sender
 //! does not clear it, the receiver does not look at it.
 
+use serde::{Deserialize, Serialize};
+
 use super::bypass::contention::Warps;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
@@ -15,7 +17,7 @@ use arbitrary_int::u2;
 pub const LANES: usize = 32;
 
 /// What an access does to memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Reads it; answered by [`WarpReplyKind::Loaded`].
     #[default]
@@ -46,7 +48,7 @@ impl Encoding for AccessKind {
 }
 
 /// Which cache serves an access, and whether a store leaves its line there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MemorySpace {
     /// Shared by all threads: the L1D, written through.
     #[default]
@@ -68,7 +70,7 @@ impl Encoding for MemorySpace {
 }
 
 /// Core to LSU: one warp memory instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WarpAccess {
     /// What it does.
     pub kind: AccessKind,
@@ -125,7 +127,7 @@ impl Default for WarpAccess {
 }
 
 /// Widths that the configuration gives to the messages of this file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessShape {
     /// Bits of a byte address.
     pub addr_bits: u32,
@@ -185,7 +187,7 @@ impl Payload for WarpAccess {
 }
 
 /// What an LSU reply means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WarpReplyKind {
     /// All lanes of a load or an atomic have their data.
     #[default]
@@ -203,7 +205,7 @@ impl Encoding for WarpReplyKind {
 }
 
 /// LSU to core.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WarpReply {
     /// Data or acknowledgement.
     pub kind: WarpReplyKind,

@@ -29,6 +29,8 @@
 mod choice;
 mod parts;
 
+use serde::{Deserialize, Serialize};
+
 use super::access::{AccessKind, MemorySpace};
 use super::bypass::Schemes;
 use super::coalescer::LineAccess;
@@ -57,7 +59,7 @@ use crate::tracker::Found;
 pub const CACHES: usize = 3;
 
 /// A cache of the LSU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheId {
     /// Global and local memory.
     L1d,
@@ -89,7 +91,7 @@ impl CacheId {
 }
 
 /// The cache.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Cache {
     path: String,
     id: CacheId,

@@ -27,6 +27,8 @@
 //! Part of `rtl/l1/lsu.rs`.
 
 use isa::lanes::AtomicFn;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use super::bypass::contention::Contention;
@@ -35,7 +37,7 @@ use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Logic, Payload};
 use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 
 /// One line request of one warp instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LineAccess {
     /// What it does.
     pub kind: AccessKind,
@@ -64,6 +66,7 @@ pub struct LineAccess {
     /// Bytes stored, or the words of an atomic.
     pub byte_mask: u128,
     /// Data stored, or the operands of an atomic as [`AtomicOp::perform`] finds them.
+    #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
 
@@ -89,7 +92,7 @@ impl Default for LineAccess {
 }
 
 /// Widths of what names a line and carries its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineShape {
     /// Bits of a line address.
     pub line_bits: u32,
@@ -141,7 +144,7 @@ impl Payload for LineAccess {
 }
 
 /// The instruction being split.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coalescer {
     access: WarpAccess,
     slot: u8,
@@ -393,7 +396,7 @@ impl Coalescer {
 }
 
 /// The unit of memory that each lane names: lanes that name one go together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Units {
     /// Low bits of the units' numbers.
     low: [u32; LANES],

@@ -35,6 +35,8 @@
 mod config;
 mod entry;
 
+use serde::{Deserialize, Serialize};
+
 use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source, describe_ranks};
 use super::tags::{Probe, Use, Victim};
 use crate::choice::Place;
@@ -47,7 +49,7 @@ pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
 
 /// Lines that got or lost a place: statistics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moves {
     /// Candidates that got a place.
     pub promotions: u64,
@@ -56,7 +58,7 @@ pub struct Moves {
 }
 
 /// The tag store.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Decoupled {
     config: DecoupledConfig,
     tags: Array<Tag>,

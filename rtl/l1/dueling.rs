@@ -105,7 +105,7 @@ impl DuelingConfig {
 }
 
 /// A load that a leader's L1D accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Seen {
     /// It missed or went past.
     pub missed: bool,
@@ -120,7 +120,7 @@ impl Payload for Seen {
 }
 
 /// The mode of an L1D.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mode {
     /// Every load is admitted.
     pub original: bool,
@@ -146,7 +146,7 @@ pub struct DuelingIo<'a> {
 }
 
 /// Accesses and misses of a leader in this interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Loads accepted.
     pub accesses: u32,
@@ -155,7 +155,7 @@ pub struct Tally {
 }
 
 /// The duel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dueling {
     config: DuelingConfig,
     num_sms: usize,

@@ -1,6 +1,9 @@
 //! # Messages between an instruction cache and the LSU
 //! The instruction cache of a core has no way to memory of its own: the LSU sends what it misses, and brings the line.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
 use crate::noc::packet::{LINE_BYTES, PacketShape};
 
@@ -9,7 +12,7 @@ use crate::noc::packet::{LINE_BYTES, PacketShape};
 pub const FIRST_ID: u32 = 1 << 31;
 
 /// Core to LSU: a line of instructions is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LineWanted {
     /// Running number of the request, from [`FIRST_ID`] on.
     pub id: u32,
@@ -27,13 +30,14 @@ impl Payload for LineWanted {
 }
 
 /// LSU to core: the line.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LineBrought {
     /// Number of the request.
     pub id: u32,
     /// Line address.
     pub line: u64,
     /// Its bytes.
+    #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
 

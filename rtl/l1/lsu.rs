@@ -46,6 +46,8 @@ mod transfer;
 use head::{Changes, Refusal};
 pub use ports::{DuelIo, LsuIo, LsuPlace};
 
+use serde::{Deserialize, Serialize};
+
 use super::access::WarpAccess;
 use super::bypass;
 use super::cache::{CACHES, Cache, CacheId};
@@ -64,7 +66,7 @@ use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
 
 /// What the tag stage did last, for waves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Shown {
     #[default]
     Idle,
@@ -99,7 +101,7 @@ impl Encoding for Shown {
 }
 
 /// The load-store unit with its caches.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Lsu {
     place: LsuPlace,
     /// Every global load goes past the L1D.
@@ -151,6 +153,7 @@ pub struct Lsu {
     monitored: bool,
     /// What the throttle is to learn of this cycle.
     missed: Option<Miss>,
+    #[serde(skip)]
     watch: Option<Watch>,
 }
 

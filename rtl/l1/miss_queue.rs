@@ -17,6 +17,9 @@
 //! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.
 //! Bench: its own tests and `tb/l1/lsu.rs`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::coalescer::LineShape;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
@@ -24,7 +27,7 @@ use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload, width
 use crate::noc::packet::{LINE_BYTES, SECTORS, TICKET_BITS};
 
 /// What memory is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MissKind {
     /// The line, for a primary miss.
     #[default]
@@ -52,7 +55,7 @@ impl Encoding for MissKind {
 }
 
 /// One entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MissEntry {
     /// What is asked.
     pub kind: MissKind,
@@ -69,6 +72,7 @@ pub struct MissEntry {
     /// Bytes to store.
     pub byte_mask: u128,
     /// Data to store.
+    #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
 
@@ -107,7 +111,7 @@ impl Payload for MissEntry {
 }
 
 /// The queue with its search for stores.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MissQueue {
     entries: Fifo<MissEntry>,
     depth: u32,

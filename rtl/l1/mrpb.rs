@@ -95,7 +95,7 @@ impl StallBypass {
 
 /// The access queue.
 #[expect(clippy::large_enum_variant, reason = "the plain queue is looked at in every cycle, so it stands in place")]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AccessQueue {
     /// One queue.
     Plain(Fifo<LineAccess>),
@@ -104,7 +104,7 @@ pub enum AccessQueue {
 }
 
 /// The queues of an MRPB.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Buffer {
     queues: Box<[Fifo<LineAccess>]>,
     order: DrainOrder,

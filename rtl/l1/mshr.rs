@@ -22,17 +22,24 @@
 //!
 //! Part of `rtl/l1/cache.rs`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::Array as BigArray;
+
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Turn};
 
 /// The ports of a cycle, in order.
 const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
+
+const fn turn() -> Turn {
+    Turn::new(PORTS)
+}
 const FILL: usize = 0;
 const RECALL: usize = 1;
 const POP: usize = 2;
 const ACCESS: usize = 3;
 
 /// A load that waits for a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiter {
     /// Row of the pending table.
     pub slot: u8,
@@ -78,7 +85,7 @@ pub const WHOLE: u8 = 0b1111;
 const GUESSES: usize = 256;
 
 /// A bit an entry.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Bits(Box<[u64]>);
 
 impl Bits {
@@ -112,7 +119,7 @@ impl Bits {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
     /// Entries in use, and those among them that are filled.
     used: Bits,
@@ -132,14 +139,15 @@ pub struct Mshr {
     order_len: u16,
     /// For each hash of a line the entry that took such a line last: where the host looks before it
     /// compares all entries, which hardware does at once.
-    guess: Box<[u16; GUESSES]>,
+    guess: Box<BigArray<u16, GUESSES>>,
+    #[serde(skip, default = "turn")]
     turn: Turn,
     merges: u8,
     shape: MshrShape,
 }
 
 /// Widths of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MshrShape {
     /// Bits of a line address.
     pub line_bits: u32,
@@ -167,8 +175,8 @@ impl Mshr {
             waiters: vec![Waiter::default(); n * merges as usize].into(),
             order: vec![0; n].into(),
             order_len: 0,
-            guess: Box::new([0; GUESSES]),
-            turn: Turn::new(PORTS),
+            guess: Box::new(BigArray([0; GUESSES])),
+            turn: turn(),
             merges: merges as u8,
             shape,
         }

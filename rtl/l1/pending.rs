@@ -20,12 +20,13 @@
 //! Bench: its own tests and `tb/l1/lsu.rs`.
 
 use arbitrary_int::u2;
+use serde::{Deserialize, Serialize};
 
 use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Row {
     kind: AccessKind,
     warp: u8,
@@ -56,7 +57,7 @@ const IN_ORDER: [u8; LANES] = {
 };
 
 /// The table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
     rows: Box<[Row]>,
     used: u64,

@@ -12,10 +12,12 @@
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/cache.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Fields, FieldsExt, Payload, Storage};
 
 /// The sectors of a line, a bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Sectors {
     /// Here.
     pub here: u8,
@@ -46,7 +48,7 @@ impl Payload for Sectors {
 }
 
 /// Those of every line.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SectorStore(Array<Sectors>);
 
 impl SectorStore {

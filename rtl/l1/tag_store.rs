@@ -2,6 +2,8 @@
 //! The L1D's tags are those of an ordinary cache or the decoupled ones of li2015 section 4; to the
 //! rest of the cache both look alike, way for way of the data. Which one it is never changes.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
 use super::replacement::Source;
@@ -12,7 +14,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Describe};
 
 /// The tags of a cache.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "ordinary tags, which most accesses meet, take no detour over a box")]
 pub enum TagStore {
     /// As many tags as lines.

@@ -19,6 +19,8 @@
 //! Twin: `golden/l1/cache.rs`.
 //! Bench: `tb/l1/lsu.rs` and `tb/l1/streams.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::replacement::{Newcomer, RankShape, Ranked, Replacement, ReplacementConfig, Source, describe_ranks};
 use crate::choice::Place;
 use crate::index::IndexUnit;
@@ -28,7 +30,7 @@ use crate::kernel::{
 };
 
 /// State of a way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Status {
     /// Holds nothing.
     #[default]
@@ -53,7 +55,7 @@ impl Encoding for Status {
 }
 
 /// One way of one set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagEntry {
     /// State.
     pub status: Status,
@@ -66,7 +68,7 @@ pub struct TagEntry {
 }
 
 /// Widths of a tag entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagShape {
     /// Bits of the tag.
     pub tag_bits: u32,
@@ -143,7 +145,7 @@ pub enum Probe {
 }
 
 /// The tag store.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Tags {
     entries: Array<TagEntry>,
     replacement: Replacement,

@@ -2,13 +2,15 @@
 //! The LSU reports its accepted and refused events to whoever checks it: testbenches, and the
 //! golden twin that runs in lockstep under `--check`. Off, it costs one branch a cycle.
 
+use serde::{Deserialize, Serialize};
+
 use super::access::MemorySpace;
 use super::cache::{CACHES, CacheId};
 use super::mshr::Waiter;
 use crate::noc::packet::SECTORS;
 
 /// Why an access was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fail {
     /// Every way of the set is reserved.
     LineAlloc,

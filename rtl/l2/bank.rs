@@ -52,6 +52,8 @@ mod lines;
 mod overlapped;
 mod transient;
 
+use serde::{Deserialize, Serialize};
+
 use super::coherence::RecallIo;
 use super::config::{BankPlace, FlowConfig, L2Config};
 use crate::dram::message::{DramReply, DramRequest};
@@ -80,13 +82,13 @@ pub struct L2Io<'a> {
 }
 
 /// One bank.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct L2Bank {
     flow: Flow,
 }
 
 /// A bank with what its flow adds.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Flow {
     Overlapped(Box<Overlapped>),
     Transient(Box<Transient>),

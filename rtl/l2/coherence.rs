@@ -6,11 +6,13 @@
 //! wait for it, nor behind replies that an L1 holds up; an answer is taken by its bank in every cycle, so
 //! that nothing on either way ever waits for anything but the wires.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet};
 
 /// Widths of the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallShape {
     /// Bits of a line address.
     pub line_bits: u32,
@@ -23,7 +25,7 @@ pub struct RecallShape {
 }
 
 /// Drop your copy of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Invalidate {
     /// Line address.
     pub line: u64,
@@ -53,7 +55,7 @@ impl Packet for Invalidate {
 }
 
 /// The copy is gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InvalidateAck {
     /// Partition whose bank recalled the line.
     pub partition: u8,

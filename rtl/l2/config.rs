@@ -69,7 +69,7 @@ pub struct L2Config {
 }
 
 /// What the machine fixes for all banks, and which of them this one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankPlace {
     /// Widths of the messages, whose lines are those of the L1s.
     pub packets: PacketShape,

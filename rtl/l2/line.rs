@@ -1,10 +1,12 @@
 //! What the memories of an L2 bank hold: tags with their states, and lines.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Encoding, Field, Fields, FieldsExt, Payload};
 
 /// State of a line in the bank. `Valid` and `Modified` are candel2018's stable state, clean and
 /// dirty; the last two, and `Reserved` as the state of the fetch, its transient ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LineState {
     /// Nothing here.
     #[default]
@@ -61,7 +63,7 @@ impl Encoding for LineState {
 }
 
 /// Widths of a cell of the tag memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TagShape {
     /// Bits of a tag.
     pub tag_bits: u32,
@@ -70,7 +72,7 @@ pub struct TagShape {
 }
 
 /// A cell of the tag memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
     /// Line number within the bank above its index bits.
     pub tag: u64,
@@ -89,7 +91,7 @@ impl Payload for Tag {
 }
 
 /// L1s that have a copy of a line, one bit each; the shape is their number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sharers(pub u128);
 
 impl Payload for Sharers {
@@ -104,7 +106,7 @@ impl Payload for Sharers {
 pub type Bursts = u8;
 
 /// What is here of a line of which not all may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Held {
     /// Bytes that are here and newer than memory, one bit each.
     pub newer: u128,
@@ -113,7 +115,7 @@ pub struct Held {
 }
 
 /// Widths of a cell that says what is here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HeldShape {
     /// Bytes of a line.
     pub line_bytes: u32,

@@ -2,6 +2,7 @@
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
@@ -13,7 +14,7 @@ pub(super) fn due_bits(cycle: u64) -> u6 {
 }
 
 /// A request in the look-up pipeline.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct Looking {
     /// Cycle of the tag match.
     pub due: u64,

@@ -21,6 +21,9 @@
 //! Twin: `golden/l2/bank.rs`.
 //! Bench: its own tests and `tb/l2/stalls.rs`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::line::Bursts;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
@@ -30,7 +33,7 @@ use crate::kernel::{
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTORS, TICKET_BITS};
 
 /// An access that waits for its line.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiter {
     /// What is asked.
     pub kind: RequestKind,
@@ -47,6 +50,7 @@ pub struct Waiter {
     /// Bytes to store.
     pub byte_mask: u128,
     /// Data to store.
+    #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
 
@@ -70,7 +74,7 @@ impl Waiter {
 }
 
 /// Widths of a waiter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WaiterShape {
     /// Bits of an SM number.
     pub sm_bits: u32,
@@ -96,7 +100,7 @@ impl Payload for Waiter {
 }
 
 /// A line on its way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Entry {
     /// Line address.
     pub line: u64,
@@ -119,7 +123,7 @@ pub struct Entry {
 }
 
 /// The number of an entry, as a queue holds it; its shape is the width.
-#[derive(Clone, Copy, Debug, Default, Hash)]
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 struct Slot(u16);
 
 impl Payload for Slot {
@@ -131,7 +135,7 @@ impl Payload for Slot {
 }
 
 /// Bursts that a waiter needs of its line; the shape is those of a line.
-#[derive(Clone, Copy, Debug, Default, Hash)]
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 struct Needs(Bursts);
 
 impl Payload for Needs {
@@ -143,7 +147,7 @@ impl Payload for Needs {
 }
 
 /// Shape of an MSHR.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct MshrShape {
     /// Entries: 64 at most, or whole words of 64.
     pub entries: u32,
@@ -164,7 +168,7 @@ pub struct MshrShape {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
     path: String,
     shape: MshrShape,

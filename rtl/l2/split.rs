@@ -22,6 +22,7 @@
 //! Bench: its own tests and `tb/l2/contents.rs`.
 
 use isa::lanes::AtomicFn;
+use serde::{Deserialize, Serialize};
 
 use super::config::BankPlace;
 use crate::cells::arbiter::RoundRobin;
@@ -32,7 +33,7 @@ use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, Req
 const PART_BITS: u32 = 2;
 
 /// A request under way in parts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Row {
     /// What the L1 will get.
     reply: Reply,
@@ -41,7 +42,7 @@ struct Row {
 }
 
 /// The request at the door.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entering {
     row: u32,
     /// Parts that have not entered, a bit each.
@@ -49,7 +50,7 @@ struct Entering {
 }
 
 /// The rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Split {
     packets: PacketShape,
     line_bytes: u32,

@@ -1,10 +1,12 @@
 //! Counters of an L2 bank.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, DescribeExt};
 use crate::noc::packet::RequestKind;
 
 /// Why the oldest request could not be served in a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stall {
     /// Every way of the set is on its way from memory.
     LineAlloc,

@@ -1,6 +1,8 @@
 //! # Wiring of SM dueling
 //! The block and its channels, of a machine whose SMs duel: one from each leader, one to every SM.
 
+use serde::{Deserialize, Serialize};
+
 use super::MachineConfig;
 use super::wiring::open;
 use crate::kernel::{Block, Chan, ChanSpec, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
@@ -8,6 +10,7 @@ use crate::l1::dueling::{Dueling, DuelingIo, LEADERS, Mode, Seen};
 use crate::l1::lsu::DuelIo;
 
 /// SM dueling with its channels.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Duel {
     pub block: Dueling,
     pub seen: Vec<Chan<Seen>>,

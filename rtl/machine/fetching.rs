@@ -1,12 +1,15 @@
 //! # Wiring of the instruction caches
 //! The links between the instruction cache of each core and the LSU that takes its misses to memory.
 
+use serde::{Deserialize, Serialize};
+
 use super::wiring::{Channels, open};
 use crate::kernel::{Chan, ChanSpec};
 use crate::l1::instructions::{FetchIo, LineBrought, LineWanted, SupplierIo};
 use crate::noc::packet::PacketShape;
 
 /// The links of all SMs.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Fetching {
     wanted: Vec<Chan<LineWanted>>,
     brought: Vec<Chan<LineBrought>>,

@@ -2,6 +2,7 @@
 //! Map and fill memory, start a kernel, read memory back, see whether the machine is done. None of
 //! it takes simulated time.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -286,6 +287,26 @@ impl Machine {
         }
         self.dispatcher.load(image.grid(), per_sm);
         Ok(())
+    }
+
+    /// Gives a machine that was read back from a saved state the kernel that runs on it, which is not saved. Of a trace
+    /// the CTAs that have ended are passed over, and those that run are read again.
+    pub fn take_up(&mut self, image: &Arc<KernelImage>) {
+        for core in &mut self.cores {
+            core.take_up(Arc::clone(image));
+        }
+        let Some(source) = image.source() else { return };
+        let waiting: BTreeSet<u32> = self.launches_under_way().map(|launch| launch.cta).collect();
+        let resident = |(sm, core): (usize, &SmCore)| {
+            core.resident().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
+        };
+        let resident: BTreeMap<u32, (usize, u8)> = self.cores.iter().enumerate().flat_map(resident).collect();
+        for number in (0..self.dispatcher.launched()).filter(|number| !waiting.contains(number)) {
+            match resident.get(&number) {
+                Some(&(sm, slot)) => self.cores[sm].take_up_recorded(number, slot),
+                None => drop(source.take(number, &mut |_| {})),
+            }
+        }
     }
 
     /// True when the kernel has run: all CTAs done, every store acknowledged.

@@ -14,7 +14,10 @@
 //! ```
 //! The links have the delays of those that requests and replies take.
 
+use serde::{Deserialize, Serialize};
+
 use super::wiring::{Channels, open};
+use crate::kernel::name::Name;
 use crate::kernel::{Block, Chan, ChanSpec, Describe, Edge, Payload, Rx, RxBank, Sleep, Tx, TxBank};
 use crate::l2::{Invalidate, InvalidateAck, RecallIo, RecalledIo};
 use crate::noc::packet::Packet;
@@ -33,15 +36,24 @@ pub(super) struct SideLinks {
 }
 
 /// What its crossbars and its links are called: towards the SMs, and back.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct SideNames {
-    pub xbars: [&'static str; 2],
-    pub links: [&'static str; 2],
+    #[serde(with = "crate::kernel::name")]
+    pub wish_xbar: Name,
+    #[serde(with = "crate::kernel::name")]
+    pub answer_xbar: Name,
+    #[serde(with = "crate::kernel::name")]
+    pub wish: Name,
+    #[serde(with = "crate::kernel::name")]
+    pub answer: Name,
     /// Channels into the first crossbar.
-    pub from_partition: &'static str,
+    #[serde(with = "crate::kernel::name")]
+    pub from_partition: Name,
 }
 
 /// A network that carries wishes `W` to the SMs and answers `A` back.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
 pub(super) struct SideNetwork<W: Packet, A: Packet> {
     names: SideNames,
     pub wish_xbar: Xbar<W>,
@@ -63,11 +75,10 @@ where
     /// An empty network.
     pub fn new(names: SideNames, config: &XbarConfig, links: SideLinks, shape: &S) -> Self {
         let (sms, partitions) = (links.to_l1.len() as u32, links.to_partition.len() as u32);
-        let [wishes, answers] = names.xbars;
         Self {
             names,
-            wish_xbar: Xbar::new(wishes, config, partitions, sms, shape),
-            answer_xbar: Xbar::new(answers, config, sms, partitions, shape),
+            wish_xbar: Xbar::new(names.wish_xbar, config, partitions, sms, shape),
+            answer_xbar: Xbar::new(names.answer_xbar, config, sms, partitions, shape),
             from_partition: open(links.from_partition, shape),
             to_l1: open(links.to_l1, shape),
             from_l1: open(links.from_l1, shape),
@@ -134,19 +145,24 @@ where
 
     /// Lists the link to an L1.
     pub fn describe_to_l1(&self, sm: usize, to: &mut dyn Describe) {
-        self.to_l1[sm].describe(self.names.links[0], None, to);
+        self.to_l1[sm].describe(self.names.wish, None, to);
     }
 
     /// Lists the link to a partition.
     pub fn describe_to_partition(&self, partition: usize, to: &mut dyn Describe) {
-        self.to_partition[partition].describe(self.names.links[1], None, to);
+        self.to_partition[partition].describe(self.names.answer, None, to);
     }
 }
 
 impl RecallNetwork {
     /// What its parts are called.
-    pub const NAMES: SideNames =
-        SideNames { xbars: ["xbar_inv", "xbar_ack"], links: ["inv", "inv_ack"], from_partition: "from_l2_" };
+    pub const NAMES: SideNames = SideNames {
+        wish_xbar: "xbar_inv",
+        answer_xbar: "xbar_ack",
+        wish: "inv",
+        answer: "inv_ack",
+        from_partition: "from_l2_",
+    };
 
     /// The ends that a load-store unit uses.
     pub fn of_lsu(&mut self, sm: usize) -> RecalledIo<'_> {

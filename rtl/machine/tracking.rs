@@ -14,6 +14,8 @@
 //!           l2
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use super::side_network::{SideNames, SideNetwork};
 use super::wiring::Channels;
 use crate::kernel::{Block, Chan, Describe, Edge, Sleep};
@@ -21,6 +23,7 @@ use crate::noc::packet::{Reply, Request};
 use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo};
 
 /// The tracker with its channels.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Tracking {
     /// By partition.
     pub trackers: Vec<Tracker>,
@@ -32,8 +35,13 @@ pub(super) struct Tracking {
 
 impl Tracking {
     /// What the parts of its network are called.
-    pub const NAMES: SideNames =
-        SideNames { xbars: ["xbar_fwd", "xbar_ans"], links: ["forward", "answer"], from_partition: "from_tracker" };
+    pub const NAMES: SideNames = SideNames {
+        wish_xbar: "xbar_fwd",
+        answer_xbar: "xbar_ans",
+        wish: "forward",
+        answer: "answer",
+        from_partition: "from_tracker",
+    };
 
     /// Every channel, like by like.
     pub fn channels(&self) -> impl Iterator<Item = &dyn Channels> {

@@ -40,6 +40,8 @@ use parts::{XBARS, block_id, domain_of, group_of, sms_of};
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::MachineConfig;
 use super::duel::Duel;
 use super::fetching::Fetching;
@@ -56,7 +58,9 @@ use crate::throttle::side::SideBand;
 use crate::tracker::Tracker;
 
 /// All blocks and all channels.
+#[derive(Serialize, Deserialize)]
 pub struct Machine {
+    #[serde(with = "crate::config::text")]
     pub(super) config: MachineConfig,
     pub(super) clocks: Clocks,
     pub(super) dispatcher: Dispatcher,
@@ -146,6 +150,11 @@ impl Machine {
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
         self.channels().fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
+    }
+
+    /// CTAs on their way to their SMs.
+    pub(super) fn launches_under_way(&self) -> impl Iterator<Item = &CtaLaunch> {
+        self.launch.iter().flat_map(Chan::beats)
     }
 
     /// Warp instructions that load-store units took at a tick, with their SMs: for those who watch from outside.

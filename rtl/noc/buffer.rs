@@ -16,8 +16,11 @@
 //! Twin: `golden/noc/xbar.rs`.
 //! Bench: its own tests and `tb/noc/xbar.rs`.
 
+use std::hash::Hasher;
+
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
+use serde::{Deserialize, Serialize};
 
 use super::packet::Packet;
 use super::xbar::XbarConfig;
@@ -25,17 +28,17 @@ use crate::kernel::{
     Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
     Storage, digest_of,
 };
-use std::hash::Hasher;
 
 /// A packet and its length in flits.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Held<P> {
     packet: P,
     length: u32,
 }
 
 /// The packets held, seen as the flit memory that holds them in hardware.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
 struct Flits<P: Packet> {
     spec: ArraySpec,
     /// Of a flit.
@@ -52,7 +55,8 @@ struct Flits<P: Packet> {
 }
 
 /// One input's buffer.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct InputBuffer<P: Packet> {
     flits: Flits<P>,
     /// Flits of all packets held, whether they have entered yet or have left already.

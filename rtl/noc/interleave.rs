@@ -14,11 +14,13 @@
 //! * The turn may be hashed: the run modulo an irreducible polynomial over GF(2) in place of the number of partitions
 //!   (khairy2015 section 4.3; GPGPU-Sim's partition index of a V100). The number of the run inside stays as it is.
 
+use serde::{Deserialize, Serialize};
+
 use crate::index::{polynomial_for, power_of_x};
 use crate::kernel::{Describe, Logic};
 
 /// How units of one size go round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interleave {
     /// Partitions.
     pub num_partitions: u32,
@@ -34,7 +36,7 @@ pub struct Interleave {
 const TURN_BITS: usize = 6;
 
 /// The hash of a turn: bit `j` flips with the parity of the bits of the run inside that row `j` selects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
     rows: [u64; TURN_BITS],
 }
@@ -132,7 +134,7 @@ impl Interleave {
 
 /// Where units are among all channels: how they go round among the partitions, and those of a partition among its channels,
 /// or those of a channel among its partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channels {
     /// Among the partitions.
     pub partitions: Interleave,

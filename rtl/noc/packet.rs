@@ -8,6 +8,8 @@
 //! do, and the old words come back as a line does.
 
 use isa::lanes::AtomicFn;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
@@ -28,7 +30,7 @@ pub const LONGEST_PACKET: u32 = CONTROL_BYTES + MASK_BYTES + LINE_BYTES as u32;
 pub const TICKET_BITS: u32 = 48;
 
 /// What a request asks of its memory partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RequestKind {
     /// The sectors named, mostly the whole line.
     #[default]
@@ -71,7 +73,7 @@ impl Encoding for RequestKind {
 }
 
 /// What a request says of its line to a sharing tracker on its way (anssari2012 section 3.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sharing {
     /// Nothing: a read of constants or texels, and a request where there is no tracker.
     #[default]
@@ -95,7 +97,7 @@ impl Encoding for Sharing {
 }
 
 /// Widths that the machine's configuration gives to messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketShape {
     /// Requests say what a sharing tracker must know.
     pub tracked: bool,
@@ -110,7 +112,7 @@ pub struct PacketShape {
 }
 
 /// SM to memory partition.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// What is asked.
     pub kind: RequestKind,
@@ -134,6 +136,7 @@ pub struct Request {
     pub byte_mask: u128,
     /// The line's bytes; only those under the mask have a meaning, and the values that a
     /// compare-and-swap compares, as [`AtomicOp::perform`] finds them.
+    #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
 
@@ -177,7 +180,7 @@ impl Payload for Request {
 }
 
 /// What a reply brings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReplyKind {
     /// A line.
     #[default]
@@ -195,7 +198,7 @@ impl Encoding for ReplyKind {
 }
 
 /// Memory partition to SM.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reply {
     /// What is brought.
     pub kind: ReplyKind,
@@ -210,6 +213,7 @@ pub struct Reply {
     /// Sectors that are brought, bit `i` for sector `i` of the line; of no meaning if none are.
     pub sectors: u8,
     /// The line's bytes; only those of the sectors have a meaning.
+    #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
 

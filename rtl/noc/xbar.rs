@@ -21,6 +21,7 @@
 
 mod switch;
 
+use serde::{Deserialize, Serialize};
 use switch::Switch;
 
 use super::packet::{LONGEST_PACKET, Packet};
@@ -72,10 +73,12 @@ pub struct XbarIo<'a, P: Packet> {
 }
 
 /// The crossbar. One of many ports takes the host longer.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Xbar<P: Packet>(Size<P>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
 enum Size<P: Packet> {
     /// Up to 64 inputs and outputs.
     Small(Switch<P, u64>),

@@ -31,6 +31,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::execute::collectors::Collectors;
 use super::execute::operands::{Constants, Identity};
 use super::execute::pipes::Pipes;
@@ -131,11 +133,14 @@ pub(super) struct Loaded {
 }
 
 /// An SM core.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SmCore {
+    #[serde(with = "crate::config::text")]
     pub(super) config: SmConfig,
     pub(super) path: String,
     pub(super) identity: Identity,
+    /// Not kept with the state: it follows from the launch.
+    #[serde(skip)]
     pub(super) loaded: Option<Box<Loaded>>,
     pub(super) fetch: Fetch,
     /// Where fetches find instructions; `None` if every one is there.
@@ -162,6 +167,7 @@ pub struct SmCore {
     pub(super) fetches: Fetches,
     /// Warps whose head instruction goes to each pipe.
     pub(super) heads: [u64; PIPES],
+    #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
     /// Every scheduler stalls before this cycle for the reason that it did when the core fell
     /// asleep, unless the address unit becomes free; 0 if the core was awake.
@@ -230,13 +236,23 @@ impl SmCore {
         let share = Share { warps, rows: image.program.regs, shared: image.shared_footprint() as u32 };
         self.ctas.divide(fit, share);
         self.scoreboard.size(image.program.regs);
-        let (table, constants) = decode(&image, &self.config, self.identity);
-        let recorded = image.source.as_ref().map(Recorded::new);
         if let Some(throttle) = &mut self.throttle {
             throttle.load(image.key());
         }
-        self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
+        self.take_up(image);
         Ok(fit)
+    }
+
+    /// Decodes a kernel: all that is not state of this core, and is not saved with it.
+    pub(crate) fn take_up(&mut self, image: Arc<KernelImage>) {
+        let (table, constants) = decode(&image, &self.config, self.identity);
+        let recorded = image.source.as_ref().map(Recorded::new);
+        self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
+    }
+
+    /// The CTAs that are here: slots and numbers.
+    pub(crate) fn resident(&self) -> impl Iterator<Item = (u8, u32)> {
+        self.ctas.taken()
     }
 
     /// True if no CTA runs and nothing is outstanding.

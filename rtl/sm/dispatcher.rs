@@ -13,6 +13,8 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: `tb/sm`.
 
+use serde::{Deserialize, Serialize};
+
 use super::{CtaDone, CtaLaunch};
 use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
 
@@ -25,7 +27,7 @@ pub struct DispatcherIo<'a> {
 }
 
 /// The CTA dispatcher.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dispatcher {
     path: String,
     /// Free CTA slots of each SM.
@@ -75,6 +77,11 @@ impl Dispatcher {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.done == self.total
+    }
+
+    /// CTAs that were sent to an SM.
+    pub(crate) fn launched(&self) -> u32 {
+        self.launched as u32
     }
 
     /// CTAs that have ended, and CTAs of the grid.

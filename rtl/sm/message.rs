@@ -1,9 +1,11 @@
 //! # Messages between the CTA dispatcher and an SM
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Fields, FieldsExt, Payload};
 
 /// Dispatcher to SM: run this CTA.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CtaLaunch {
     /// Linear number of the CTA in its grid.
     pub cta: u32,
@@ -23,7 +25,7 @@ impl Payload for CtaLaunch {
 }
 
 /// SM to dispatcher: this CTA has left and its slot is free.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CtaDone {
     /// Linear number of the CTA in its grid.
     pub cta: u32,

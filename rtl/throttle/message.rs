@@ -1,6 +1,7 @@
 //! Messages of the side band between an L1D, its core and the hub of all cores.
 
 use arbitrary_int::{u7, u20, u24};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
@@ -12,7 +13,7 @@ pub type Misses = u20;
 pub type Limit = u7;
 
 /// L1D to core: a load missed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Miss {
     /// Its warp.
     pub warp: u8,
@@ -30,7 +31,7 @@ impl Payload for Miss {
 }
 
 /// Core to L1D: a period of the core has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PeriodEnd {
     /// The misses may be taken for a stream's: they are not those of warps that thrash, or it is known that
     /// holding warps back does not help. If not, the L1D opens.
@@ -46,7 +47,7 @@ impl Payload for PeriodEnd {
 }
 
 /// Core to hub: what it counted. The link it comes on says from which core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Report {
     /// In the periods of a sample, not in one period of the monitor.
     pub sampled: bool,
@@ -67,7 +68,7 @@ impl Payload for Report {
 }
 
 /// What a core is to do with its limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OrderKind {
     /// Try it and report.
     #[default]
@@ -85,7 +86,7 @@ impl Encoding for OrderKind {
 }
 
 /// Hub to core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Order {
     /// What to do.
     pub kind: OrderKind,

@@ -166,6 +166,7 @@ pub struct Tick {
 }
 
 /// What a core asks of a scheme. A core that sleeps asks nothing before the cycle that is due.
+#[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// A kernel is loaded between two launches; the key tells kernels apart.
     fn load(&mut self, _key: u16) {}
@@ -203,6 +204,7 @@ pub trait Hooks: Debug + Send {
 }
 
 /// What an L1D asks of a scheme, to tell whether a warp has lost the line that it misses.
+#[typetag::serde]
 pub trait Losses: Debug + Send {
     /// A miss was accepted `of` a warp and a line, which comes to a `place`, set and way, from which `old` gives way.
     /// Returns whether the warp had lost the line.
@@ -222,6 +224,7 @@ pub trait Losses: Debug + Send {
 }
 
 /// The block of a machine to which all cores report.
+#[typetag::serde]
 pub trait Hub: Debug + Send {
     /// Core cycles of a message between it and a core.
     fn latency(&self) -> u32;

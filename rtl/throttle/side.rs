@@ -2,6 +2,8 @@
 //! what a throttle must know. They are few and narrow, and wires of their own, so that no scheme waits for
 //! the traffic that it is to relieve.
 
+use serde::{Deserialize, Serialize};
+
 use super::message::{Miss, Order, PeriodEnd, Report};
 use super::{Hub, ThrottleConfig};
 use crate::kernel::{BlockId, Chan, ChanSpec};
@@ -18,7 +20,7 @@ pub struct Ends {
 }
 
 /// The channels between a core and the hub.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct HubLinks {
     /// Core to hub: counts.
     pub reports: Chan<Report>,
@@ -27,7 +29,7 @@ pub struct HubLinks {
 }
 
 /// The channels of an SM.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct SideBand {
     /// L1D to core: loads that missed.
     pub misses: Chan<Miss>,

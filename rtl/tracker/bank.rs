@@ -29,6 +29,8 @@
 //! Twin: `golden/hybrid/tracker.rs`.
 //! Bench: `tb/tracker`.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{Probes, Protections, TrackerConfig};
 use super::message::{Answer, Forward, Found, TrackShape};
 use super::stats::TrackerStats;
@@ -55,7 +57,7 @@ pub struct TrackerIo<'a> {
 }
 
 /// Where the bank sits in its machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrackerPlace {
     /// Full path: `partition3.tracker`.
     pub path: String,
@@ -68,7 +70,7 @@ pub struct TrackerPlace {
 }
 
 /// Where a request went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Chosen {
     /// To the L1 of an SM.
     Supplier(u8),
@@ -79,7 +81,7 @@ pub enum Chosen {
 }
 
 /// What happened at an edge, in this order, for those who check it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// An answer: SM and ticket of the load, and what became of it.
     pub answer: Option<(u8, u64, Found)>,
@@ -107,7 +109,7 @@ enum Held {
 }
 
 /// One bank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,

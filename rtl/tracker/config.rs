@@ -29,7 +29,7 @@ impl TrackerScheme {
 
 /// What keeps a compute unit from being supplied with older bytes than it may see. Testbenches take each
 /// away by itself, to show what it is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protections {
     /// A store takes its line from the tracker.
     pub stores: bool,

@@ -7,11 +7,13 @@
 //! of reply and answer. Replies sink in the L1s and answers in the banks whatever else is full: a forward has kept the
 //! row that its answer goes to. So nothing waits in a circle.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, SECTORS, TICKET_BITS};
 
 /// Widths of the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackShape {
     /// Bits of a line address.
     pub line_bits: u32,
@@ -24,7 +26,7 @@ pub struct TrackShape {
 }
 
 /// Supply a line to another SM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Forward {
     /// Number of the request in the SM that asks.
     pub id: u32,
@@ -66,7 +68,7 @@ impl Packet for Forward {
 }
 
 /// Whether an L1 had the line of a forward.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Found {
     /// It is on its way to the SM that asks.
     #[default]
@@ -86,7 +88,7 @@ impl Encoding for Found {
 }
 
 /// What became of a forward.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Answer {
     /// Partition whose bank asked.
     pub partition: u8,

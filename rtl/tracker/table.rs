@@ -16,12 +16,14 @@
 //! Twin: `golden/hybrid/tracker.rs`.
 //! Bench: `tb/tracker`, and `tb/hdl/tracker/sharer_table.rs` beside `hdl/tracker/sharer_table.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::SharerList;
 use crate::cells::lru::Recency;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of};
 
 /// A line that L1s hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Entry {
     valid: bool,
     tag: u64,
@@ -32,7 +34,7 @@ struct Entry {
 }
 
 /// Widths of an entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct EntryShape {
     tag_bits: u32,
     sms: u32,
@@ -71,7 +73,7 @@ struct Place {
 }
 
 /// The table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     entries: Array<Entry>,
     recency: Array<Recency>,

@@ -19,12 +19,14 @@
 //! Twin: none; `golden/consistency.rs` judges what loads return.
 //! Bench: `tb/tracker`, and `tb/hdl/tracker/transfers.rs` beside `hdl/tracker/transfers.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::message::{Found, TrackShape};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
 use crate::noc::packet::{SECTORS, TICKET_BITS};
 
 /// A load on its way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
     /// Its number in its SM.
     pub id: u32,
@@ -62,7 +64,7 @@ impl Encoding for State {
 }
 
 /// The rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transfers {
     rows: Box<[Transfer]>,
     used: u64,

@@ -183,7 +183,7 @@ struct Small {
     has_flag: bool,
 }
 
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize)]
 struct Beat(u64);
 
 impl Payload for Beat {

@@ -75,7 +75,7 @@ mod tests {
     use crate::kit::{CycleTable, Sink, Source, Stall, assert_table};
     use rtl::kernel::{Block, Chan, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep, digest_of, link};
 
-    #[derive(Clone, Debug, Default, Hash, PartialEq)]
+    #[derive(Clone, Debug, Default, Hash, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Word(u8);
 
     impl Payload for Word {

@@ -38,7 +38,7 @@ impl Scheme for TurnsConfig {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Turns {
     config: TurnsConfig,
     misses: u32,
@@ -46,6 +46,7 @@ struct Turns {
     decided: u64,
 }
 
+#[typetag::serde]
 impl Hooks for Turns {
     fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
         self.misses += 1;

@@ -1,7 +1,7 @@
 //! The configuration reference: names, values and sources from the preset `fermi`, meanings from
 //! the doc comments of the structures that hold the fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,9 +42,10 @@ pub(super) fn reference() -> String {
 }
 
 /// What the hardware declares: structures and choices that a configuration is read into, and slots with the schemes whose
-/// files lie in their folder.
+/// files lie in their folder. Saved state is read, too: what a `config.rs` declares goes first, and
+/// other names that several files declare are those of no configuration.
 fn declarations() -> Declarations {
-    let mut found = Declarations::new();
+    let (mut settled, mut found, mut known) = (Declarations::new(), Declarations::new(), BTreeSet::new());
     for path in sources(&super::root().join("rtl")) {
         let text = fs::read_to_string(&path).unwrap();
         for item in syn::parse_file(&text).unwrap().items {
@@ -62,9 +63,17 @@ fn declarations() -> Declarations {
                 }
                 _ => continue,
             };
-            assert!(found.insert(name.to_string(), declared).is_none(), "`{name}` is declared twice");
+            let name = name.to_string();
+            if path.ends_with("config.rs") {
+                settled.insert(name.clone(), declared);
+            } else if known.insert(name.clone()) {
+                found.insert(name, declared);
+            } else {
+                found.remove(&name);
+            }
         }
     }
+    found.extend(settled);
     found
 }
 

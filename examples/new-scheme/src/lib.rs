@@ -44,13 +44,14 @@ impl Scheme for NewScheme {
 const BITS: u32 = 8;
 
 /// The hardware.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,
     /// Loads that went past since one came in.
     passed: u32,
 }
 
+#[typetag::serde(name = "new-scheme")]
 impl Hooks for Counter {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         head.space == MemorySpace::Global && view.is_absent(head.line) && self.passed + 1 < self.every

@@ -57,7 +57,7 @@ const TOP: u8 = (1 << COUNTER_BITS) - 1;
 const PASSED_BITS: u32 = 4;
 
 /// How often an instruction misses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Counter(u8);
 
 impl Payload for Counter {
@@ -68,7 +68,7 @@ impl Payload for Counter {
 }
 
 /// The hardware.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Table {
     bits: u32,
     counters: Array<Counter>,
@@ -76,6 +76,7 @@ struct Table {
     passed: u8,
 }
 
+#[typetag::serde(name = "by-pc")]
 impl Hooks for Table {
     fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         let counter = *self.counters.read_cell(at, fold(head.pc, self.bits), 0);

@@ -69,7 +69,7 @@ const DISTANCE_BITS: u32 = 4;
 const FAR: u8 = (1 << DISTANCE_BITS) - 1;
 
 /// Accesses to the set until lines of an instruction are used again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Prediction(u8);
 
 impl Payload for Prediction {
@@ -80,7 +80,7 @@ impl Payload for Prediction {
 }
 
 /// Where a line came from, and the accesses to its set since its last use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Line {
     source: u32,
     age: u8,
@@ -98,7 +98,7 @@ impl Payload for Line {
 }
 
 /// The policy.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Predictor {
     bits: u32,
     predictions: Array<Prediction>,
@@ -123,6 +123,7 @@ impl Predictor {
     }
 }
 
+#[typetag::serde(name = "reuse-distance")]
 impl Hooks for Predictor {
     fn reset(&self, _way: u32) -> u8 {
         FAR

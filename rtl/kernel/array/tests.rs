@@ -1,7 +1,7 @@
 use super::*;
 use crate::kernel::{FieldsExt, Wake};
 
-#[derive(Clone, Debug, Default, Hash, PartialEq)]
+#[derive(Clone, Debug, Default, Hash, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Tag {
     tag: u64,
     valid: bool,

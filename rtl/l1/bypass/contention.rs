@@ -29,7 +29,7 @@ const MAX_WARPS: u32 = 64;
 pub type Warps = u7;
 
 /// The test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contention {
     /// By lines touched, from one: warps up to which that is no contention.
     most: [Warps; LANES],
@@ -84,6 +84,7 @@ impl Scheme for Contentious {
     }
 }
 
+#[typetag::serde]
 impl Hooks for Contentious {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         head.contends && view.is_absent(head.line)

@@ -25,6 +25,8 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use self::contention::Contention;
 use self::decoupled::Uncounted;
 use self::give_way::GiveWay;
@@ -166,6 +168,7 @@ pub struct Past {
 }
 
 /// What the cache and the LSU ask of a scheme. Only loads of the cache are shown to it.
+#[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// A cycle begins in which something is at the head.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
@@ -212,7 +215,7 @@ pub trait Hooks: Debug + Send {
 }
 
 /// The schemes of a cache: most have none.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Schemes(Box<[Box<dyn Hooks>]>);
 
 impl Schemes {

@@ -60,7 +60,7 @@ impl Scheme for PdpConfig {
 }
 
 /// Accesses for which a line is still protected, the next one included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Left(Distance);
 
 impl Payload for Left {
@@ -71,7 +71,7 @@ impl Payload for Left {
 }
 
 /// The distances of all lines.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pdp {
     distance: Distance,
     left: Array<Left>,
@@ -112,6 +112,7 @@ impl Pdp {
     }
 }
 
+#[typetag::serde]
 impl Hooks for Pdp {
     /// A global load goes past that is not here and finds every other line of its set protected.
     fn sends_past(&self, at: &Edge<'_>, &LineAccess { space, line, .. }: &LineAccess, view: &View<'_>) -> bool {

@@ -61,12 +61,13 @@ impl Scheme for ProfiledConfig {
 }
 
 /// The scheme.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Profiled {
     /// The lines admitted in this kernel, in order; all, until the host says which.
     admitted: Option<Arc<[u64]>>,
 }
 
+#[typetag::serde]
 impl Hooks for Profiled {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
         let is_kept_out = |lines: &Arc<[u64]>| lines.binary_search(&head.line).is_err();

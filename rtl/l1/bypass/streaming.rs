@@ -2,6 +2,8 @@
 //! While nearly all loads miss, they go past; the tags go on without data and show when the cache would be of use
 //! again (khairy2015 section 4.1). When to close and to open is the monitor's decision.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
@@ -36,7 +38,7 @@ impl Scheme for StreamingConfig {
 }
 
 /// The scheme.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Closing {
     config: StreamingConfig,
     monitor: Streaming,
@@ -56,6 +58,7 @@ impl Closing {
     }
 }
 
+#[typetag::serde]
 impl Hooks for Closing {
     fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
         let opened = self.monitor.reach(at.cycle);

@@ -1,12 +1,13 @@
 //! What the decoupled tag store keeps: a tag, the state of a line, the free places of a set.
 
 use arbitrary_int::u6;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 use crate::l1::replacement::{RankShape, Ranked};
 
 /// State of a tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Status {
     #[default]
     Empty,
@@ -41,7 +42,7 @@ impl Encoding for Status {
 pub(super) type Count = u6;
 
 /// A tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Tag {
     pub status: Status,
     pub tag: u64,
@@ -54,7 +55,7 @@ pub(super) struct Tag {
 }
 
 /// Widths of a tag.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct TagShape {
     pub tag_bits: u32,
     pub tlru_bits: u32,
@@ -78,7 +79,7 @@ impl Payload for Tag {
 }
 
 /// What stands beside a line of data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Line {
     pub rank: u8,
     /// A store or a recall overtook the line on its way: it must not stay.
@@ -101,7 +102,7 @@ impl Payload for Line {
 }
 
 /// Free places of a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Free(pub u16);
 
 impl Payload for Free {

@@ -1,6 +1,8 @@
 //! Step 4: the head of the access queue, which goes past its cache, is accepted or is refused, and the requests behind it
 //! that hit in the same cycle.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::{AccessKind, MemorySpace};
 use super::super::cache::CacheId;
 use super::super::coalescer::LineAccess;
@@ -11,7 +13,7 @@ use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
 /// A refusal of the head, which lasts until one of its conditions changes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
     /// Cache that refused, and its set.
     pub place: (CacheId, u32),

@@ -1,5 +1,7 @@
 //! The channel ends of an LSU, and where it stands.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::{AccessShape, WarpAccess, WarpReply};
 use super::super::dueling::{Mode, Seen};
 use crate::kernel::{Rx, Tx};
@@ -35,7 +37,7 @@ pub struct DuelIo<'a> {
 }
 
 /// Where the LSU sits in its machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LsuPlace {
     /// Full path: `sm3.l1`.
     pub path: String,

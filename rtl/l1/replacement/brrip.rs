@@ -20,10 +20,11 @@ impl Scheme for Brrip {
     }
 
     fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Rrip(Bimodal::default())))
+        Some(Box::new(Rrip::new(Bimodal::default())))
     }
 }
 
+#[typetag::serde]
 impl Start for Bimodal {
     fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> Rrpv {
         self.insert()

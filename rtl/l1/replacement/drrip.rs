@@ -30,7 +30,7 @@ impl Scheme for Drrip {
 
     fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
         let dynamic = Dynamic { sets: place.sets, bimodal: Bimodal::default(), choice: MIDDLE };
-        Some(Box::new(Rrip(dynamic)))
+        Some(Box::new(Rrip::new(dynamic)))
     }
 
     fn validate(&self, sets: u32, rules: &mut Rules) {
@@ -45,7 +45,7 @@ impl Scheme for Drrip {
 }
 
 /// The policy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Dynamic {
     sets: u32,
     bimodal: Bimodal,
@@ -53,6 +53,7 @@ struct Dynamic {
     choice: Selector,
 }
 
+#[typetag::serde]
 impl Start for Dynamic {
     fn start(&mut self, _at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv {
         let (half, quarter) = (self.sets / 2, self.sets / 4);

@@ -33,9 +33,11 @@ use std::sync::Arc;
 
 use bitvec::array::BitArray;
 use bitvec::slice::BitSlice;
+use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Place};
 use crate::config::Rules;
+use crate::kernel::name::Name;
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
 /// The configuration of a policy: its keys in `l1.replacement`, beside `kind`.
@@ -82,6 +84,7 @@ pub struct Newcomer {
 pub type Ways = BitSlice<u64>;
 
 /// What the tags ask of a policy that is not the order of uses. Ranks are those of a set, by way; the highest gives way.
+#[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// Rank of a way that holds nothing.
     fn reset(&self, way: u32) -> u8;
@@ -100,10 +103,11 @@ pub trait Hooks: Debug + Send {
 }
 
 /// Name and width of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankShape {
     /// What it counts: uses of other lines since, or a predicted interval.
-    pub name: &'static str,
+    #[serde(with = "crate::kernel::name")]
+    pub name: Name,
     /// Bits, none if a set has a single line.
     pub bits: u32,
 }
@@ -136,7 +140,7 @@ pub struct Source {
 const MAX_WAYS: usize = 256;
 
 /// The policy and what it has learnt; none is the order of uses.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Replacement(Option<Box<dyn Hooks>>);
 
 impl Replacement {

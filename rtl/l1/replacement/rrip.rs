@@ -7,6 +7,7 @@ use std::fmt::Debug;
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u2, u5};
+use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Newcomer, RankShape, Ways};
 use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
@@ -22,6 +23,7 @@ pub const DISTANT: Rrpv = Rrpv::MAX;
 pub const LONG: Rrpv = Rrpv::new(2);
 
 /// Where new lines start.
+#[typetag::serde]
 pub trait Start: Debug + Send {
     /// A line was used.
     fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
@@ -37,10 +39,19 @@ pub trait Start: Debug + Send {
 }
 
 /// A policy of the family.
-#[derive(Debug)]
-pub struct Rrip<S>(pub S);
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Rrip(Box<dyn Start>);
 
-impl<S: Start> Hooks for Rrip<S> {
+impl Rrip {
+    /// The policy whose lines start so.
+    #[must_use]
+    pub fn new(start: impl Start + 'static) -> Self {
+        Self(Box::new(start))
+    }
+}
+
+#[typetag::serde]
+impl Hooks for Rrip {
     fn reset(&self, _way: u32) -> u8 {
         DISTANT.value()
     }
@@ -70,7 +81,7 @@ impl<S: Start> Hooks for Rrip<S> {
 }
 
 /// Insertions modulo 32, of which one a round starts at [`LONG`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Bimodal(u5);
 
 impl Bimodal {

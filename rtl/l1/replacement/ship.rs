@@ -42,7 +42,7 @@ impl Scheme for ShipConfig {
     }
 
     fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Rrip(Ship::new(self, place))))
+        Some(Box::new(Rrip::new(Ship::new(self, place))))
     }
 
     fn validate(&self, _sets: u32, rules: &mut Rules) {
@@ -55,7 +55,7 @@ impl Scheme for ShipConfig {
 }
 
 /// The policy: uses of lines by their sources.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ship {
     signature: Signature,
     bits: u32,
@@ -64,7 +64,7 @@ struct Ship {
 }
 
 /// How lines of one signature fared: up with every use, down with every line that went unused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Counter(u3);
 
 impl Default for Counter {
@@ -82,7 +82,7 @@ impl Payload for Counter {
 }
 
 /// Where a line came from, and whether it was used since.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Origin {
     signature: u32,
     used: bool,
@@ -117,6 +117,7 @@ impl Ship {
     }
 }
 
+#[typetag::serde]
 impl Start for Ship {
     fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32)) {
         let Origin { signature, .. } = *self.lines.read_cell(at, set, way);

@@ -20,10 +20,11 @@ impl Scheme for Srrip {
     }
 
     fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Rrip(*self)))
+        Some(Box::new(Rrip::new(*self)))
     }
 }
 
+#[typetag::serde]
 impl Start for Srrip {
     fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> Rrpv {
         LONG

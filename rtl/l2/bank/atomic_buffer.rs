@@ -23,6 +23,8 @@
 //! Twin: `golden/hybrid/coherent.rs`.
 //! Bench: `tb/l2/atomic_buffer.rs`, and `tb/hdl/l2/atomic_buffer.rs` beside `hdl/l2/atomic_buffer.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::mshr::bits_for;
 use super::super::stats::{L2Stats, Stall};
 use super::lines::{Asked, Place, answer, perform};
@@ -32,7 +34,7 @@ use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload};
 use crate::noc::packet::Reply;
 
 /// Widths of the registers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct BufferShape {
     /// Sets of the bank.
     pub sets: u32,
@@ -45,7 +47,7 @@ pub struct BufferShape {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtomicBuffer {
     shape: BufferShape,
     valid: bool,

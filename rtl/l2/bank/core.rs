@@ -1,5 +1,7 @@
 //! What a bank has in either flow: its doors, the look-up pipeline, the memories, the MSHR.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::{Bursts, LineState, Tag, TagShape};
 use super::super::looking::Looking;
@@ -34,9 +36,10 @@ pub(super) struct CoreShape {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Core {
     pub path: String,
+    #[serde(with = "crate::config::text")]
     pub config: L2Config,
     pub place: BankPlace,
     pub index: IndexUnit,

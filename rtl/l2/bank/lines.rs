@@ -1,6 +1,8 @@
 //! The lines of a bank: data memory, atomic buffer, what an access does to its line once that is here, and what is
 //! replied.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::config::{BankPlace, L2Config};
 use super::super::mshr::Waiter;
 use super::super::stats::{L2Stats, Stall};
@@ -67,7 +69,7 @@ impl<'a> Asked<'a> {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lines {
     pub data: Array<LineData>,
     /// Holds the line of the last atomic.

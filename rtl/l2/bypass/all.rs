@@ -21,6 +21,7 @@ impl Scheme for KeepNothing {
     }
 }
 
+#[typetag::serde]
 impl Hooks for KeepNothing {
     fn lets_past(&self, _request: &Request) -> bool {
         true

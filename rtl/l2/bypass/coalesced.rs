@@ -22,6 +22,7 @@ impl Scheme for Coalesced {
     }
 }
 
+#[typetag::serde]
 impl Hooks for Coalesced {
     fn lets_past(&self, request: &Request) -> bool {
         request.kind == RequestKind::Read && request.sharing == Sharing::Keeps

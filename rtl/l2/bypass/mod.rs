@@ -44,6 +44,7 @@ impl<S: Scheme + 'static> From<S> for L2Bypass {
 }
 
 /// What a bank asks of a scheme.
+#[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// Whether a request to a line that is not here goes past the bank; it is not asked about atomics.
     fn lets_past(&self, request: &Request) -> bool;

@@ -1,6 +1,8 @@
 //! # The side of the memory
 //! Banks of tracker and L2, and DRAM channels, with the channel ends that they are lent for an edge.
 
+use serde::{Deserialize, Serialize};
+
 use super::Machine;
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
@@ -10,7 +12,7 @@ use crate::machine::side_network::RecallNetwork;
 use crate::noc::packet::{Reply, Request};
 
 /// L2 banks and DRAM channels, with the links between them.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(in crate::machine) struct Memory {
     pub banks: Vec<L2Bank>,
     pub drams: Vec<DramChannel>,

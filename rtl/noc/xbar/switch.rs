@@ -3,6 +3,7 @@
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
+use serde::{Deserialize, Serialize};
 
 use super::{MOST_PORTS, OutputStats, XbarConfig, XbarIo};
 use crate::cells::arbiter::RoundRobin;
@@ -17,14 +18,15 @@ const NEVER: u64 = u64::MAX;
 const CALENDAR: u64 = 8;
 
 /// Which input an output is serving, and until when.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Passing {
     input: u8,
     tail_at: u64,
 }
 
-#[derive(Clone, Debug)]
-struct Output<M> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Output<M: Lines> {
     arbiter: RoundRobin,
     /// Inputs whose head packet wants this output.
     requests: M,
@@ -34,8 +36,9 @@ struct Output<M> {
 }
 
 /// A crossbar whose inputs, and whose outputs, have a bit each in a word `M` of the host.
-#[derive(Clone)]
-pub(super) struct Switch<P: Packet, M> {
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(super) struct Switch<P: Packet, M: Lines> {
     path: String,
     flit_bytes: u32,
     inputs: Vec<InputBuffer<P>>,

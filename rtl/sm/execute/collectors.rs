@@ -30,6 +30,7 @@
 //! Bench: its own tests and `tb/sm/timing.rs`.
 
 use isa::program::RegMask;
+use serde::{Deserialize, Serialize};
 
 use super::register_file::Word;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage};
@@ -81,7 +82,7 @@ impl Class {
 }
 
 /// The collectors and the read ports of the banks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Collectors {
     /// Banks of a sub-core.
     banks: u32,

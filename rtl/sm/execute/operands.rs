@@ -8,6 +8,7 @@ use std::array::from_fn;
 use isa::lanes::Pair;
 use isa::program::{Guard, MemOp, Reg, Src};
 use isa::types::{Axis, Special};
+use serde::{Deserialize, Serialize};
 
 use super::register_file::RegisterFile;
 use crate::kernel::{AnyEdge, Edge};
@@ -23,7 +24,7 @@ use crate::sm::warp::warps::{Warp, Warps};
 pub(in crate::sm) type Row = [u32; LANES];
 
 /// Which SM this is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Identity {
     pub sm: u32,
     pub num_sms: u32,

@@ -8,6 +8,9 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests and `tb/sm/timing.rs`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use super::alu::Words;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
@@ -25,7 +28,7 @@ pub(in crate::sm) const CALENDAR_CYCLES: usize = 1024;
 const FLIGHTS: usize = 64;
 
 /// A result on its way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sm) struct Flight {
     pub warp: u8,
     /// Half of the warp, if it has 64 lanes, and whether the other follows.
@@ -42,7 +45,7 @@ pub(in crate::sm) struct Flight {
     due: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct ResultRow([[u32; LANES]; RESULT_WORDS]);
 
 impl Payload for ResultRow {
@@ -59,7 +62,7 @@ impl Payload for ResultRow {
 
 /// The results that leave in one cycle: a place of the table in each byte, the last one booked
 /// lowest, and bytes of ones where there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Booked(u64);
 
 impl Booked {
@@ -89,7 +92,7 @@ impl Iterator for Booked {
 }
 
 /// The pipes of an SM.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
     /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
@@ -97,6 +100,7 @@ pub(in crate::sm) struct Pipes {
     room: u64,
     /// First cycle in which each pipe, or a collector of what it reads, takes an instruction of a scheduler. Where neither
     /// is a scheduler's own, only the first place is in use.
+    #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
     /// What of a scheduler's number tells the place of each pipe: all or nothing.
     places: [u8; PIPES],
@@ -106,10 +110,12 @@ pub(in crate::sm) struct Pipes {
     halves: u32,
     /// Those that instructions keep.
     shown: Vec<Pipe>,
+    #[serde(with = "BigArray")]
     flights: [Flight; FLIGHTS],
     busy: u64,
     results: Array<ResultRow>,
     /// Which results leave in which cycle.
+    #[serde(with = "BigArray")]
     calendar: [Booked; CALENDAR_CYCLES],
 }
 

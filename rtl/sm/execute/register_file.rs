@@ -10,6 +10,8 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: `tb/sm/data.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::alu::{Words, merge};
 use crate::kernel::{
     Access, Accesses, AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, Fields, FieldsExt, Payload, Storage,
@@ -28,7 +30,7 @@ const WRITE_PREDS: u32 = 2;
 const PREDS: u32 = 32;
 
 /// One register of a warp.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(in crate::sm) struct Word([u32; LANES]);
 
 impl Payload for Word {
@@ -42,7 +44,7 @@ impl Payload for Word {
 }
 
 /// One predicate of a warp.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Pred(u32);
 
 impl Payload for Pred {
@@ -54,7 +56,7 @@ impl Payload for Pred {
 }
 
 /// The register file of an SM.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct RegisterFile {
     words: Array<Word>,
     preds: Array<Pred>,

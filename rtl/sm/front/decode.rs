@@ -5,6 +5,7 @@ use isa::lanes::{AluFn, AluOp};
 use isa::program::{BarrierKind, Dst, Inst, MemOp, Op, RegMask, Src, Unit};
 use isa::tensor::TensorOp;
 use isa::types::{Space, Type};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::Encoding;
 use crate::l1::access::LANES;
@@ -17,7 +18,7 @@ use crate::sm::memory::address_unit::extend;
 use crate::sm::memory::check::check;
 
 /// Where an instruction goes from issue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(in crate::sm) enum Pipe {
     /// Integer and single precision, one pipe per scheduler.
     #[default]

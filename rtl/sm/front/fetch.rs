@@ -14,10 +14,12 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests and `tb/sm/timing.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
 /// Fetch stage and instruction buffers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Fetch {
     num_warps: u32,
     /// Warps whose first buffer entry is valid.
@@ -34,7 +36,7 @@ pub(in crate::sm) struct Fetch {
 }
 
 /// Whose turn it is among the warps of a sub-core.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Stage {
     /// Its warps.
     group: u64,

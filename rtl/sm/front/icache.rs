@@ -28,6 +28,8 @@
 //! Twin: `golden/sm/icache.rs`.
 //! Bench: `tb/sm/icache.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::cells::line::LineData;
 use crate::cells::lru::Recency;
 use crate::index::IndexUnit;
@@ -93,7 +95,7 @@ pub struct FetchWatch {
 }
 
 /// A tag.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Tag {
     valid: bool,
     tag: u64,
@@ -109,7 +111,7 @@ impl Payload for Tag {
 }
 
 /// A line on its way, and who waits for it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Entry {
     line: u64,
     /// A bit a warp.
@@ -117,7 +119,7 @@ struct Entry {
 }
 
 /// The cache.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct InstructionCache {
     path: String,
     tags: Array<Tag>,
@@ -139,6 +141,7 @@ pub(in crate::sm) struct InstructionCache {
     /// Warps that were refused since an entry became free last.
     held: u64,
     stats: InstructionStats,
+    #[serde(skip)]
     watch: Option<FetchWatch>,
 }
 

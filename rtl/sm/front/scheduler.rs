@@ -18,6 +18,9 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` beside `hdl/sm/warp_scheduler.sv`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::{MAX_WARPS, SchedulerPolicy};
 
@@ -27,10 +30,11 @@ pub(in crate::sm) const MAX_SCHEDULERS: usize = 4;
 const POOL: u32 = 6;
 
 /// Order of all warps: by launch, or by when they joined the queue of a two-level scheduler.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ages {
     num_warps: u32,
     /// Bit `v` of row `w`: warp `v` is older than warp `w`.
+    #[serde(with = "BigArray")]
     older: [u64; MAX_WARPS],
 }
 
@@ -74,7 +78,7 @@ impl Ages {
 }
 
 /// One scheduler.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Scheduler {
     policy: SchedulerPolicy,
     /// Warps it serves.

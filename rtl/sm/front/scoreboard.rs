@@ -13,6 +13,8 @@
 //! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/scoreboard.rs` beside `hdl/sm/scoreboard.sv`.
 
 use isa::program::RegMask;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
@@ -21,14 +23,16 @@ use crate::sm::MAX_WARPS;
 const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
 
 /// The scoreboards of all warps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scoreboard {
     num_warps: u32,
     /// Whether the kernel names no word beyond those of the first element of a mask.
     narrow: bool,
     /// Pending writes of each warp.
+    #[serde(with = "BigArray")]
     pending: [RegMask; MAX_WARPS],
     /// Those of them that wait for device memory.
+    #[serde(with = "BigArray")]
     memory: [RegMask; MAX_WARPS],
     /// Warps whose head has a hazard.
     hazard: u64,

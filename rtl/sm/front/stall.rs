@@ -5,11 +5,13 @@
 //! pipe, fetch, a line of instructions (mostly the L2 has it), memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
 //! reason that held when the core fell asleep, which cannot have changed since.
 
+use serde::{Deserialize, Serialize};
+
 use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::{Describe, DescribeExt, Encoding};
 
 /// What a scheduler did with a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum StallReason {
     /// No stall: it issued an instruction.
     Issued,
@@ -99,7 +101,7 @@ impl Encoding for StallReason {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
     /// Reason of the last cycle charged, or of the cycles being slept through.
@@ -109,7 +111,7 @@ struct Line {
 }
 
 /// The cycles of all schedulers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Stalls {
     num_schedulers: usize,
     lines: [Line; MAX_SCHEDULERS],

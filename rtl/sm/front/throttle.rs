@@ -4,6 +4,7 @@
 
 use isa::program::Op;
 use isa::types::Space;
+use serde::{Deserialize, Serialize};
 
 use super::decode::Pipe;
 use crate::kernel::{AnyEdge, Sleep};
@@ -14,9 +15,10 @@ use crate::throttle::side::SideBand;
 use crate::throttle::{CorePlace, Hooks, May, Seen, ThrottleConfig};
 
 /// The limit of the configuration: so many warps of a scheduler.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Limit(u32);
 
+#[typetag::serde]
 impl Hooks for Limit {
     fn admit(&mut self, _seen: &Seen) -> May {
         May::Oldest(self.0)

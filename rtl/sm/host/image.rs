@@ -195,6 +195,11 @@ impl KernelImage {
         self.local + self.local_bytes(slot)
     }
 
+    /// Where its CTAs come from, if it is a kernel of a trace.
+    pub(crate) fn source(&self) -> Option<&Arc<dyn CtaSource>> {
+        self.source.as_ref()
+    }
+
     /// The program.
     #[must_use]
     pub fn program(&self) -> &Program {

@@ -1,13 +1,14 @@
 //! What a warp goes on from, for those who look whether it runs in circles.
 
 use isa::program::Op;
+use serde::{Deserialize, Serialize};
 
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::warp::simt_stack::Entry;
 
 /// All that decides, with memory, what a warp does next: where its lanes are, and its registers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarpState {
     /// The SIMT stack, top first.
     stack: Vec<Entry>,

@@ -17,6 +17,7 @@ use isa::lanes::AtomicFn;
 use isa::map::{LOCAL_WORD, local_offset};
 use isa::program::MemOp;
 use isa::types::{CacheOp, Type};
+use serde::{Deserialize, Serialize};
 
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, Payload, Tx};
@@ -34,7 +35,7 @@ const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
 pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 
 /// The instruction in the unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct AddressUnit {
     valid: bool,
     /// A beat of a fetch has been sent and its reply is awaited.

@@ -11,6 +11,8 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests and `tb/sm/shared.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{
     Access, Accesses, ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of,
 };
@@ -21,7 +23,7 @@ use crate::sm::SharedConfig;
 const MAX_WORDS: usize = LANES * 4;
 
 /// The scratchpad.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct SharedMemory {
     spec: ArraySpec,
     bytes: Box<[u8]>,

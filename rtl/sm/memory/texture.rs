@@ -16,6 +16,7 @@
 use isa::program::Dst;
 use isa::texture::TexOp;
 use isa::types::Space;
+use serde::{Deserialize, Serialize};
 
 use super::access::for_lanes;
 use super::address_unit::Part;
@@ -33,7 +34,7 @@ use crate::sm::{SmConfig, SmCore};
 pub(in crate::sm) const TEXEL_BYTES: usize = 16;
 
 /// A fetch on its way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Fetch {
     /// Number of the texture.
     texture: u16,
@@ -51,7 +52,7 @@ impl Payload for Fetch {
 }
 
 /// The fetches on their way, by the row of their first result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Fetches {
     rows: Array<Fetch>,
 }

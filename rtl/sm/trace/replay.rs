@@ -55,6 +55,20 @@ impl SmCore {
         }
     }
 
+    /// Reads the CTA in a slot that was read back from a saved state again.
+    pub(crate) fn take_up_recorded(&mut self, number: u32, slot: u8) {
+        let Some(mut loaded) = self.loaded.take() else { return };
+        if let Some(recorded) = &loaded.recorded {
+            let source = Arc::clone(&recorded.source);
+            let (config, identity) = (&self.config, self.identity);
+            let cta = source.take(number, &mut |code| loaded.learn(code, config, identity));
+            for (index, cta) in (0..self.ctas.share().warps).zip(cta.iter().cycle()) {
+                self.streams.take_up(self.ctas.first_warp(slot) + index, cta, index);
+            }
+        }
+        self.loaded = Some(loaded);
+    }
+
     /// Makes an instruction the next of a warp; `place` is its own.
     #[inline(always)]
     fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &Place) {

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use isa::recorded::{Code, Cta, Step, Warp};
+use serde::{Deserialize, Serialize};
 
 use crate::l1::access::LANES;
 use crate::sm::MAX_WARPS;
@@ -35,7 +36,7 @@ pub(in crate::sm) struct Next {
 }
 
 /// A load on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Load {
     step: u32,
     operation: u32,
@@ -46,9 +47,10 @@ struct Load {
 }
 
 /// Where a warp is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stream {
-    /// Its CTA, until that has ended.
+    /// Its CTA, until that has ended. Not kept with the state: it is read again.
+    #[serde(skip)]
     cta: Option<Arc<Cta>>,
     /// Its place among the warps of the CTA.
     place: usize,
@@ -82,7 +84,7 @@ impl Stream {
 }
 
 /// The streams of all warp slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Streams {
     streams: Box<[Stream]>,
 }
@@ -106,12 +108,20 @@ impl Streams {
 
     /// Puts warp `index` of a CTA into a slot; its first instruction, if it has any.
     pub fn start(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) -> Option<Next> {
-        let place = cta.warps.iter().position(|warp| warp.id == index.into())?;
+        let place = cta.warps.iter().position(|warp| warp.id == u32::from(index))?;
         let stream = self.get(warp);
         stream.cta = Some(Arc::clone(cta));
         stream.loads.clear();
         (stream.place, stream.step, stream.groups, stream.awaited) = (place, 0, 0, None);
         stream.next()
+    }
+
+    /// Gives a slot that was read back from a saved state its CTA, of which it is warp `index`, if it has one of these.
+    pub fn take_up(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) {
+        let stream = self.get(warp);
+        if cta.warps.get(stream.place).is_some_and(|warp| warp.id == u32::from(index)) {
+            stream.cta = Some(Arc::clone(cta));
+        }
     }
 
     /// Forgets the CTA of the given warp slots.

@@ -14,6 +14,8 @@
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u7, u12};
+use serde::{Deserialize, Serialize};
+use serde_big_array::Array as BigArray;
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
@@ -50,7 +52,7 @@ impl Arrival {
 }
 
 /// One barrier of a CTA, between two openings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Round {
     /// Warps that wait.
     waiting: u64,
@@ -64,7 +66,7 @@ struct Round {
 }
 
 /// What a reduction came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Reduction {
     /// Threads that took part.
     pub threads: Threads,
@@ -73,14 +75,14 @@ pub(in crate::sm) struct Reduction {
 }
 
 /// The barriers of all CTA slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Barriers {
     num_warps: u32,
     rounds: Box<[[Round; IDS]]>,
     /// Warps that wait at any barrier.
     waiting: u64,
     /// Of each warp, what the last barrier that it waited at came to.
-    reductions: Box<[Reduction; MAX_WARPS]>,
+    reductions: Box<BigArray<Reduction, MAX_WARPS>>,
 }
 
 impl Barriers {
@@ -89,7 +91,7 @@ impl Barriers {
             num_warps: warps as u32,
             rounds: vec![[Round::default(); IDS]; slots].into(),
             waiting: 0,
-            reductions: Box::new([Reduction::default(); MAX_WARPS]),
+            reductions: Box::new(BigArray([Reduction::default(); MAX_WARPS])),
         }
     }
 

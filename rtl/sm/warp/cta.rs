@@ -1,11 +1,13 @@
 //! CTA slots. All CTAs of a launch are alike, so each slot owns a fixed share of the warp slots,
 //! register rows and shared bytes, worked out when the kernel is loaded.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::{CtaDone, CtaLaunch};
 
 /// What a CTA takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Share {
     /// Warp slots.
     pub warps: u8,
@@ -15,14 +17,14 @@ pub(in crate::sm) struct Share {
     pub shared: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cta {
     number: u32,
     at: [u32; 3],
 }
 
 /// All CTA slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct CtaSlots {
     ctas: Box<[Cta]>,
     /// Slots that the loaded kernel can use.
@@ -55,6 +57,11 @@ impl CtaSlots {
         self.used |= 1 << slot;
         self.ctas[usize::from(slot)] = Cta { number: launch.cta, at: launch.at };
         Some(slot)
+    }
+
+    /// Slots that are taken, with the numbers of their CTAs.
+    pub fn taken(&self) -> impl Iterator<Item = (u8, u32)> {
+        (0..).zip(&self.ctas).filter(|(slot, _)| self.used >> slot & 1 != 0).map(|(slot, cta)| (slot, cta.number))
     }
 
     /// The share of each slot.

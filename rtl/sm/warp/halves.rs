@@ -18,6 +18,7 @@
 //! Bench: `tb/sm/halves.rs`.
 
 use isa::program::RegMask;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 use crate::l1::access::LANES;
@@ -27,7 +28,7 @@ use crate::sm::front::issue::{Issue, Turn};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 
 /// What is known of the halves of all warps; nothing of warps of 32 lanes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Halves {
     num_warps: u32,
     /// Warps whose lower half has been issued, and the upper not yet.

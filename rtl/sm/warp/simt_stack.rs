@@ -18,6 +18,9 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests, `tb/sm/control.rs`, and `tb/hdl/sm/simt_stack.rs` beside `hdl/sm/simt_stack.sv`.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
@@ -25,7 +28,7 @@ use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
 
 /// One entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
     /// Next instruction of the lanes.
     pub pc: u32,
@@ -46,7 +49,7 @@ impl Payload for Entry {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Stack {
     top: Entry,
     /// Entries below the top.
@@ -56,10 +59,11 @@ struct Stack {
 }
 
 /// The stacks of all warps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SimtStacks {
     /// Lanes of a warp.
     lanes: u32,
+    #[serde(with = "BigArray")]
     stacks: [Stack; MAX_WARPS],
     memory: Array<Entry>,
 }

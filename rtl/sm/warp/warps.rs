@@ -1,12 +1,14 @@
 //! Warp slots: whose they are, and what they have outstanding.
 
 use arbitrary_int::u20;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 use crate::sm::MAX_WARPS;
 
 /// One warp slot.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sm) struct Warp {
     /// CTA slot it belongs to.
     pub cta: u8,
@@ -23,9 +25,10 @@ pub(in crate::sm) struct Warp {
 }
 
 /// All warp slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Warps {
     num_warps: u32,
+    #[serde(with = "BigArray")]
     slots: [Warp; MAX_WARPS],
     /// Warps that run: launched, not exited.
     live: u64,

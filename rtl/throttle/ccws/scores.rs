@@ -27,6 +27,8 @@
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u18;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 use super::CcwsConfig;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, bits_of};
@@ -39,7 +41,7 @@ const MAX_WARPS: usize = 64;
 type Score = u18;
 
 /// What a warp has done since it was launched.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Share {
     hits: u32,
     instructions: u32,
@@ -48,7 +50,7 @@ struct Share {
 }
 
 /// Which warps may load, and in which cycles that holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Admitted {
     warps: u64,
     /// The first cycle in which it may be others, if nothing is lost and no warp begins or ends.
@@ -56,10 +58,11 @@ struct Admitted {
 }
 
 /// The scores.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scores {
     config: CcwsConfig,
     num_warps: u32,
+    #[serde(with = "BigArray")]
     shares: [Share; MAX_WARPS],
     /// What [`Self::admitted`] found last and for which warps: follows from the scores, kept for the
     /// host's speed.
@@ -156,6 +159,7 @@ impl Scores {
     }
 }
 
+#[typetag::serde]
 impl Hooks for Scores {
     fn start(&mut self, warp: u8) {
         self.shares[usize::from(warp)] = Share::default();

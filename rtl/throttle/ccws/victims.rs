@@ -16,6 +16,8 @@
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/victims.rs` beside `hdl/throttle/ccws/victims.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::CcwsConfig;
 use crate::kernel::{
     Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
@@ -23,7 +25,7 @@ use crate::kernel::{
 use crate::throttle::{L1Place, Losses};
 
 /// A displaced line of a warp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct VictimTag {
     valid: bool,
     line: u64,
@@ -31,7 +33,7 @@ struct VictimTag {
     lru: u8,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct VictimShape {
     line_bits: u32,
     lru_bits: u32,
@@ -50,7 +52,7 @@ impl Payload for VictimTag {
 }
 
 /// The warp that brought a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Owner(u8);
 
 impl Payload for Owner {
@@ -62,7 +64,7 @@ impl Payload for Owner {
 }
 
 /// The victim tags of all warps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Victims {
     /// Sets of a warp.
     sets: u32,
@@ -109,6 +111,7 @@ impl Victims {
     }
 }
 
+#[typetag::serde]
 impl Losses for Victims {
     fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
         if let Some(old) = old {

@@ -24,6 +24,7 @@
 //! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` beside `hdl/throttle/coordinator.sv`.
 
 use arbitrary_int::{u27, u31};
+use serde::{Deserialize, Serialize};
 
 use super::memo::Memo;
 use super::{DwtConfig, Periods, Persist, Trigger};
@@ -43,7 +44,7 @@ type AllInstructions = u31;
 pub struct CoordinatorIo<'a>(pub &'a mut [SideBand]);
 
 /// What it waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     /// Periods with too many misses.
     #[default]
@@ -63,7 +64,7 @@ impl Encoding for Phase {
 }
 
 /// What lasts as long as a kernel.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Search {
     phase: Phase,
     /// Cores that have reported.
@@ -81,7 +82,7 @@ struct Search {
 }
 
 /// The coordinator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coordinator {
     path: String,
     config: DwtConfig,
@@ -203,6 +204,7 @@ impl Coordinator {
     }
 }
 
+#[typetag::serde]
 impl Hub for Coordinator {
     fn latency(&self) -> u32 {
         self.config.latency

@@ -2,11 +2,12 @@
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, bits_of};
 use crate::throttle::message::Limit;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Entry {
     valid: bool,
     key: u16,
@@ -14,7 +15,7 @@ struct Entry {
 }
 
 /// The memo.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Memo {
     entries: Box<[Entry]>,
     /// Entry written next.

@@ -19,6 +19,7 @@
 //! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` beside `hdl/throttle/monitor.sv`.
 
 use arbitrary_int::traits::Integer;
+use serde::{Deserialize, Serialize};
 
 use super::{DwtConfig, Periods, Persist, Time};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, bits_of};
@@ -26,7 +27,7 @@ use crate::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKi
 use crate::throttle::{Hooks, May, Seen, Tick};
 
 /// Where the core is in the search for its limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Every warp issues, every period is reported.
     #[default]
@@ -48,7 +49,7 @@ impl Encoding for Phase {
 }
 
 /// When the running period ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Timer {
     /// No kernel runs; the next one's first period lasts so many cycles.
     Stopped(u32),
@@ -57,7 +58,7 @@ enum Timer {
 }
 
 /// The monitor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Monitor {
     config: DwtConfig,
     /// Warps of a scheduler, which is a limit that holds nobody back.
@@ -155,6 +156,7 @@ impl Monitor {
     }
 }
 
+#[typetag::serde]
 impl Hooks for Monitor {
     fn load(&mut self, key: u16) {
         if self.config.persist == Persist::Off || self.key != key {

@@ -12,7 +12,7 @@ pub(super) fn clocks() -> Clocks {
     Clocks::new(&[700_000, 924_000]).unwrap()
 }
 
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize)]
 struct Word {
     data: u64,
     mask: u8,

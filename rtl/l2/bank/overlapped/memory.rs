@@ -6,6 +6,8 @@
 //! to one address. Hence a fetch reads what the write-back wrote, and nothing has to search the
 //! write-back queue.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::config::BankPlace;
 use super::super::super::line::Bursts;
 use super::super::super::mshr::bits_for;
@@ -23,7 +25,7 @@ use crate::noc::packet::LINE_BYTES;
 const LEAST_ENTRY_BITS: u32 = 6;
 
 /// A line to be fetched, or bursts of it.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 struct Fetch {
     /// First burst of the line.
     burst: u64,
@@ -38,7 +40,7 @@ struct Fetch {
 }
 
 /// Widths of what waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MemoryShape {
     /// Bits of a burst address.
     burst_bits: u32,
@@ -64,7 +66,7 @@ impl Payload for Fetch {
 }
 
 /// A dirty line that gave way.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 struct WriteBack {
     /// First burst of the line.
     burst: u64,
@@ -94,7 +96,7 @@ impl Payload for WriteBack {
 }
 
 /// Which of the two queues to memory is next.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 struct Turn {
     write_back: bool,
 }
@@ -108,7 +110,7 @@ impl Payload for Turn {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ToMemory {
     fetches: Fifo<Fetch>,
     write_backs: Fifo<WriteBack>,

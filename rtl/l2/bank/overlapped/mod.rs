@@ -20,6 +20,8 @@ mod passing;
 mod sectors;
 mod serve;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::{Held, HeldShape};
 use super::super::looking::Looking;
@@ -37,7 +39,7 @@ use passing::{Passing, spot_of};
 use sectors::Pieces;
 
 /// Outcome of a tag match.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Match {
     /// Line number within the bank.
     local: u64,
@@ -48,7 +50,7 @@ struct Match {
 }
 
 /// A bank of this flow.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Overlapped {
     pub core: Core,
     write_miss: WriteMiss,

@@ -10,6 +10,8 @@
 //!
 //! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::bypass::Hooks;
 use super::super::super::line::{LineState, Tag};
 use super::super::super::stats::{Found, Stall};
@@ -20,7 +22,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
 use crate::noc::packet::RequestKind;
 
 /// The scheme, and the lines on their way past the bank.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Passing {
     pub(super) scheme: Box<dyn Hooks>,
     pub(super) lines: Array<LineData>,

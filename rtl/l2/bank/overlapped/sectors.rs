@@ -21,6 +21,8 @@
 //!
 //! Area: a bit a burst, beside that of each byte; the bursts that each waiter needs.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::line::{Bursts, Held, LineState, Tag};
 use super::super::super::mshr::Entry;
 use super::super::super::stats::{Found, Stall};
@@ -31,7 +33,7 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::LINE_BYTES;
 
 /// How the bytes of a line fall into bursts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Pieces {
     pub by_sector: bool,
     bursts: u32,

@@ -19,13 +19,15 @@
 //! Twin: `golden/l2/frc.rs`.
 //! Bench: its own tests and `tb/l2/frc.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::config::BankPlace;
 use super::super::super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Payload};
 
 /// What is left to be done before a line is gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaving {
     /// L1s still to be told, one bit each.
     pub sharers: u128,
@@ -59,7 +61,7 @@ impl Leaving {
 }
 
 /// Number of a leaver; its shape is the width.
-#[derive(Clone, Copy, Debug, Default, Hash)]
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 struct Leaver(u16);
 
 impl Payload for Leaver {
@@ -71,7 +73,7 @@ impl Payload for Leaver {
 }
 
 /// Something for memory to do; its shape is the width of a leaver.
-#[derive(Clone, Copy, Debug, Default, Hash)]
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct Job {
     /// Write the line of a leaver; else fetch the line of an MSHR entry.
     pub write: bool,
@@ -94,7 +96,7 @@ impl Payload for Job {
 }
 
 /// What a DRAM channel is asked for, in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Jobs {
     queue: Fifo<Job>,
     /// Bursts sent of the oldest.
@@ -110,7 +112,7 @@ impl Jobs {
 }
 
 /// The registers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Evictions {
     /// The line that leaves the way reserved for each MSHR entry.
     ways: Box<[Leaving]>,

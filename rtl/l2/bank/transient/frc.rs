@@ -31,6 +31,8 @@
 //! Twin: `golden/l2/frc.rs`.
 //! Bench: its own tests, `tb/l2/frc.rs`, and `tb/hdl/l2/frc.rs` beside `hdl/l2/frc.sv`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::line::Tag;
 use super::super::super::mshr::bits_for;
 use super::evictions::Leaving;
@@ -42,7 +44,7 @@ use crate::kernel::{
 };
 
 /// State of an entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FrcState {
     /// Nothing here.
     #[default]
@@ -74,7 +76,7 @@ impl Encoding for FrcState {
 }
 
 /// An entry.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FrcEntry {
     /// State of the entry.
     pub state: FrcState,
@@ -91,7 +93,7 @@ pub struct FrcEntry {
 }
 
 /// Shape of an FRC.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrcShape {
     /// Sets.
     pub sets: u32,
@@ -114,7 +116,7 @@ pub struct FrcShape {
 }
 
 /// Number of an entry, as a queue holds it; its shape is the width.
-#[derive(Clone, Copy, Debug, Default, Hash)]
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 struct Slot(u16);
 
 impl Payload for Slot {
@@ -127,11 +129,15 @@ impl Payload for Slot {
 
 /// What happens in a cycle, in order.
 const PORTS: &[&str] = &["access", "exchange"];
+
+const fn turn() -> Turn {
+    Turn::new(PORTS)
+}
 const ACCESS: usize = 0;
 const EXCHANGE: usize = 1;
 
 /// The cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frc {
     path: String,
     shape: FrcShape,
@@ -142,6 +148,7 @@ pub struct Frc {
     filled: Fifo<Slot>,
     /// The lines, a row a set.
     pub data: Array<LineData>,
+    #[serde(skip, default = "turn")]
     turn: Turn,
 }
 
@@ -166,7 +173,7 @@ impl Frc {
             filled: Fifo::new(entries, bits_for(entries)),
             data: Array::new(data, shape.line_bytes).by_cell(),
             shape,
-            turn: Turn::new(PORTS),
+            turn: turn(),
         }
     }
 

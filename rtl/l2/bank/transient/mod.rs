@@ -22,6 +22,8 @@ mod frc;
 mod pending;
 mod swap;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::Sharers;
 use super::super::mshr::bits_for;
@@ -39,7 +41,7 @@ use pending::Pending;
 use swap::Swap;
 
 /// A bank of this flow. Behind the ways of a set are those of the FRC's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Transient {
     pub core: Core,
     /// Reads find a line in its way until it is gone.

@@ -5,6 +5,8 @@
 //! many as its latency; at their end the lines have changed places. Without latency it happens at
 //! once, through ports of its own.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::line::{LineState, Tag};
 use super::super::super::looking::due_bits;
 use super::super::super::mshr::bits_for;
@@ -16,7 +18,7 @@ use super::frc::{Frc, FrcEntry};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 
 /// A swap under way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Swap {
     pub entry: u32,
     pub way: u32,
