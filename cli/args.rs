@@ -364,6 +364,16 @@ pub(super) struct SimulationArguments {
     /// Write every warp instruction, from fetch to writeback, for Konata
     #[arg(long, value_name = "FILE.kanata")]
     pub pipeline: Option<PathBuf>,
+    /// Save the run to this file when it is interrupted or at its `--max-cycles`, to go on from with `--resume`
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub checkpoint: Option<PathBuf>,
+    /// Save it every so many core cycles, too, each time in the place of the time before
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "checkpoint",
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint of this very run, by the program that wrote it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "timeline", "pipeline"])]
+    pub resume: Option<PathBuf>,
     /// Print what energy the run took, block by block: an estimate, always in the statistics
     #[arg(long)]
     pub energy: bool,
@@ -567,7 +577,7 @@ pub(super) struct SweepOutput {
     /// The column that is drawn
     #[arg(long, value_name = "COLUMN", requires = "drawn", default_value = "speedup")]
     pub plot_of: String,
-    /// The parameters of numbers that it is drawn over, one or two; the first two that vary if left out
+    /// What it is drawn over: one parameter of numbers, or any two; the first two of numbers that vary if left out
     #[arg(long, value_name = "KEY,...", requires = "drawn", value_delimiter = ',')]
     pub plot_over: Vec<String>,
 }

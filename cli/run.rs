@@ -1,10 +1,13 @@
 //! `warpsieve run` and `warpsieve replay`.
 
+use std::collections::BTreeMap;
+use std::env;
 use std::path::{Path, PathBuf};
 
 use ::area::Technology;
 use miette::{Context, IntoDiagnostic, Report, miette};
 use papers::measured::Part;
+use papers::store::digest;
 use rtl::kernel::Mode;
 use waves::part_file::PartFile;
 
@@ -20,14 +23,16 @@ use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{
-    Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict, WaveOptions,
+    Checkpoints, Identity, Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict,
+    WaveOptions,
 };
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let RunArguments { launch, ptx, simulation } = arguments;
     let resolved = Resolved::new(&simulation.machine.request())?;
-    let options = RunOptions { outputs: true, ..options(simulation)? };
+    let mut options = RunOptions { outputs: true, ..options(simulation)? };
     let file = warpsieve::run::open(launch, ptx.as_deref())?;
+    options.checkpoints = checkpoints(simulation, &resolved, file.reads())?;
     let mut files = Files::of(&resolved);
     files.reads_launch(&file);
     files.writes_outputs(&file);
@@ -40,7 +45,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
 
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let ReplayArguments { trace, simulation } = arguments;
-    let options = options(simulation)?;
+    let mut options = options(simulation)?;
     let mut resolved = Resolved::new(&simulation.machine.request())?;
     let recording = Recording::open(trace)?;
     output::warn(recording.warnings());
@@ -52,6 +57,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
         warnings.push(wider);
         resolved = Resolved::new(&widened(simulation.machine.request(), needed))?;
     }
+    options.checkpoints = checkpoints(simulation, &resolved, recording.files().map(|path| ("the trace", path)))?;
     let mut files = Files::of(&resolved);
     recording.files().for_each(|path| files.reads("the trace", path));
     let subject = Subject { file: trace, resolved: &resolved, sources: Sources::default(), warnings };
@@ -146,7 +152,7 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
 
 /// What the options of a simulation write.
 fn writes(arguments: &SimulationArguments, files: &mut Files) {
-    let SimulationArguments { stats, report, wave, series, timeline, pipeline, .. } = arguments;
+    let SimulationArguments { stats, report, wave, series, timeline, pipeline, checkpoint, resume, .. } = arguments;
     files.writes("`--stats`", stats.as_deref().filter(|path| !output::is_stdout(path)));
     files.writes("`--report`", report.as_deref());
     if let Some(wave) = wave {
@@ -155,6 +161,41 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
     files.writes("`--series`", series.as_deref());
     files.writes("`--timeline`", timeline.as_deref());
     files.writes("`--pipeline`", pipeline.as_deref());
+    // A run may go on writing the file that it goes on from.
+    let is_same = checkpoint == resume;
+    files.writes("`--checkpoint`", checkpoint.as_deref());
+    if let Some(path) = resume.as_deref().filter(|_| !is_same) {
+        files.reads("`--resume`", path);
+    }
+}
+
+/// What the options say of checkpoints of a run that reads these files.
+fn checkpoints<'a, W: AsRef<str>>(
+    arguments: &SimulationArguments,
+    resolved: &Resolved,
+    reads: impl Iterator<Item = (W, &'a Path)>,
+) -> Result<Checkpoints, Report> {
+    let SimulationArguments { checkpoint, checkpoint_every, resume, .. } = arguments;
+    if checkpoint.is_none() && resume.is_none() {
+        return Ok(Checkpoints::default());
+    }
+    if let Some(path) = checkpoint.as_deref().filter(|path| Some(*path) != resume.as_deref() && path.exists()) {
+        let path = path.display();
+        return Err(miette!("{path} is there already: go on from it with `--resume {path}`, or remove it"));
+    }
+    let digest = |path: &Path| {
+        let (hash, bytes) =
+            digest(path).into_diagnostic().wrap_err_with(|| format!("{} cannot be read", path.display()))?;
+        Ok::<_, Report>(format!("{hash:016x} {bytes}"))
+    };
+    let program = env::current_exe().into_diagnostic().wrap_err("the program does not find its own file")?;
+    let mut files = BTreeMap::new();
+    for (what, path) in reads {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        files.insert(format!("{} {name}", what.as_ref()), digest(path)?);
+    }
+    let identity = Identity { program: digest(&program)?, configuration: resolved.values(), files };
+    Ok(Checkpoints { identity, write: checkpoint.clone(), every: *checkpoint_every, resume: resume.clone() })
 }
 
 fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {

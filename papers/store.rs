@@ -99,7 +99,10 @@ impl Input {
 }
 
 /// A hash of a file's content, and its length. Traces are too long to be held.
-fn digest(path: &Path) -> io::Result<(u64, usize)> {
+///
+/// # Errors
+/// If it cannot be read.
+pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
     let (mut file, mut hasher, mut bytes) =
         (BufReader::with_capacity(1 << 16, File::open(path)?), DefaultHasher::new(), 0);
     loop {

@@ -1,5 +1,6 @@
 //! A resolved configuration as text: TOML that can be read again as a machine file, and a hash.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use toml::Value;
@@ -87,12 +88,20 @@ impl Resolved {
     /// lines `path=value` in alphabetical order.
     #[must_use]
     pub fn hash(&self) -> String {
-        let mut lines = Vec::new();
-        for field in self.fields.iter() {
-            leaves(&field.path, &field.value, &mut lines);
-        }
+        let lines = self.values().into_iter().map(|(path, value)| format!("{path}={value}\n"));
+        let mut lines: Vec<_> = lines.collect();
         lines.sort_unstable();
         format!("{:016x}", fnv1a(lines.concat().as_bytes()))
+    }
+
+    /// Every field by its path, with its value as TOML.
+    #[must_use]
+    pub fn values(&self) -> BTreeMap<String, String> {
+        let mut values = BTreeMap::new();
+        for field in self.fields.iter() {
+            leaves(&field.path, &field.value, &mut values);
+        }
+        values
     }
 
     fn remark(&self, field: &Field) -> Option<String> {
@@ -116,10 +125,10 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// `path=value` for every scalar and array, so that the order of keys does not count.
-fn leaves(path: &str, value: &Value, lines: &mut Vec<String>) {
+fn leaves(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
     match value {
-        Value::Table(table) => table.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, lines)),
-        other => lines.push(format!("{path}={}\n", shown(other))),
+        Value::Table(table) => table.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, values)),
+        other => drop(values.insert(path.to_owned(), shown(other))),
     }
 }
 

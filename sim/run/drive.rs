@@ -9,13 +9,16 @@ use std::sync::atomic::Ordering;
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, Machine, Part};
 use rtl::sm::{KernelImage, Waiting};
+use serde::{Deserialize, Serialize};
 
+use super::checkpoint::{self, RunState, State};
 use super::counters::Counters;
 use super::history::History;
 use super::islands;
 use super::livelock::Livelock;
 use super::loads::{self, LoadCounters};
 use super::series::Series;
+use super::steps::Place;
 use super::traces::Traces;
 use super::verify::Shadow;
 use super::wave::Wave;
@@ -48,6 +51,8 @@ impl From<RunError> for Stop {
 /// A kernel to launch.
 pub(super) struct Launch<'a> {
     pub(super) name: &'a str,
+    /// Where in its file.
+    pub(super) place: Place,
     pub(super) image: &'a Arc<KernelImage>,
     /// The file at fault if it cannot be launched.
     pub(super) path: &'a Path,
@@ -71,6 +76,13 @@ pub(super) struct Drive<'o> {
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
+    /// The kernel that runs, or ran last.
+    place: Place,
+    watches: Watches,
+    /// The kernel to be launched next was running when the run was saved.
+    goes_on: bool,
+    /// A checkpoint was written.
+    saved: bool,
     simulating: HostTime,
     /// Ticks that were simulated in islands.
     apart: u64,
@@ -88,6 +100,10 @@ impl<'o> Drive<'o> {
             machine.observe();
         }
         let sim = Simulator::new(machine.clocks().periods(), &machine, options.evaluation());
+        Self::of(machine, sim, shadow, options)
+    }
+
+    fn of(machine: Machine, sim: Simulator, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
         let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
         let traces = Traces::open(options, &machine)?;
         let changed = Changed::none(&machine);
@@ -107,11 +123,58 @@ impl<'o> Drive<'o> {
             kernels: Vec::new(),
             warp_limits: Vec::new(),
             loads: Vec::new(),
+            place: Place::default(),
+            watches: Watches::default(),
+            goes_on: false,
+            saved: false,
             simulating: HostTime::default(),
             apart: 0,
             team: islands::Team::default(),
             rounds: Vec::new(),
         })
+    }
+
+    /// Goes on from a checkpoint.
+    pub(super) fn resume(state: State, options: &'o RunOptions) -> Result<Self, RunError> {
+        if let (true, Some(path)) = (options.check, &options.checkpoints.resume) {
+            let reason = "a run that goes on from a checkpoint cannot be checked: golden models are not saved";
+            return Err(RunError::input(path, &reason));
+        }
+        let State { machine, sim, run } = state;
+        let RunState { place, launched, kernels, warp_limits, loads, watches, series, history } = run;
+        let mut drive = Self::of(machine, sim.in_mode(options.evaluation()), None, options)?;
+        let cycle = drive.cycles();
+        if let Some(new) = &mut drive.series {
+            new.go_on(series, cycle, &drive.machine);
+        }
+        if drive.history.is_some() {
+            drive.history = history.or_else(|| Some(History::from(cycle, &drive.machine)));
+        }
+        Ok(Self { place, launched, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
+    }
+
+    /// Launches finished.
+    pub(super) fn launched(&self) -> u64 {
+        self.launched
+    }
+
+    /// Writes a checkpoint, if one is asked for.
+    fn save(&mut self) -> Result<(), RunError> {
+        let Some(path) = &self.options.checkpoints.write else { return Ok(()) };
+        let run = RunState {
+            place: self.place,
+            launched: self.launched,
+            kernels: self.kernels.clone(),
+            warp_limits: self.warp_limits.clone(),
+            loads: self.loads.clone(),
+            watches: self.watches.clone(),
+            series: self.series.as_ref().map(Series::counted),
+            history: self.history.clone(),
+        };
+        let state = State { machine: &self.machine, sim: &self.sim, run: &run };
+        checkpoint::write(path, &self.options.checkpoints.identity, self.cycles(), &state)?;
+        self.saved = true;
+        Ok(())
     }
 
     /// Ends the run, which `ran` until it was done or stopped. `conclude` is given the machine at rest
@@ -173,6 +236,7 @@ impl<'o> Drive<'o> {
         }
         let history = self.history.take().map(|history| history.finish(self.cycles(), &self.machine));
         written.extend(results);
+        written.extend(self.options.checkpoints.write.clone().filter(|_| self.saved));
         let cycles_apart = self.apart / self.core_period();
         let digests =
             self.options.mode.digest.then(|| (self.sim.state_digest(&self.machine), self.machine.beat_digest()));
@@ -242,18 +306,11 @@ impl<'o> Drive<'o> {
         progress: &mut dyn FnMut(Progress),
         compare: impl FnOnce(&mut Shadow, &Machine) -> Result<(), String>,
     ) -> Result<(), Stop> {
-        let Launch { name, image, path, is_broken } = *launch;
-        match self.kernels.iter_mut().find(|(known, _)| known == name) {
-            Some((_, launches)) => *launches += 1,
-            None => self.kernels.push((name.to_owned(), 1)),
-        }
-        self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
-        if let Some(shadow) = &mut self.shadow {
-            shadow.loaded(self.machine.config(), image);
-        }
-        self.sim.rouse(self.machine.id(Part::Dispatcher));
-        for sm in 0..self.machine.cores().len() {
-            self.sim.rouse(self.machine.id(Part::Core(sm)));
+        let Launch { name, image, is_broken, .. } = *launch;
+        if std::mem::take(&mut self.goes_on) {
+            self.machine.take_up(image);
+        } else {
+            self.load(launch)?;
         }
         if let Some(wave) = &mut self.wave {
             wave.refresh();
@@ -290,6 +347,25 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
+    /// Loads a kernel into the machine.
+    fn load(&mut self, launch: &Launch<'_>) -> Result<(), RunError> {
+        let Launch { name, place, image, path, .. } = *launch;
+        match self.kernels.iter_mut().find(|(known, _)| known == name) {
+            Some((_, launches)) => *launches += 1,
+            None => self.kernels.push((name.to_owned(), 1)),
+        }
+        (self.place, self.watches) = (place, Watches::default());
+        self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
+        if let Some(shadow) = &mut self.shadow {
+            shadow.loaded(self.machine.config(), image);
+        }
+        self.sim.rouse(self.machine.id(Part::Dispatcher));
+        for sm in 0..self.machine.cores().len() {
+            self.sim.rouse(self.machine.id(Part::Core(sm)));
+        }
+        Ok(())
+    }
+
     fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         let watched = self.shadow.is_some() || self.wave.is_some() || self.traces.are_on();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
@@ -301,13 +377,13 @@ impl<'o> Drive<'o> {
             && self.series.is_none()
             && self.history.is_none()
             && self.machine.has_islands();
-        let mut idle = Idle::default();
-        let mut circles = Livelock::default();
+        let every = self.options.checkpoints.every;
+        let mut save_at = every.map_or(u64::MAX, |cycles| self.next(cycles));
         loop {
             self.reach(end)?;
-            if may_part && !circles.is_watching() && self.machine.awaited() > 0 {
+            if may_part && !self.watches.circles.is_watching() && self.machine.awaited() > 0 {
                 let parted = self.sim.tick();
-                let (until, team) = (end.min(look_at), (self.options.threads, &mut self.team));
+                let (until, team) = (end.min(look_at).min(save_at), (self.options.threads, &mut self.team));
                 let rounds = self.options.time_rounds.then_some(&mut self.rounds);
                 islands::run(&mut self.machine, &mut self.sim, until, team, rounds);
                 self.apart += self.sim.tick() - parted;
@@ -315,6 +391,7 @@ impl<'o> Drive<'o> {
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
             if !moved && self.sim.next_tick().is_some() {
                 let cycles = self.options.max_cycles.unwrap_or(0);
+                self.save()?;
                 return Err(Stop::Outcome(Outcome::CycleLimit(cycles)));
             }
             if watched {
@@ -326,17 +403,21 @@ impl<'o> Drive<'o> {
             if !moved {
                 return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
             }
-            if circles.is_watching() && circles.step(&self.machine) {
+            if self.watches.circles.is_watching() && self.watches.circles.step(&self.machine) {
                 let why =
                     "  every running warp goes round in circles or waits at a barrier, and nothing in memory changes\n";
                 return Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck())));
             }
             if self.sim.tick() >= look_at {
                 look_at = self.next(CYCLES_BETWEEN_LOOKS);
-                circles.look(&self.machine);
-                if idle.looks(&self.machine) >= IDLE_LOOKS {
+                self.watches.circles.look(&self.machine);
+                if self.watches.idle.looks(&self.machine) >= IDLE_LOOKS {
                     return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
                 }
+            }
+            if self.sim.tick() >= save_at {
+                save_at = every.map_or(u64::MAX, |cycles| self.next(cycles));
+                self.save()?;
             }
             if self.sim.tick() >= poll_at {
                 poll_at = self.next(CYCLES_BETWEEN_POLLS);
@@ -346,7 +427,10 @@ impl<'o> Drive<'o> {
                 let (ctas_done, ctas_total) = self.machine.dispatcher().progress();
                 match self.options.interrupt.load(Ordering::Relaxed) {
                     0 => {}
-                    signal => return Err(Stop::Outcome(Outcome::Interrupted(signal))),
+                    signal => {
+                        self.save()?;
+                        return Err(Stop::Outcome(Outcome::Interrupted(signal)));
+                    }
                 }
                 progress(Progress { cycles: self.cycles(), launches: self.launched, ctas_done, ctas_total });
             }
@@ -405,8 +489,8 @@ impl<'o> Drive<'o> {
 
     /// The tick of the next cycle that is a multiple of so many.
     fn next(&self, cycles: u64) -> u64 {
-        let span = cycles * self.core_period();
-        (self.sim.tick() / span + 1) * span
+        let span = cycles.saturating_mul(self.core_period());
+        (self.sim.tick() / span + 1).saturating_mul(span)
     }
 
     fn core_period(&self) -> u64 {
@@ -444,8 +528,15 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     }
 }
 
+/// What tells that a kernel will never end.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Watches {
+    idle: Idle,
+    circles: Livelock,
+}
+
 /// Notices that nothing is achieved any more although time goes on.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
     achieved: u64,
     looks: u32,

@@ -4,7 +4,7 @@
 use golden::memory::FlatMemory;
 
 use super::prepare::{Kernel, Prepared};
-use super::steps::{self, Device};
+use super::steps::{self, Device, Place};
 use super::{RunError, verify};
 
 /// A prepared file and memory as its launches so far have left it.
@@ -26,7 +26,7 @@ impl<'a> Functional<'a> {
         launch: &mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let Self { prepared, memory } = self;
-        steps::run(prepared, &mut Untimed { memory, launch })
+        steps::run(prepared, None, &mut Untimed { memory, launch })
     }
 }
 
@@ -39,7 +39,7 @@ struct Untimed<'l> {
 impl Device for Untimed<'_> {
     type Stop = RunError;
 
-    fn launch(&mut self, kernel: &Kernel) -> Result<(), RunError> {
+    fn launch(&mut self, kernel: &Kernel, _place: Place) -> Result<(), RunError> {
         (self.launch)(kernel, &mut self.memory)
     }
 

@@ -2,6 +2,7 @@
 //! They begin short; once there are too many, neighbours become one, and those to come are twice as long.
 
 use rtl::machine::Machine;
+use serde::{Deserialize, Serialize};
 
 /// Core cycles of an interval at first.
 const FIRST: u64 = 16;
@@ -9,7 +10,7 @@ const FIRST: u64 = 16;
 const MOST: usize = 400;
 
 /// What happened in an interval, over all units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// First core cycle.
     pub from: u64,
@@ -52,6 +53,7 @@ impl Interval {
 }
 
 /// The course under way.
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct History {
     /// Core cycles of the interval under way.
     length: u64,
@@ -63,6 +65,12 @@ pub(super) struct History {
 impl History {
     pub(super) fn new() -> Self {
         Self { length: FIRST, before: Interval::default(), intervals: Vec::with_capacity(MOST) }
+    }
+
+    /// The same of a run of so many cycles of which nobody kept a course.
+    pub(super) fn from(cycle: u64, machine: &Machine) -> Self {
+        let new = Self::new();
+        Self { before: new.all(cycle, machine), ..new }
     }
 
     /// Ends all intervals that end before or at `cycle`: nothing of that cycle has happened yet.

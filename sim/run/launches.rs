@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use rtl::machine::{Machine, MachineConfig};
 
+use super::checkpoint::{self, Checkpoints};
 use super::drive::{Drive, Launch, Stop};
 use super::prepare::{Kernel, Prepared};
 use super::profiled::{Admitted, profiled};
-use super::steps::{self, Device};
+use super::steps::{self, Device, Place};
 use super::verify::{Shadow, initial_memory, interpret, judge, read_view};
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::launch::write_npy;
@@ -20,12 +21,22 @@ pub(super) fn run(
 ) -> Result<RunReport, RunError> {
     let path = &prepared.file.path;
     let bad = |e: String| RunError::input(path, &e);
-    let machine = filled(prepared, config)?;
+    let Checkpoints { identity, resume, .. } = &options.checkpoints;
+    let saved = resume.as_deref().map(|path| checkpoint::read(path, identity)).transpose()?;
     let shadow = || Shadow::new(initial_memory(prepared).map_err(bad)?, config).map_err(bad);
     let shadow = if options.check { Some(shadow()?) } else { None };
-    let admitted = profiled(prepared, config)?.into_iter();
-    let mut launches = Launches { prepared, admitted, drive: Drive::new(machine, shadow, options)?, progress };
-    let ran = steps::run(prepared, &mut launches);
+    let mut admitted = profiled(prepared, config)?.into_iter();
+    let from = saved.as_ref().map(|saved| saved.run.place);
+    let drive = match saved {
+        None => Drive::new(filled(prepared, config)?, shadow, options)?,
+        Some(saved) => {
+            // Those of the launch that goes on are in the machine.
+            admitted.nth(saved.run.launched as usize);
+            Drive::resume(saved, options)?
+        }
+    };
+    let mut launches = Launches { prepared, admitted, drive, goes_on: from.is_some(), progress };
+    let ran = steps::run(prepared, from, &mut launches);
     launches.drive.finish(ran, |machine, failed| {
         let wrong = judge(prepared, machine).map_err(bad)?;
         let is_judged = wrong.is_some();
@@ -74,19 +85,23 @@ struct Launches<'a> {
     /// the last one's lines stay.
     admitted: std::vec::IntoIter<Admitted>,
     drive: Drive<'a>,
+    /// The next launch has begun already.
+    goes_on: bool,
     progress: &'a mut dyn FnMut(Progress),
 }
 
 impl Device for Launches<'_> {
     type Stop = Stop;
 
-    fn launch(&mut self, kernel: &Kernel) -> Result<(), Stop> {
+    fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), Stop> {
         let prepared = self.prepared;
         let (name, image, path) = (&*kernel.name, &kernel.image, &*prepared.file.path);
-        if let Some(lines) = self.admitted.next() {
+        if !std::mem::take(&mut self.goes_on)
+            && let Some(lines) = self.admitted.next()
+        {
             self.drive.admit(&lines);
         }
-        let launch = Launch { name, image, path, is_broken: &|| false };
+        let launch = Launch { name, place, image, path, is_broken: &|| false };
         self.drive.launch(&launch, self.progress, |shadow, machine| interpret(shadow, kernel, machine, prepared))
     }
 

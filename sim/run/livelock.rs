@@ -8,6 +8,7 @@
 
 use rtl::machine::Machine;
 use rtl::sm::WarpState;
+use serde::{Deserialize, Serialize};
 
 /// Looks without a change after which the warps are watched for the first time.
 const PATIENCE: u32 = 1;
@@ -15,6 +16,7 @@ const PATIENCE: u32 = 1;
 const STEPS: u64 = 1 << 16;
 
 /// The watch over a launch.
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Livelock {
     changes: u64,
     /// Looks since the last change.
@@ -24,12 +26,14 @@ pub(super) struct Livelock {
     watch: Option<Watch>,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 struct Watch {
     steps_left: u64,
     warps: Vec<Watched>,
 }
 
 /// A warp under watch.
+#[derive(Clone, Serialize, Deserialize)]
 struct Watched {
     sm: usize,
     warp: u8,

@@ -7,6 +7,7 @@
 //!
 //! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
+mod checkpoint;
 mod code;
 mod compared;
 mod consistency;
@@ -52,6 +53,7 @@ use rtl::sm::occupancy;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use checkpoint::{Checkpoints, Identity};
 pub use counters::{Counters, ratio};
 pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
 pub use history::Interval;
@@ -99,6 +101,8 @@ pub struct RunOptions {
     pub threads: Threads,
     /// Put down what each island took from meeting to meeting, in one thread.
     pub time_rounds: bool,
+    /// Checkpoints; there are none of a run that compares everything, as golden models are not saved.
+    pub checkpoints: Checkpoints,
     /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
     pub interrupt: Arc<AtomicUsize>,
 }

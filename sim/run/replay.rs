@@ -9,8 +9,10 @@ use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::{KernelImage, occupancy};
 use trace::{Command, KernelTrace, KernelsList, Warning};
 
+use super::checkpoint::{self, Checkpoints};
 use super::code::TracedCode;
 use super::drive::{Drive, Launch, Stop};
+use super::steps::Place;
 use super::verify::Shadow;
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::trace::source::TraceSource;
@@ -135,16 +137,26 @@ pub fn replay(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
     recording.runs_on(config)?;
-    let mut machine = Machine::new(config);
-    machine.record_memory();
     let shadow = || Shadow::new(FlatMemory::new(), config).map_err(|e| RunError::input(&recording.path, &e));
     let shadow = if options.check { Some(shadow()?) } else { None };
-    let mut drive = Drive::new(machine, shadow, options)?;
+    let Checkpoints { identity, resume, .. } = &options.checkpoints;
+    let mut drive = match resume {
+        None => {
+            let mut machine = Machine::new(config);
+            machine.record_memory();
+            Drive::new(machine, shadow, options)?
+        }
+        Some(path) => Drive::resume(checkpoint::read(path, identity)?, options)?,
+    };
     // A kernel begins to be read when the one before it begins to run.
     let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
-    let mut kernels = recording.kernels.iter().map(|path| (path, open(path, config, most_ahead)));
-    let mut opened = kernels.next();
     let mut code = TracedCode::default();
+    let (done, left) = recording.kernels.split_at(recording.kernels.len().min(drive.launched() as usize));
+    for path in done {
+        code.start_of(&KernelTrace::open(path)?.header().name, config.addr_bits);
+    }
+    let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
+    let mut opened = kernels.next();
     let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
         let kernel = kernel?;
         let start = code.start_of(&kernel.header.name, config.addr_bits);
@@ -174,7 +186,8 @@ fn launch(
 ) -> Result<(), Stop> {
     let image = KernelImage::recorded(&header, &path.display().to_string(), source.clone());
     let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?.with_code(code));
-    let launch = Launch { name: &header.name, image: &image, path, is_broken: &|| source.is_broken() };
+    let place = Place::default();
+    let launch = Launch { name: &header.name, place, image: &image, path, is_broken: &|| source.is_broken() };
     let ran = drive.launch(&launch, progress, |_, _| Ok(()));
     match source.take_error() {
         Some(error) => Err(RunError::from(error).into()),

@@ -10,6 +10,7 @@ use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::Machine;
 use rtl::sm::Counters as CoreCounters;
+use serde::{Deserialize, Serialize};
 use waves::part_file::PartFile;
 
 use super::{RunError, SeriesOptions};
@@ -55,15 +56,22 @@ const COLUMNS: [(&str, Of); 18] = [
     ("dram_bytes", Of::Dram(|dram| dram.bytes)),
 ];
 
-/// The file under way.
-pub(super) struct Series {
-    path: PathBuf,
-    writer: csv::Writer<PartFile>,
+/// What is counted by now.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Counted {
+    /// Cycles of an interval.
     interval: u64,
     /// First cycle of the interval under way.
     from: u64,
     /// Totals at that cycle.
     totals: [u64; COLUMNS.len()],
+}
+
+/// The file under way.
+pub(super) struct Series {
+    path: PathBuf,
+    writer: csv::Writer<PartFile>,
+    counted: Counted,
 }
 
 impl Series {
@@ -73,15 +81,29 @@ impl Series {
         let mut writer = csv::Writer::from_writer(file);
         let head = ["from_cycle", "to_cycle"].into_iter().chain(COLUMNS.map(|(name, _)| name));
         writer.write_record(head).map_err(|e| RunError::input(path, &e))?;
-        Ok(Self { path: path.clone(), writer, interval: *interval, from: 0, totals: [0; COLUMNS.len()] })
+        let counted = Counted { interval: *interval, from: 0, totals: [0; COLUMNS.len()] };
+        Ok(Self { path: path.clone(), writer, counted })
+    }
+
+    /// Goes on with a run of so many cycles, of which another series may have counted some: with the interval under way
+    /// then, if it had intervals like these.
+    pub(super) fn go_on(&mut self, counted: Option<Counted>, cycle: u64, machine: &Machine) {
+        let interval = self.counted.interval;
+        let new = || Counted { interval, from: cycle, totals: COLUMNS.map(|(_, of)| of.total(machine)) };
+        self.counted = counted.filter(|counted| counted.interval == interval).unwrap_or_else(new);
+    }
+
+    /// What is counted by now.
+    pub(super) fn counted(&self) -> Counted {
+        self.counted
     }
 
     /// Writes the rows of all intervals that end before or at `cycle`: nothing of that cycle has
     /// happened yet.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) -> Result<(), RunError> {
-        while cycle - self.from >= self.interval {
-            self.row(self.from + self.interval, machine)?;
+        while cycle - self.counted.from >= self.counted.interval {
+            self.row(self.counted.from + self.counted.interval, machine)?;
         }
         Ok(())
     }
@@ -89,7 +111,7 @@ impl Series {
     /// Writes the last row, which ends before `cycle`, and keeps the file.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Result<PathBuf, RunError> {
         self.reach(cycle, machine)?;
-        if cycle > self.from {
+        if cycle > self.counted.from {
             self.row(cycle, machine)?;
         }
         let Self { path, writer, .. } = self;
@@ -99,10 +121,11 @@ impl Series {
 
     fn row(&mut self, to: u64, machine: &Machine) -> Result<(), RunError> {
         let totals = COLUMNS.map(|(_, of)| of.total(machine));
-        let increases = totals.iter().zip(&self.totals).map(|(now, before)| now - before);
-        let row = [self.from, to].into_iter().chain(increases).map(|number| number.to_string());
+        let Counted { from, totals: before, .. } = &mut self.counted;
+        let increases = totals.iter().zip(&*before).map(|(now, before)| now - before);
+        let row = [*from, to].into_iter().chain(increases).map(|number| number.to_string());
         self.writer.write_record(row).map_err(|e| RunError::input(&self.path, &e))?;
-        (self.from, self.totals) = (to, totals);
+        (*from, *before) = (to, totals);
         Ok(())
     }
 }

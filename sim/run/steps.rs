@@ -1,5 +1,7 @@
 //! Walks through the steps of a prepared file: what repeats, and what the host does between launches.
 
+use serde::{Deserialize, Serialize};
+
 use super::RunError;
 use super::prepare::{Kernel, Prepared, Task};
 use crate::launch::{Repeat, View};
@@ -10,7 +12,7 @@ pub(super) trait Device {
     type Stop: From<RunError>;
 
     /// Runs a kernel to its end.
-    fn launch(&mut self, kernel: &Kernel) -> Result<(), Self::Stop>;
+    fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), Self::Stop>;
 
     /// So many bytes of memory.
     fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String>;
@@ -19,13 +21,27 @@ pub(super) trait Device {
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
 }
 
-/// Has a device do everything that a file says, in order and as often as it says.
-pub(super) fn run<D: Device>(prepared: &Prepared, device: &mut D) -> Result<(), D::Stop> {
-    for (step, tasks) in prepared.file.steps.iter().zip(&prepared.tasks) {
-        let mut host = Host { prepared, device: &mut *device };
+/// Where in its file a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    step: usize,
+    /// How often the step has been done.
+    iteration: u32,
+    /// What of the iteration is next.
+    task: usize,
+}
+
+/// Has a device do everything that a file says, in order and as often as it says, from a launch on that has begun already
+/// if there is one.
+pub(super) fn run<D: Device>(prepared: &Prepared, from: Option<Place>, device: &mut D) -> Result<(), D::Stop> {
+    let mut host = Host { prepared, device, from };
+    let first = from.map_or(0, |from| from.step);
+    for (number, step) in prepared.file.steps.iter().enumerate().skip(first) {
         match step.repeat {
-            Repeat::Times(times) => (0..times).try_for_each(|number| host.iteration(tasks, number))?,
-            Repeat::UntilZero { flag, at_most } => host.until_zero(tasks, flag.0, at_most)?,
+            Repeat::Times(times) => {
+                (host.first_iteration()..times).try_for_each(|iteration| host.iteration(number, iteration))?;
+            }
+            Repeat::UntilZero { flag, at_most } => host.until_zero(number, flag.0, at_most)?,
         }
     }
     Ok(())
@@ -34,15 +50,24 @@ pub(super) fn run<D: Device>(prepared: &Prepared, device: &mut D) -> Result<(), 
 struct Host<'a, D> {
     prepared: &'a Prepared,
     device: &'a mut D,
+    /// The launch that has begun, until it goes on.
+    from: Option<Place>,
 }
 
 impl<D: Device> Host<'_, D> {
-    fn until_zero(&mut self, tasks: &[Task], flag: usize, at_most: u32) -> Result<(), D::Stop> {
+    fn first_iteration(&self) -> u32 {
+        self.from.map_or(0, |from| from.iteration)
+    }
+
+    fn until_zero(&mut self, step: usize, flag: usize, at_most: u32) -> Result<(), D::Stop> {
         let buffer = &self.prepared.file.buffers[flag];
         let (address, bytes) = (self.prepared.addresses[flag], buffer.bytes());
-        for number in 0..at_most {
-            self.write(address, &vec![0; bytes])?;
-            self.iteration(tasks, number)?;
+        for number in self.first_iteration()..at_most {
+            // One that has begun has had its flag cleared.
+            if self.from.is_none() {
+                self.write(address, &vec![0; bytes])?;
+            }
+            self.iteration(step, number)?;
             if self.read(address, bytes)?.iter().all(|byte| *byte == 0) {
                 return Ok(());
             }
@@ -51,10 +76,14 @@ impl<D: Device> Host<'_, D> {
         Err(self.bad(&format!("flag `{name}` is still set after {at_most} iterations (`at_most`)")).into())
     }
 
-    fn iteration(&mut self, tasks: &[Task], number: u32) -> Result<(), D::Stop> {
-        for task in tasks {
+    fn iteration(&mut self, step: usize, iteration: u32) -> Result<(), D::Stop> {
+        let first = self.from.take().map_or(0, |from| from.task);
+        for (number, task) in self.prepared.tasks[step].iter().enumerate().skip(first) {
             match task {
-                Task::Launch(kernel) => self.device.launch(&kernel.at(number, &self.prepared.addresses))?,
+                Task::Launch(kernel) => {
+                    let place = Place { step, iteration, task: number };
+                    self.device.launch(&kernel.at(iteration, &self.prepared.addresses), place)?;
+                }
                 Task::Fill { to, value } => self.put(to, &value.repeat(to.count))?,
                 Task::Copy { from, to } => {
                     let copied = self.get(from)?;

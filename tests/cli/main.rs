@@ -4,6 +4,7 @@
 //! |------------------------------------------------------------------|-------------|
 //! | area: tree, differences, table, picture, files for CACTI          | `area`      |
 //! | bad input of every kind: status 2, message, nothing written      | `bad_input` |
+//! | a run that is killed and goes on                                 | `checkpoint` |
 //! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
@@ -32,6 +33,7 @@
 mod area;
 mod bad_input;
 mod browser;
+mod checkpoint;
 mod compare;
 mod dram;
 mod endless;

@@ -5,7 +5,7 @@ use std::path::Path;
 use rtl::kernel::Mode;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
-use warpsieve::run::{RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
+use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
 use super::{LEAST_QUEUES, Setup, kernels, launch, root};
 
@@ -48,6 +48,25 @@ fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
         for seed in [1, 2, 3] {
             assert_same(&fast, &run(Mode { shuffle: Some(seed), ..FAST }), &format!("{kernel}, seed {seed}"));
         }
+    }
+}
+
+/// Every register and every beat: what the counters do not show may be lost in a checkpoint as well.
+#[test]
+fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.checkpoint");
+    for (number, kernel) in (1..).zip(&kernels()) {
+        let run = |max_cycles, checkpoints| {
+            let options = RunOptions { max_cycles, checkpoints, mode: FAST, ..RunOptions::default() };
+            Setup { options, ..small() }.run(&launch(kernel, "small.toml"))
+        };
+        let whole = run(None, Checkpoints::default());
+        // At another part of each: at its beginning, in its middle, or shortly before its end.
+        let cycle = 1 + whole.counters.cycles * (number * 7 % 20) / 20;
+        run(Some(cycle), Checkpoints { write: Some(file.clone()), ..Checkpoints::default() });
+        let resumed = run(None, Checkpoints { resume: Some(file.clone()), ..Checkpoints::default() });
+        assert_same(&whole, &resumed, &format!("{kernel}, from cycle {cycle}"));
     }
 }
 
