@@ -6,6 +6,7 @@
 //! | ways of evaluation, and checking, change neither counters nor state           | `evaluation` |
 //! | index functions make the difference that the papers report; designs compose   | `designs`    |
 //! | lines of every size, sectors, interleave                                      | `lines`      |
+//! | small racing programs, against all outcomes that the memory model allows      | `litmus`     |
 //! | machines at the edges of their configuration                                  | `extremes`   |
 //! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
 //! | atomics, words written in parts, loads past the L1, with a buffer and without | `atomics`    |
@@ -31,6 +32,7 @@ mod extremes;
 mod icache;
 mod kernels;
 mod lines;
+mod litmus;
 mod orders;
 mod recalls;
 mod replay;
