@@ -61,6 +61,10 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     };
     // What was kept is there at once.
     show(&done.results, false)?;
+    let kept = done.results.len();
+    if kept > 0 && !quiet {
+        output::complain(&format!("{kept} of {} runs were kept before", jobs.len()));
+    }
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     ended(&outputs, &plan, &jobs, done)
 }

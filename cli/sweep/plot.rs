@@ -34,11 +34,14 @@ impl Plot {
             ));
         }
         let numeric = numeric(plan);
-        let is_wrong = |key: &&String| !numeric.iter().any(|(name, _)| name == *key);
-        if let Some(wrong) = over.iter().find(is_wrong) {
-            let names: Vec<_> = numeric.iter().map(|(name, _)| name.as_str()).collect();
+        // A field of a heat map can stand for a word as well as for a number.
+        let (names, kind) = match over.len() {
+            2 => (several(plan), "values"),
+            _ => (numeric.iter().map(|(name, _)| name.as_str()).collect(), "numbers"),
+        };
+        if let Some(wrong) = over.iter().find(|key| !names.contains(&key.as_str())) {
             let legal = if names.is_empty() { "none has".to_owned() } else { format!("they are {}", names.join(", ")) };
-            return Err(miette!("`--plot-over` is {wrong}, expected a parameter with several numbers: {legal}"));
+            return Err(miette!("`--plot-over` is {wrong}, expected a parameter with several {kind}: {legal}"));
         }
         if over.len() > 2 || over.len() == 2 && over[0] == over[1] {
             return Err(miette!("`--plot-over` is {}, expected one parameter or two", over.join(",")));
@@ -107,6 +110,17 @@ impl Plot {
         let neutral = (self.of == SPEEDUP).then_some(1.0);
         Chart { title, unit, groups, series, form, neutral, ..Chart::default() }.svg()
     }
+}
+
+/// The parameters with several values.
+fn several(plan: &Plan) -> Vec<&str> {
+    let differ = |at: usize| {
+        let mut values = plan.variants.iter().map(|variant| &variant.values[at - 1]);
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let columns = plan.columns.iter().enumerate().skip(1).filter(|&(at, _)| differ(at));
+    columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
 /// The parameters with several values that are numbers, and whether each is one of its own and not set by another.

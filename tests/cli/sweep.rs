@@ -299,6 +299,12 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     assert_eq!(maps.boxes.values().sum::<usize>(), 1 + 2 * 6, "{:?}", maps.boxes);
     let over = drawn(map, "--plot-of l1.misses --plot-over l1.ways");
     over.says(&["l1.misses over l1.ways", "baseline l1.sets=16", "pric l1.sets=32"]);
+    let words = drawn(map, "--plot-of l1.misses --plot-over l1.ways,design");
+    words.says(&["l1.sets=16", "l1.sets=32", "l1.ways", "design", "baseline", "pric", "314"]);
+    assert_eq!(words.boxes.values().sum::<usize>(), 1 + 2 * 6, "{:?}", words.boxes);
+    Folder::new(map)
+        .runs("sweep s.toml --plot a.svg --plot-over design")
+        .refused(&["`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways"]);
 }
 
 #[test]

@@ -13,6 +13,7 @@
 //! | links and paths in the documents lead to files                     | `links`         |
 //! | a block has ports and latency; each part too a twin and a bench    | `map`           |
 //! | what runs count and wait for is in the dictionary, with a sentence | `dictionary`    |
+//! | the tour shows what its commands print                             | `tour`          |
 
 mod configuration;
 mod dictionary;
@@ -20,6 +21,7 @@ mod examples;
 mod links;
 mod map;
 mod parts;
+mod tour;
 
 use std::fs;
 use std::path::{Path, PathBuf};

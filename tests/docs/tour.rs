@@ -1,0 +1,71 @@
+//! The tour: what it shows is what its commands print.
+
+use std::fs;
+
+use super::parts::Part;
+use super::{code_block, first_columns, holds, printed, root, shown, summary};
+
+/// The kernel that the tour looks at closely.
+const LAUNCH: &str = "kernels/gesummv/launch.toml";
+
+/// The rows of that kernel in the sweep's table: those of a sweep that has no other.
+fn rows() -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/example/tour.toml")).unwrap();
+    let others = |line: &&str| !line.contains("{ name") || line.contains(LAUNCH);
+    let text: Vec<_> = text.lines().filter(others).collect();
+    let kernels = root().join("kernels").canonicalize().unwrap();
+    let sweep = folder.path().join("tour.toml");
+    fs::write(&sweep, text.join("\n").replace("../../kernels", kernels.to_str().unwrap())).unwrap();
+    printed(&["sweep", sweep.to_str().unwrap(), "--quiet"])
+}
+
+/// What happened to the line that the L1D refuses at the trigger.
+fn followed() -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let wave = folder.path().join("gesummv.fst");
+    let wave = wave.to_str().unwrap();
+    let trigger = "sm0.l1.status == RESERVATION_FAIL for 100";
+    printed(&[
+        "run",
+        LAUNCH,
+        "--wave",
+        wave,
+        "--wave-scope",
+        "sm0.**",
+        "--wave-trigger",
+        trigger,
+        "--wave-last",
+        "200",
+        "--wave-after",
+        "400",
+        "--quiet",
+    ]);
+    printed(&["waves", "follow", wave, "--line", "0x2080"])
+}
+
+#[test]
+fn the_tour_shows_what_its_commands_print() {
+    let explained =
+        printed(&["explain", LAUNCH, "--design", "pric", "--against", "baseline", "--least", "20", "--quiet"]);
+    let counter = printed(&["counters", "l1.reservation_fails.line_alloc"]);
+    let area = printed(&["area", "--design", "pric", "--against", "baseline", "--depth", "2"]);
+    let parts = [
+        Part { name: "file", text: shown("docs/example/tour.toml", "toml") },
+        Part { name: "rows", text: code_block(&first_columns(&rows())) },
+        Part { name: "why", text: code_block(&explained) },
+        Part { name: "counter", text: code_block(&counter) },
+        Part { name: "follow", text: code_block(&followed()) },
+        Part { name: "area", text: code_block(&area) },
+        Part { name: "energy", text: summary(&["run", LAUNCH, "--design", "pric", "--energy"]) },
+    ];
+    holds("docs/tour.md", &parts);
+}
+
+#[test]
+fn the_tour_takes_fifteen_commands_at_most() {
+    let text = fs::read_to_string(root().join("docs/tour.md")).unwrap();
+    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
+    let commands = blocks.flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!(commands.count(), 11, "the tour says eleven");
+}
