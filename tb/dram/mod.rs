@@ -13,6 +13,7 @@
 //! | hit cap, refresh, stalled receiver, unmapped memory, statistics                 | `directed`  |
 //! | mistakes that published controllers made                                        | `mistakes`  |
 //! | a controller whose distance is one cycle short, each distance in turn           | `mutants`   |
+//! | a second judge, which goes forward, agrees with the checker on changed streams  | `forward`   |
 //! | two command buses: what shares a cycle and what does not, bandwidth             | `dual`      |
 //! | a recorded stream of two buses, one command moved where it may not stand        | `dual`      |
 //! | several L2 banks of a channel: turns, whose data, one that takes none           | `shared`    |
@@ -20,6 +21,7 @@
 mod bench;
 mod directed;
 mod dual;
+mod forward;
 mod mistakes;
 mod mutants;
 mod random;

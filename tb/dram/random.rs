@@ -22,7 +22,7 @@ fn request() -> impl Strategy<Value = DramRequest> {
 }
 
 /// Requests with pauses between them: mostly none, sometimes long enough to fall asleep.
-fn traffic() -> impl Strategy<Value = Vec<Offer>> {
+pub(super) fn traffic() -> impl Strategy<Value = Vec<Offer>> {
     let pause = prop_oneof![6 => Just(0u64), 3 => 1u64..8, 1 => 20u64..400];
     vec((pause, request()), 1..250).prop_map(|requests| {
         let mut cycle = 0;
@@ -34,7 +34,7 @@ fn traffic() -> impl Strategy<Value = Vec<Offer>> {
     })
 }
 
-fn config() -> impl Strategy<Value = DramConfig> {
+pub(super) fn config() -> impl Strategy<Value = DramConfig> {
     let policy = prop_oneof![3 => Just(Policy::FrFcfs), 1 => Just(Policy::Fcfs)];
     let cap = prop_oneof![Just(0u32), Just(1), Just(4), Just(16)];
     let refresh = prop_oneof![Just(None), Just(Some(300u32)), Just(Some(3604))];
