@@ -22,8 +22,11 @@ pub(super) const BASELINE: &str = "baseline";
 pub(super) const TRANSIENT: &str = "transient";
 pub(super) const FRC: &str = "frc";
 
+/// The machine without a design, but for the lines that its L1 looks up in a cycle: what a design loses by that alone.
+pub(super) const ONE_LOOKUP: &str = "one lookup";
+
 /// Twice as many tags as lines, as li2015 has them.
-const TAGS: &[&str] = &["l1.decoupled.tag_ways=512"];
+pub(super) const TAGS: &[&str] = &["l1.decoupled.tag_ways=512"];
 
 const fn design(name: &'static str, parts: &'static [&'static str], paper: &'static str) -> Design {
     Design { name, parts, paper, on_volta: &[] }
@@ -34,8 +37,9 @@ const fn with_tags(name: &'static str, parts: &'static [&'static str], paper: &'
 }
 
 /// The baseline, the designs of the papers, then some that act in different places together.
-pub(super) const DESIGNS: [Design; 12] = [
+pub(super) const DESIGNS: [Design; 13] = [
     design(BASELINE, &[], ""),
+    Design { name: ONE_LOOKUP, parts: &[], paper: "", on_volta: &["l1.lookups=1"] },
     design("pric", &["pric"], "khairy2015"),
     design("streaming", &["streaming"], "khairy2015"),
     design("dwt-pric", &["dwt-pric"], "khairy2015"),
@@ -50,6 +54,12 @@ pub(super) const DESIGNS: [Design; 12] = [
 ];
 
 impl Design {
+    /// Lines that the L1 looks up in a cycle.
+    pub fn lookups(&self, machine: &str) -> u32 {
+        // What does not compose is not compared.
+        resolved(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
+    }
+
     /// Its settings on a machine.
     pub fn sets(&self, machine: &str) -> &'static [&'static str] {
         if machine == VOLTA { self.on_volta } else { &[] }

@@ -3,7 +3,7 @@
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
-use super::design::{BASELINE, FRC, TRANSIENT, refused};
+use super::design::{BASELINE, FRC, ONE_LOOKUP, TAGS, TRANSIENT, refused};
 use super::measure::{Measured, NODE};
 use super::size::{Kernel, SIZES};
 use super::verdict::{KEPT, PAYS, Verdict};
@@ -206,13 +206,25 @@ fn answers(page: &mut Page, found: &Found) {
     page.table(&head, rows.collect(), 2);
     let chart = Chart::relative("Speed-up of the designs", "geometric mean of the kernels");
     by_design(page, "", chart, compared, |runs, on| found.speedup(runs, on));
-    let settings = compared.iter().filter(|runs| !runs.design.on_volta.is_empty());
+    let settings = compared.iter().filter(|runs| runs.design.on_volta == TAGS);
     let settings: Vec<_> =
         settings.map(|runs| format!("`{}` with `{}`", runs.design.name, runs.design.on_volta.join(" "))).collect();
     if !settings.is_empty() {
         page.text(&format!(
             "Kernels that gain or lose 5 % are counted. So that tags are twice as many as lines, `{VOLTA}` runs {}.",
             settings.join(", ")
+        ));
+    }
+    let lookups = |runs: &Runs| runs.design.lookups(VOLTA);
+    let (most, single): (_, Vec<_>) = (
+        lookups(&found.runs[0]),
+        compared.iter().filter(|runs| lookups(runs) == 1).map(|runs| runs.design.name).collect(),
+    );
+    if let (Some(one), false) = (found.named(ONE_LOOKUP), single.is_empty()) {
+        page.text(&format!(
+            "The L1 of `{VOLTA}` serves up to {most} lines of a load in a cycle. {} take one (`l1.lookups = 1`), which alone makes {:.3} of the speed.",
+            listed(&single),
+            found.speedup(one, Volta)
         ));
     }
 }
