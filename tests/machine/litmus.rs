@@ -9,7 +9,8 @@
 //!
 //! The model is that of `golden/consistency.rs`: accesses of a thread to one location keep their order, a fence keeps what
 //! is before it before what is behind it, stores and atomics take effect at once for everybody, a coherent load reads what
-//! is in memory. A weak load may read anything that was there since the thread's own last store, because L1s are not coherent.
+//! is in memory. A weak load may read anything that was there since the thread's own last store, because L1s are not coherent, and
+//! the thread's next loads may overtake it on their way past the L1.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
@@ -53,9 +54,9 @@ impl Op {
 
     /// Whether it has to wait for one before it in its thread.
     fn follows(self, before: Self) -> bool {
-        match (self.location(), before.location()) {
-            (Some(at), Some(then)) => at == then,
-            _ => true,
+        match (self, before) {
+            (Self::Load { .. }, Self::Load { is_coherent: false, .. }) => false,
+            _ => self.location().zip(before.location()).is_none_or(|(at, then)| at == then),
         }
     }
 }
