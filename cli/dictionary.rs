@@ -35,6 +35,12 @@ pub const COUNTERS: &[Counter] = include!(concat!(env!("OUT_DIR"), "/counters.rs
 /// Every reason, from the schedulers to the L2.
 pub const STALLS: &[Stall] = include!(concat!(env!("OUT_DIR"), "/stalls.rs"));
 
+/// Name and counter of each stage of a load, in their order.
+pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
+    let stage = |counter: &'static Counter| Some((counter.key.strip_prefix("stages.")?, counter));
+    COUNTERS.iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
+}
+
 impl Counter {
     /// What it holds, and where its keys are listed.
     #[must_use]

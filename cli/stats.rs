@@ -13,6 +13,7 @@ use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
 use rtl::l1::config::Organisation;
 use rtl::l1::loads::{LOAD_LATENCIES, LoadStats};
+use rtl::l1::stages::Stages;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
 use rtl::l2::{L2Config, L2Stats, Stall};
@@ -77,6 +78,8 @@ pub struct Stats<'a> {
     stalls: Stalls,
     /// Each load instruction with its line requests; only of kernels in PTX.
     loads: Vec<Load<'a>>,
+    /// How long loads and the reads that they made were in each part of the machine, over all SMs.
+    stages: Stages,
     /// How lines of the L1Ds were asked for again; only with `--check`.
     reuse: Option<Reuse>,
     /// What `--check` found: `passed`, `failed`, `order-dependent`, or `off` if there was nothing to compare with.
@@ -423,6 +426,7 @@ impl<'a> Stats<'a> {
             energy,
             stalls: Stalls::of(&counters.stalls, !counters.icache.is_empty()),
             loads: report.loads.iter().map(Load::of).collect(),
+            stages: counters.all_stages(),
             reuse: report.reuse.map(|[all, _]| Reuse::of(all)),
             check: match report.verdict {
                 Verdict::Off => "off",

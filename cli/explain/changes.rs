@@ -7,7 +7,7 @@ use papers::measured::Part;
 use serde::Serialize;
 use warpsieve::run::ratio;
 
-use super::super::dictionary::STALLS;
+use super::super::dictionary::{STALLS, stages as all_stages};
 use super::super::output::grouped;
 use super::super::sweep::tidy::place;
 use super::side::{Load, Side};
@@ -122,6 +122,8 @@ impl Changes {
         let [before, after] = [a, b].map(|side| side.statistics.cycles);
         let mut sections = vec![slots(a, b, least), refusals(a, b, least)];
         sections.extend([loads(a, b, sources, least), load_latencies(a, b, least), rates(a, b, least)]);
+        sections.push(stages(a, b, least));
+        sections.extend(stage_latencies(a, b, least));
         sections.extend([dram_latencies(a, b, least), energy(a, b, least), counters(a, b, least)]);
         Self {
             a: run(a),
@@ -333,6 +335,33 @@ fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
     classes(["load latencies", about, "class", "the loads"], all(a), all(b), least)
 }
 
+/// How long loads and their reads were where, on average.
+fn stages(a: &Side, b: &Side, least: f64) -> Section {
+    let rows = all_stages().map(|(name, counter)| {
+        let [(a, stays), (b, others)] = [a, b].map(|side| {
+            let stays = side.statistics.stages.get(name);
+            stays.map_or((0.0, 0.0), |stays| (ratio(stays.cycles, stays.number), stays.number as f64))
+        });
+        let number = Further { name: "number", a: stays, b: others, of: stays.max(others) };
+        Row { further: vec![number], note: Some(counter.meaning.to_owned()), ..Row::new(name.to_owned(), a, b) }
+    });
+    let about =
+        "mean core cycles of loads and of the reads that they made, by the part of the machine that they were in";
+    Section::new(["stages", about, "stage", "its larger value"], least, &Scale::Own, rows)
+}
+
+/// The same as a histogram for each stage.
+fn stage_latencies(a: &Side, b: &Side, least: f64) -> impl Iterator<Item = Section> {
+    all_stages().map(move |(name, counter)| {
+        let of = |side: &Side| {
+            let stays = side.statistics.stages.get(name);
+            stays.map_or(Vec::new(), |stays| stays.latencies.iter().map(|&number| number as f64).collect())
+        };
+        let about = "those of this stage by their cycles";
+        classes([counter.key, about, "class", "all of them"], of(a), of(b), least)
+    })
+}
+
 /// How long the DRAM took for reads.
 fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
     let all = |side: &Side| side.statistics.dram.read_latencies.iter().map(|&reads| reads as f64).collect();
@@ -406,6 +435,6 @@ fn is_refusal(key: &str) -> bool {
 /// Whether a number is told in no other section.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "core_mhz"].contains(&key)
-        || ["stalls.", "energy."].iter().any(|group| key.starts_with(group));
+        || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));
     !elsewhere && !is_refusal(key)
 }

@@ -43,6 +43,9 @@ pub struct Statistics {
     pub thread_instructions: u64,
     pub stalls: BTreeMap<String, Option<u64>>,
     pub loads: Vec<Load>,
+    /// By name; none in a file of a version that did not count them.
+    #[serde(default)]
+    pub stages: BTreeMap<String, Stays>,
     pub dram: Dram,
     pub check: String,
     energy: Option<Energy>,
@@ -68,6 +71,14 @@ pub struct Load {
     pub bypasses: u64,
     pub answers: u64,
     pub latency: u64,
+    pub latencies: Vec<u64>,
+}
+
+/// How long loads or reads were in a part of the machine.
+#[derive(Default, Deserialize)]
+pub struct Stays {
+    pub number: u64,
+    pub cycles: u64,
     pub latencies: Vec<u64>,
 }
 

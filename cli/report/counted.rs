@@ -9,6 +9,7 @@ use rtl::l2::L2Stats;
 use rtl::sm::StallReason;
 use warpsieve::run::{LoadCounters, RunReport, ratio};
 
+use super::super::dictionary::stages;
 use super::super::explain::changes::{class_name, meaning};
 use super::super::explain::sources::Sources;
 use super::super::output::grouped;
@@ -96,10 +97,13 @@ pub fn latencies(report: &RunReport, at: &str) -> Markup {
     for channel in &report.counters.dram {
         reads.iter_mut().zip(channel.read_latencies).for_each(|(sum, count)| *sum += count);
     }
-    let histograms = [
-        ("loads", "Loads of warps, by core cycles from the LSU to the last byte", loads.latencies.to_vec()),
-        ("reads", "Reads of the DRAM, by cycles of its clock", reads),
-    ];
+    let about = "Loads of warps, by core cycles from the LSU to the last byte";
+    let mut histograms = vec![("loads", about, loads.latencies.to_vec())];
+    let stays = report.counters.all_stages();
+    for ((name, stays), (_, counter)) in stays.named().into_iter().zip(stages()) {
+        histograms.push((name, counter.meaning, stays.latencies.to_vec()));
+    }
+    histograms.push(("reads", "Reads of the DRAM, by cycles of its clock", reads));
     html! {
         @for (name, about, classes) in &histograms {
             h4 { (about) }

@@ -437,6 +437,7 @@ impl Cache {
         self.mshr.at(at.tick()).alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
             entry.kind = MissKind::Read;
+            entry.since = at.tick();
             entry.id = id;
             entry.line = line;
             entry.ticket = ticket::fill(self.id, slot, lanes);

@@ -5,6 +5,12 @@ use super::watch::Outcome;
 /// Classes of latencies.
 pub const LOAD_LATENCIES: usize = 12;
 
+/// The class of so many cycles.
+pub(super) fn class_of(cycles: u64) -> usize {
+    let class = ((cycles / 8) | 1).ilog2() as usize;
+    class.min(LOAD_LATENCIES - 1)
+}
+
 /// Line requests of one instruction, and the answers to its warps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct LoadStats {
@@ -47,10 +53,9 @@ impl LoadStats {
 
     /// Counts an answer that took so many cycles.
     pub(super) fn count_answer(&mut self, cycles: u64) {
-        let class = ((cycles / 8) | 1).ilog2() as usize;
         self.answers += 1;
         self.latency += cycles;
-        self.latencies[class.min(LOAD_LATENCIES - 1)] += 1;
+        self.latencies[class_of(cycles)] += 1;
     }
 
     /// Adds the counters of the same instruction elsewhere.

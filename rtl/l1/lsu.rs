@@ -58,6 +58,7 @@ use super::loads::LoadStats;
 use super::miss_queue::MissQueue;
 use super::mrpb::AccessQueue;
 use super::pending::Pending;
+use super::stages::Stages;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{AnyEdge, Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
@@ -146,6 +147,7 @@ pub struct Lsu {
     write_backs: u16,
     /// Of each load instruction of the kernel, by its program counter.
     loads: Vec<LoadStats>,
+    stages: Stages,
     shown: Shown,
     /// The head's refusal, if it was refused when it was probed last.
     refused: Option<Refusal>,
@@ -205,6 +207,7 @@ impl Lsu {
             instruction_turn: false,
             write_backs: 0,
             loads: Vec::new(),
+            stages: Stages::default(),
             shown: Shown::Idle,
             refused: None,
             monitored: false,
@@ -366,6 +369,7 @@ impl Block for Lsu {
             write_backs,
             // Statistics.
             loads: _,
+            stages: _,
             shown,
             refused,
             monitored: _,

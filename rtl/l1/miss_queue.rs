@@ -74,6 +74,8 @@ pub struct MissEntry {
     /// Data to store.
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
+    /// Tick at which it came: for statistics, no hardware.
+    pub since: u64,
 }
 
 impl Default for MissEntry {
@@ -88,6 +90,7 @@ impl Default for MissEntry {
             atomic,
             byte_mask: 0,
             data: [0; LINE_BYTES],
+            since: 0,
         }
     }
 }
@@ -95,7 +98,7 @@ impl Default for MissEntry {
 impl Payload for MissEntry {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        let Self { kind, id, line, ticket, sectors, atomic, byte_mask, data } = self;
+        let Self { kind, id, line, ticket, sectors, atomic, byte_mask, data, since: _ } = self;
         let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.bits("id", *id);

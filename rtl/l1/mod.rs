@@ -16,6 +16,7 @@ pub mod mshr;
 pub mod pending;
 pub mod replacement;
 mod sectors;
+pub mod stages;
 pub mod stats;
 mod tag_store;
 pub mod tags;

@@ -41,8 +41,17 @@ struct Row {
     /// Lane `i` reads word `i` of its line: follows from `offset`, kept for the host's speed.
     in_order: bool,
     data: [[u32; LANES]; 2],
-    /// Cycle in which it came: for statistics, no hardware.
-    begun: u64,
+    /// When it came, and when the last of its line requests left the access queue.
+    times: Times,
+}
+
+/// Cycles in the life of a load: for statistics, no hardware.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// It came to the LSU.
+    pub begun: u64,
+    /// The last of its line requests so far was looked up, or left past the cache.
+    pub looked_up: u64,
 }
 
 /// Offsets of lanes of which lane `i` reads word `i`.
@@ -83,7 +92,7 @@ impl Pending {
             offset: [0; LANES],
             in_order: false,
             data: [[0; LANES]; 2],
-            begun: 0,
+            times: Times::default(),
         };
         Self {
             rows: vec![row; rows as usize].into(),
@@ -121,7 +130,7 @@ impl Pending {
         row.left = access.mask;
         (row.beat, row.size_log2) = (access.beat, access.size_log2);
         row.in_order = in_order;
-        row.begun = cycle;
+        row.times = Times { begun: cycle, looked_up: cycle };
         if in_order {
             row.offset = IN_ORDER;
         } else {
@@ -190,11 +199,16 @@ impl Pending {
         self.done != 0
     }
 
-    /// Closes a complete row and writes its answer. Gives the cycle in which it came, of a load.
+    /// A line request of a load leaves the access queue.
+    pub fn looked_up(&mut self, slot: u8, cycle: u64) {
+        self.rows[usize::from(slot)].times.looked_up = cycle;
+    }
+
+    /// Closes a complete row and writes its answer. Gives the times of a load.
     ///
     /// # Panics
     /// If no row is complete.
-    pub fn take(&mut self, reply: &mut WarpReply) -> Option<u64> {
+    pub fn take(&mut self, reply: &mut WarpReply) -> Option<Times> {
         assert!(self.done != 0, "a complete row is taken");
         let after = self.done & (u64::MAX << self.last_taken << 1);
         let slot = if after != 0 { after } else { self.done }.trailing_zeros();
@@ -209,7 +223,7 @@ impl Pending {
         (reply.beat, reply.size_log2) = (row.beat, row.size_log2);
         reply.mask = row.mask;
         reply.data = row.data;
-        (row.kind == AccessKind::Load).then_some(row.begun)
+        (row.kind == AccessKind::Load).then_some(row.times)
     }
 
     /// Lists the rows.
@@ -220,7 +234,7 @@ impl Pending {
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
         to.entries("row", rows.iter(), |row, to| {
-            let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data, begun: _ } = row;
+            let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data, times: _ } = row;
             to.state("kind", *kind);
             to.sized("warp", u64::from(*warp), 6);
             shape.half(*half, to);

@@ -31,6 +31,7 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTORS, TICKET_BITS};
+use crate::noc::stamps::Stamps;
 
 /// An access that waits for its line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,24 +53,27 @@ pub struct Waiter {
     /// Data to store.
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
+    /// When it was where, if it is a read whose way is counted.
+    pub stamps: Stamps,
 }
 
 impl Default for Waiter {
     fn default() -> Self {
         let atomic = AtomicOp::default();
-        let data = [0; LINE_BYTES];
-        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, atomic, sectors: 0, byte_mask: 0, data }
+        let (data, stamps) = ([0; LINE_BYTES], Stamps::default());
+        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, atomic, sectors: 0, byte_mask: 0, data, stamps }
     }
 }
 
 impl Waiter {
     /// Becomes the waiter of a request, in place because of its size.
     fn stand_for(&mut self, request: &Request) {
-        let &Request { kind, id, line: _, sm, partition: _, ticket, atomic, sharing: _, sectors, byte_mask, ref data } =
-            request;
+        let &Request { kind, id, line: _, sm, partition: _, ticket, .. } = request;
+        let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
         (self.kind, self.id, self.sm, self.ticket) = (kind, id, sm, ticket);
         (self.atomic, self.sectors, self.byte_mask) = (atomic, sectors, byte_mask);
         self.data = *data;
+        self.stamps = stamps;
     }
 }
 
@@ -87,7 +91,7 @@ pub struct WaiterShape {
 impl Payload for Waiter {
     type Shape = WaiterShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &WaiterShape, to: &mut F) {
-        let Self { kind, id, sm, ticket, atomic, sectors, byte_mask, data } = self;
+        let Self { kind, id, sm, ticket, atomic, sectors, byte_mask, data, stamps: _ } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("sm", u64::from(*sm), shape.sm_bits);

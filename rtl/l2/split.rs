@@ -116,7 +116,7 @@ impl Split {
         let kind = if kind.is_acknowledged() { ReplyKind::Ack } else { ReplyKind::Data };
         // An atomic brings the parts that it touched.
         let sectors = if request.kind == RequestKind::Read { sectors } else { self.sectors_of_parts(left) };
-        let reply = Reply { kind, id, line, sm, ticket, sectors, data: [0; LINE_BYTES] };
+        let reply = Reply { kind, id, line, sm, ticket, sectors, ..Reply::default() };
         self.rows[row as usize] = Row { reply, left };
         Entering { row, left }
     }
@@ -161,8 +161,8 @@ impl Split {
     fn cut(&self, request: &Request, row: u32, number: u32, part: &mut Request) {
         let bytes = self.line_bytes as usize;
         let first = number as usize * bytes;
-        let &Request { kind, id, line, sm, partition, ticket: _, atomic, sharing, sectors, byte_mask, ref data } =
-            request;
+        let &Request { kind, id, line, sm, partition, ticket: _, atomic, .. } = request;
+        let &Request { sharing, sectors, byte_mask, ref data, stamps, .. } = request;
         *part = Request {
             kind,
             id,
@@ -175,6 +175,7 @@ impl Split {
             sectors: self.cut_sectors(sectors, number),
             byte_mask: self.cut_mask(byte_mask, number),
             data: [0; LINE_BYTES],
+            stamps,
         };
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
@@ -197,6 +198,7 @@ impl Split {
             reply.sectors &= !(sectors_of(self.line_bytes) << first) | answer.sectors << first;
             reply.data[number * bytes..][..bytes].copy_from_slice(&answer.data[..bytes]);
         }
+        reply.stamps = answer.stamps;
         *left &= !(1 << number);
         self.done |= u64::from(*left == 0) << row;
     }

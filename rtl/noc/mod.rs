@@ -3,4 +3,5 @@
 pub mod buffer;
 pub mod interleave;
 pub mod packet;
+pub mod stamps;
 pub mod xbar;

@@ -11,6 +11,7 @@ use isa::lanes::AtomicFn;
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
+use super::stamps::Stamps;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
@@ -138,6 +139,8 @@ pub struct Request {
     /// compare-and-swap compares, as [`AtomicOp::perform`] finds them.
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
+    /// When it was where, if it is a read whose way is counted.
+    pub stamps: Stamps,
 }
 
 impl Default for Request {
@@ -154,6 +157,7 @@ impl Default for Request {
             sectors: sectors_of(LINE_BYTES as u32),
             byte_mask: 0,
             data: [0; LINE_BYTES],
+            stamps: Stamps::default(),
         }
     }
 }
@@ -161,7 +165,7 @@ impl Default for Request {
 impl Payload for Request {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, partition, ticket, atomic, sharing, sectors, byte_mask, data } = self;
+        let Self { kind, id, line, sm, partition, ticket, atomic, sharing, sectors, byte_mask, data, stamps: _ } = self;
         let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.bits("id", *id);
@@ -215,19 +219,22 @@ pub struct Reply {
     /// The line's bytes; only those of the sectors have a meaning.
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
+    /// When the read that it answers was where.
+    pub stamps: Stamps,
 }
 
 impl Default for Reply {
     fn default() -> Self {
         let sectors = sectors_of(LINE_BYTES as u32);
-        Self { kind: ReplyKind::Data, id: 0, line: 0, sm: 0, ticket: 0, sectors, data: [0; LINE_BYTES] }
+        let (data, stamps) = ([0; LINE_BYTES], Stamps::default());
+        Self { kind: ReplyKind::Data, id: 0, line: 0, sm: 0, ticket: 0, sectors, data, stamps }
     }
 }
 
 impl Payload for Reply {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, ticket, sectors, data } = self;
+        let Self { kind, id, line, sm, ticket, sectors, data, stamps: _ } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);

@@ -3,6 +3,7 @@
 use rtl::dram::channel::DramChannel;
 use rtl::dram::counts::Counts;
 use rtl::l1::cache::CacheId;
+use rtl::l1::stages::Stages;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::Machine;
@@ -27,6 +28,8 @@ pub struct Counters {
     pub icache: Vec<InstructionStats>,
     /// One an L1.
     pub l1: Vec<L1Stats>,
+    /// How long loads were where, one an L1.
+    pub stages: Vec<Stages>,
     /// One a constant cache.
     pub const_cache: Vec<L1Stats>,
     /// One a texture cache.
@@ -73,6 +76,7 @@ impl Counters {
             stalls: machine.cores().iter().map(stalls).collect(),
             icache: machine.cores().iter().filter_map(|core| core.instruction_stats().copied()).collect(),
             l1: caches(CacheId::L1d),
+            stages: machine.lsus().iter().map(|lsu| *lsu.stages()).collect(),
             const_cache: caches(CacheId::Const),
             texture_cache: caches(CacheId::Texture),
             l2: machine.banks().iter().map(|bank| *bank.stats()).collect(),
@@ -85,6 +89,15 @@ impl Counters {
             forwards: forwards.unwrap_or_default(),
             answers: answers.unwrap_or_default(),
         }
+    }
+
+    /// How long the loads of all SMs were where.
+    #[must_use]
+    pub fn all_stages(&self) -> Stages {
+        self.stages.iter().fold(Stages::default(), |mut all, stages| {
+            all.add(stages);
+            all
+        })
     }
 
     /// Warp instructions of all SMs.

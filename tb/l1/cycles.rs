@@ -252,7 +252,7 @@ fn answer(request: &Request, byte: u8) -> Reply {
         RequestKind::Read | RequestKind::Atomic => ReplyKind::Data,
         RequestKind::Write | RequestKind::Reduce => ReplyKind::Ack,
     };
-    Reply { kind, id, line, sm, ticket, sectors, data: [byte; LINE_BYTES] }
+    Reply { kind, id, line, sm, ticket, sectors, data: [byte; LINE_BYTES], ..Reply::default() }
 }
 
 fn show_request(request: &Request) -> String {

@@ -307,7 +307,7 @@ impl Memory {
         match kind {
             RequestKind::Read => {
                 let data = only(sectors, held);
-                Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data }
+                Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data, ..Reply::default() }
             }
             RequestKind::Write => {
                 for i in (0..LINE_BYTES).filter(|i| byte_mask >> i & 1 != 0) {
@@ -319,7 +319,7 @@ impl Memory {
                 let before = *held;
                 atomic.perform(held, byte_mask, &data, self.line_bytes);
                 let data = only(sectors, &before);
-                Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data }
+                Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data, ..Reply::default() }
             }
             RequestKind::Reduce => {
                 atomic.perform(held, byte_mask, &data, self.line_bytes);

@@ -204,7 +204,7 @@ impl Memory {
         let word = u64::from(byte_mask.trailing_zeros()) / 4;
         let (at, cu) = ((word * 4) as usize % LINE_BYTES, usize::from(sm));
         let words = |line: &[u8; LINE_BYTES]| std::array::from_fn(|word| word_at(line, 4 * word));
-        let mut reply = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *held };
+        let mut reply = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *held, ..Reply::default() };
         let cell = line * (LINE_BYTES as u64 / 4) + word;
         match kind {
             RequestKind::Read if sharing == Sharing::Coherent => {

@@ -43,6 +43,21 @@ fn near(value: f64, expected: f64) {
 }
 
 #[test]
+fn a_slower_part_of_the_machine_is_found_by_its_stage() {
+    let sets = ["--set", "l2.lookup_latency=60"];
+    let changes = explained(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
+    let stages = section(&changes, "stages")["rows"].as_array().unwrap();
+    let l2 = stages.iter().find(|row| row["name"] == "l2").unwrap();
+    // 56 more of the clock of the L2, which is that of the cores: and a queue before it that is the longer.
+    let change = l2["change"].as_f64().unwrap();
+    assert!((50.0..62.0).contains(&change), "{l2}");
+    assert_eq!(l2["note"], "Reads in the L2 bank, until the reply leaves: the time in the DRAM included.");
+    let classes = section(&changes, "stages.l2")["rows"].as_array().unwrap();
+    let moved: f64 = classes.iter().map(|row| row["change"].as_f64().unwrap()).sum();
+    assert!(classes.len() >= 2 && moved.abs() <= 0.01 * l2["further"][0]["a"].as_f64().unwrap(), "{classes:?}");
+}
+
+#[test]
 fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[ROWSUM]);

@@ -87,6 +87,7 @@ fn statistics_have_every_key_of_schema_1() {
         "energy",
         "stalls",
         "loads",
+        "stages",
         "reuse",
         "check",
         "host",
@@ -294,5 +295,24 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
         assert_eq!(classes.iter().sum::<u64>(), answers);
         let least: u64 = classes.iter().enumerate().skip(1).map(|(class, answers)| (8 << class) * answers).sum();
         assert!((least..2 * least).contains(&latency), "{load}");
+    }
+}
+
+#[test]
+fn every_read_passes_every_stage_once() {
+    let (_, stats) = with_stats(&["run", "docs/example/rowsum.toml", "--quiet"]);
+    let sum = |key: &str| stats["loads"].as_array().unwrap().iter().map(|load| count(load, key)).sum::<u64>();
+    // Nothing goes past the L1D, and every load has its lines for itself.
+    let reads = sum("/misses");
+    assert!(reads > sum("/answers") && sum("/bypasses") == 0, "{stats}");
+    let numbers =
+        [("tags", sum("/answers")), ("miss_queue", reads), ("requests", reads), ("l2", reads), ("replies", reads)];
+    for (stage, expected) in numbers {
+        let stays = &stats["stages"][stage];
+        let classes = stays["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap());
+        let classes: Vec<_> = classes.collect();
+        assert_eq!((count(stays, "/number"), classes.iter().sum()), (expected, expected), "{stage}");
+        let least: u64 = classes.iter().enumerate().skip(1).map(|(class, number)| (8 << class) * number).sum();
+        assert!((least..2 * least + 16 * classes[0]).contains(&count(stays, "/cycles")), "{stage}: {stays}");
     }
 }

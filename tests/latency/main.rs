@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use tb::kit::wave_path;
 use warpsieve::config::{Request, Resolved};
-use warpsieve::run::{Outcome, RunOptions, WaveOptions, run};
+use warpsieve::run::{Counters, Outcome, RunOptions, WaveOptions, run};
 
 /// Address of the first buffer of every launch.
 const FIRST_BUFFER: u64 = 0x10_0000;
@@ -96,14 +96,14 @@ impl Chase {
         path
     }
 
-    fn run(&self, iterations: u64, launches: u64, wave: Option<WaveOptions>) -> u64 {
+    fn run(&self, iterations: u64, launches: u64, wave: Option<WaveOptions>) -> Counters {
         let folder = tempfile::tempdir().unwrap();
         let launch = self.launch(folder.path(), iterations, launches);
         let wave = wave.or_else(|| wave_path().map(|path| WaveOptions { path, ..WaveOptions::default() }));
         let options = RunOptions { wave, ..RunOptions::default() };
         let report = run(&launch, &self.resolved().config, &options, &mut |_| {}).unwrap();
         assert_eq!(report.outcome, Outcome::Finished, "{}", self.name);
-        report.counters.cycles
+        report.counters
     }
 
     fn resolved(&self) -> Resolved {
@@ -118,8 +118,8 @@ impl Chase {
 
     /// Core cycles of the last launch.
     fn cycles(&self, iterations: u64) -> u64 {
-        let before = if self.launches > 1 { self.run(iterations, self.launches - 1, None) } else { 0 };
-        self.run(iterations, self.launches, None) - before
+        let before = if self.launches > 1 { self.run(iterations, self.launches - 1, None).cycles } else { 0 };
+        self.run(iterations, self.launches, None).cycles - before
     }
 
     /// Core cycles of 32 loads.

@@ -14,6 +14,15 @@ use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
+/// The last sight of each stage that is counted, and the one before its first: they are counted from edge to edge.
+const COUNTED: [(&str, &str, &str); 5] = [
+    ("tags", "link to the LSU", "coalescer, queue, tags"),
+    ("miss_queue", "coalescer, queue, tags", "miss queue"),
+    ("requests", "miss queue", "link to the L2"),
+    ("l2", "link to the L2", "reply queue"),
+    ("replies", "reply queue", "link to the SM"),
+];
+
 /// The load looked at, counted from the last: in the middle of an iteration, far from the ends.
 const FROM_LAST: usize = 12;
 
@@ -162,4 +171,27 @@ fn the_stages_of_a_load_are_those_of_the_documentation() {
         }
     }
     assert!(missing.is_empty(), "docs/latency.md lacks:\n{missing}");
+}
+
+#[test]
+fn the_stages_that_are_counted_are_those_of_the_waveform() {
+    for chase in [L2_HIT, VOLTA[1]] {
+        let seen = stages(&chase);
+        // The last launch counts.
+        let run = |launches| chase.run(32 / UNROLLED, launches, None).all_stages();
+        let (before, after) = (run(chase.launches - 1), run(chase.launches));
+        for ((name, before), (_, after)) in before.named().into_iter().zip(after.named()) {
+            let (_, first, last) = COUNTED.into_iter().find(|(counted, ..)| *counted == name).unwrap();
+            let upto = |sight| seen.iter().position(|(stage, _)| *stage == sight).unwrap() + 1;
+            let expected: f64 = seen[upto(first)..upto(last)].iter().map(|(_, cycles)| cycles).sum();
+            assert_eq!(after.number - before.number, 32, "{name} on {}", chase.machine);
+            let counted = (after.cycles - before.cycles) as f64 / 32.0;
+            // A part of a cycle is dropped; the waveform is in whole picoseconds.
+            assert!(
+                (-0.01..1.0).contains(&(expected - counted)),
+                "{name} on {}: {counted} counted, {expected} seen",
+                chase.machine
+            );
+        }
+    }
 }

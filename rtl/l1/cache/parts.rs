@@ -214,6 +214,7 @@ impl Cache {
         self.lost = false;
         queue.push_with(|entry| {
             entry.kind = MissKind::Rest;
+            entry.since = at.tick();
             entry.id = id;
             entry.line = line;
             entry.ticket = ticket::fill(self.id, slot, waiter.lanes);

@@ -139,6 +139,7 @@ impl Lsu {
         } else if self.place.is_tracked && uncached {
             self.drop_copies(at, line);
         }
+        self.pending.looked_up(slot, at.cycle());
         if let Some(load) = self.loads.get_mut(pc as usize) {
             load.count_bypass();
         }
@@ -150,7 +151,7 @@ impl Lsu {
     /// The head asks its cache. Returns whether it was accepted.
     fn probe(&mut self, at: &impl AnyEdge) -> bool {
         let Some(head) = self.queue.front() else { return false };
-        let &LineAccess { kind, space, warp, pc, .. } = head;
+        let &LineAccess { kind, space, warp, slot, pc, .. } = head;
         let queue_used = self.miss_queue.len();
         let id = CacheId::of(space);
         let cache = &mut self.caches[id as usize];
@@ -177,6 +178,9 @@ impl Lsu {
             }
         }
         let accepted = self.count(at.cycle(), id, kind, outcome);
+        if accepted {
+            self.pending.looked_up(slot, at.cycle());
+        }
         if self.lookups > 1 && accepted && kind == AccessKind::Load && id == CacheId::L1d {
             self.serve_beside(at);
         }

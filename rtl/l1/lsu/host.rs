@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::cache::{Cache, CacheId};
 use super::super::config::L1Config;
 use super::super::loads::LoadStats;
+use super::super::stages::Stages;
 use super::super::stats::L1Stats;
 use super::super::watch::Watch;
 use super::Lsu;
@@ -58,6 +59,12 @@ impl Lsu {
     #[must_use]
     pub fn loads(&self) -> &[LoadStats] {
         &self.loads
+    }
+
+    /// How long loads and reads were in each part of the machine, of all kernels.
+    #[must_use]
+    pub fn stages(&self) -> &Stages {
+        &self.stages
     }
 
     /// Has the L1D admit these lines alone from now on, which are in order.

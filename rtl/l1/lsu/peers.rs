@@ -9,6 +9,7 @@ use super::{DuelIo, Lsu, LsuIo};
 use crate::kernel::AnyEdge;
 use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::packet::{Reply, ReplyKind, Sharing};
+use crate::noc::stamps::Stamps;
 use crate::tracker::{Answer, Forward, Found, SupplyIo};
 
 impl Lsu {
@@ -51,7 +52,16 @@ impl Lsu {
         let (found, bytes) = self.caches[CacheId::L1d as usize].supply(at, line, sectors);
         if let Some(bytes) = bytes {
             io.supply.push_with(at, |beat| {
-                *beat = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *bytes };
+                *beat = Reply {
+                    kind: ReplyKind::Data,
+                    id,
+                    line,
+                    sm,
+                    ticket,
+                    sectors,
+                    data: *bytes,
+                    stamps: Stamps::default(),
+                };
             });
         }
         io.answer.push(at, Answer { partition: self.partition(line), row, found });

@@ -3,10 +3,12 @@
 use super::super::access::WarpReply;
 use super::super::cache::CacheId;
 use super::super::miss_queue::MissKind;
+use super::super::pending::Times;
 use super::super::ticket;
 use super::Lsu;
 use crate::kernel::{AnyEdge, Rx, Tx};
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing};
+use crate::noc::stamps::Stamps;
 
 impl Lsu {
     /// Step 1: an answer leaves to the core.
@@ -14,11 +16,12 @@ impl Lsu {
     pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut impl AnyEdge) {
         if self.pending.has_done() && rsp.ready(at) {
             let (cycle, mut load) = (at.cycle(), None);
-            rsp.push_with(at, |reply| load = self.pending.take(reply).map(|begun| (reply.pc, begun)));
-            if let Some((pc, begun)) = load
-                && let Some(load) = self.loads.get_mut(pc as usize)
-            {
-                load.count_answer(cycle - begun);
+            rsp.push_with(at, |reply| load = self.pending.take(reply).map(|times| (reply.pc, times)));
+            if let Some((pc, Times { begun, looked_up })) = load {
+                self.stages.tags.count(looked_up - begun);
+                if let Some(load) = self.loads.get_mut(pc as usize) {
+                    load.count_answer(cycle - begun);
+                }
             }
         }
     }
@@ -42,6 +45,12 @@ impl Lsu {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
                 }
             }
+        }
+        if let Some(spans) = reply.stamps.spans(at.tick()) {
+            let [requests, l2, replies] = spans.map(|ticks| in_cycles(ticks, at));
+            self.stages.requests.count(requests);
+            self.stages.l2.count(l2);
+            self.stages.replies.count(replies);
         }
         rsp.drop_head(at);
         filled
@@ -98,6 +107,7 @@ impl Lsu {
                 (true, true) => Sharing::Coherent,
             },
             sectors: if self.by_sector { head.sectors } else { self.whole },
+            stamps: Stamps::sent(at.tick()),
             ..Request::default()
         };
         req.push(at, request);
@@ -108,6 +118,11 @@ impl Lsu {
     fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) {
         let Some(entry) = self.miss_queue.head() else { return };
         let partition = self.partition(entry.line);
+        let reads = matches!(entry.kind, MissKind::Read | MissKind::Rest);
+        let stamps = if reads { Stamps::sent(at.tick()) } else { Stamps::default() };
+        if reads {
+            self.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
+        }
         req.push_with(at, |request| {
             request.kind = match entry.kind {
                 MissKind::Read | MissKind::Rest | MissKind::Notice => RequestKind::Read,
@@ -125,9 +140,16 @@ impl Lsu {
             request.sectors = entry.sectors;
             request.byte_mask = entry.byte_mask;
             request.data = entry.data;
+            request.stamps = stamps;
         });
         self.write_backs += u16::from(entry.kind == MissKind::WriteBack);
         self.miss_queue.pop();
         self.bypass_turn = self.head_bypasses;
     }
+}
+
+/// Core cycles in so many ticks: every clock has an edge at tick 0.
+#[inline(always)]
+fn in_cycles(ticks: u64, at: &impl AnyEdge) -> u64 {
+    ticks * at.cycle() / at.tick().max(1)
 }

@@ -146,7 +146,7 @@ impl Core {
             return true;
         }
         if let Some(reply) = replies.front() {
-            rsp.push_with(at, |beat| beat.clone_from(reply));
+            send(rsp, reply, at);
             replies.drop_front();
         }
         false
@@ -159,7 +159,7 @@ impl Core {
         let Some(split) = &mut self.split else { return false };
         let is_stuck = split.has_done() && !rsp.ready(at);
         if let Some(reply) = split.whole().filter(|_| !is_stuck) {
-            rsp.push_with(at, |beat| beat.clone_from(reply));
+            send(rsp, reply, at);
             split.sent();
         }
         if let Some(part) = self.lines.replies.front() {
@@ -200,13 +200,14 @@ impl Core {
             && let Some(request) = req.peek(at)
         {
             let due = at.cycle() + u64::from(self.config.lookup_latency);
-            let mut is_whole = true;
+            let (tick, mut is_whole) = (at.tick(), true);
             self.looking.push_with(|looking| {
                 looking.due = due;
                 match &mut self.split {
                     None => looking.request.clone_from(request),
                     Some(split) => is_whole = split.next(request, &mut looking.request),
                 }
+                looking.request.stamps.reach(tick);
                 if self.by_sector && looking.request.kind.is_atomic() {
                     // The line as it was before need not be here as a whole.
                     looking.request.sectors = sectors_touched(looking.request.byte_mask);
@@ -324,6 +325,16 @@ impl Core {
         AtomicOp::describe_logic(place.line_bytes, to);
         Recency::describe_logic(config.ways, to);
     }
+}
+
+/// Sends a reply.
+#[inline(always)]
+fn send(rsp: &mut Tx<'_, Reply>, reply: &Reply, at: &mut impl AnyEdge) {
+    let tick = at.tick();
+    rsp.push_with(at, |beat| {
+        beat.clone_from(reply);
+        beat.stamps.leave(tick);
+    });
 }
 
 /// A memory of the bank, a row a set.

@@ -13,6 +13,7 @@ use crate::cells::line::LineData;
 use crate::dram::message::BURST_BYTES;
 use crate::kernel::{AnyEdge, Array, ArraySpec};
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+use crate::noc::stamps::Stamps;
 
 /// Set and way.
 pub type Place = (u32, u32);
@@ -38,22 +39,23 @@ pub struct Asked<'a> {
     sectors: u8,
     byte_mask: u128,
     data: &'a [u8; LINE_BYTES],
+    stamps: Stamps,
 }
 
 impl<'a> Asked<'a> {
     /// An access whose look-up is over.
     #[inline(always)]
     pub fn looking(request: &'a Request) -> Self {
-        let &Request { kind, id, line, sm, partition: _, ticket, atomic, sharing: _, sectors, byte_mask, ref data } =
-            request;
-        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
+        let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;
+        let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
+        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
     /// An access that waited for the line.
     #[inline(always)]
     pub fn waiting(waiter: &'a Waiter, line: u64) -> Self {
-        let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data } = waiter;
-        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
+        let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data, stamps } = waiter;
+        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
     /// Writes the line. Returns whether it may hold something else now.
@@ -172,6 +174,7 @@ impl Lines {
         self.replies.push_with(|reply| {
             bring(reply, from, 0, &[0; LINE_BYTES]);
             reply.kind = ReplyKind::Ack;
+            reply.stamps = Stamps::default();
         });
     }
 }
@@ -199,8 +202,9 @@ pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
 /// Becomes the reply to an access that brings its line.
 #[inline(always)]
 pub(super) fn answer(reply: &mut Reply, asked: &Asked<'_>, bytes: &[u8; LINE_BYTES]) {
-    let &Asked { id, line, sm, ticket, sectors, .. } = asked;
+    let &Asked { id, line, sm, ticket, sectors, stamps, .. } = asked;
     bring(reply, (id, line, sm, ticket), sectors, bytes);
+    reply.stamps = stamps;
 }
 
 /// Reads or writes a cell, unless the port or the room for the reply is lacking. Returns whether it

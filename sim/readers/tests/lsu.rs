@@ -93,7 +93,7 @@ impl Bench {
         if self.mem_req.rx().peek(at).is_some() {
             let Request { kind, id, line, sm, ticket, sectors, .. } = self.mem_req.rx().pop(at);
             let kind = if kind == RequestKind::Read { ReplyKind::Data } else { ReplyKind::Ack };
-            let reply = Reply { kind, id, line, sm, ticket, sectors, data: [line as u8; 128] };
+            let reply = Reply { kind, id, line, sm, ticket, sectors, data: [line as u8; 128], ..Reply::default() };
             self.memory.push_back((at.cycle + MEMORY, reply));
         }
         if self.memory.front().is_some_and(|(due, _)| *due <= at.cycle)

@@ -75,6 +75,7 @@ impl Unit {
             atomic: AtomicOp::default(),
             byte_mask: byte_mask & (u128::MAX >> (128 - self.shape.line_bytes)),
             data,
+            since: 0,
         }
     }
 
