@@ -10,6 +10,9 @@
 //! | ordering | ours follow one another as the published ones do; equal ones may                     |
 //! | factor   | our distance from the neutral value is half to twice the published one; of a share, \|
 //! |          | our number is within so many points of it                                            |
+//!
+//! A row that could not have come out otherwise, because it repeats what the configuration or another row says, is no
+//! evidence: it is shown and not counted.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,8 +59,16 @@ pub struct Row {
     pub class: Class,
     /// Whether it does what is expected.
     pub passed: bool,
+    /// Whether it could have come out otherwise, so that it says something of ours.
+    #[serde(default = "is_evidence")]
+    pub is_evidence: bool,
     /// Why not, or what else there is to know; may be empty.
     pub why: String,
+}
+
+/// A row is evidence unless it says otherwise.
+fn is_evidence() -> bool {
+    true
 }
 
 /// How far two numbers may be apart and still count as equal in an [`Row::ordering`].
@@ -68,7 +79,7 @@ impl Row {
     #[must_use]
     pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
         let [what, ours, published] = [what, ours, published].map(str::to_owned);
-        Self { what, ours, published, class, passed, why: String::new() }
+        Self { what, ours, published, class, passed, is_evidence: true, why: String::new() }
     }
 
     /// Both numbers are above `neutral`, both below, or both at it, which is up to `band` away.
@@ -111,6 +122,12 @@ impl Row {
     #[must_use]
     pub fn explained(self, why: impl FnOnce() -> String) -> Self {
         if self.passed { self } else { self.because(&why()) }
+    }
+
+    /// The row, which says nothing of ours for this reason: it is shown, and not counted.
+    #[must_use]
+    pub fn no_evidence(self, why: &str) -> Self {
+        Self { is_evidence: false, why: why.to_owned(), ..self }
     }
 
     /// The row with the reason why it is as it is.

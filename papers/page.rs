@@ -81,9 +81,19 @@ impl Page {
 
     /// Adds the judged rows, with the reasons they give.
     pub fn judged(&mut self, rows: Vec<Row>) {
-        let passed = rows.iter().filter(|row| row.passed).count();
-        self.text(&format!("## Held to the paper\n{passed} of {} rows hold.", rows.len()));
-        let verdict = |row: &Row| if row.passed { "holds" } else { "**does not hold**" }.to_owned();
+        let evidence = || rows.iter().filter(|row| row.is_evidence);
+        let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
+        let others = match rows.len() - all {
+            0 => String::new(),
+            others => format!(" No evidence: {others}."),
+        };
+        self.text(&format!("## Held to the paper\n{passed} of {all} rows hold.{others}"));
+        let verdict = |row: &Row| match (row.is_evidence, row.passed) {
+            (false, _) => "no evidence",
+            (true, true) => "holds",
+            (true, false) => "**does not hold**",
+        };
+        let verdict = |row: &Row| verdict(row).to_owned();
         let cells = rows.iter().map(|row| {
             vec![row.what.clone(), row.ours.clone(), row.published.clone(), row.class.name().to_owned(), verdict(row)]
         });
@@ -206,6 +216,18 @@ mod tests {
         }
         assert_eq!(rows(folder.path(), "p", false).unwrap(), [row("p/fig1"), row("p/fig2")]);
         assert_eq!(rows(folder.path(), "p", true).unwrap(), [row("p/fig2")]);
+    }
+
+    #[test]
+    fn what_is_no_evidence_is_shown_and_not_counted() {
+        let row = |what, passed| Row::claim(Class::Sign, what, "1", "3", passed);
+        let mut page = Page::new("p/fig1", false, "Title");
+        page.judged(vec![row("a", true), row("b", false), row("c", true).no_evidence("it repeats a")]);
+        assert!(page.markdown.contains("1 of 2 rows hold. No evidence: 1."), "{}", page.markdown);
+        assert!(page.markdown.contains("| no evidence ") && page.markdown.contains("- c: it repeats a"));
+        let folder = tempfile::tempdir().unwrap();
+        page.write(folder.path()).unwrap();
+        assert_eq!(rows(folder.path(), "p", false).unwrap(), page.rows);
     }
 
     #[test]

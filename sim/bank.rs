@@ -59,7 +59,7 @@ impl Wired {
     fn new(config: &MachineConfig, partition: u32) -> Self {
         let place = config.bank_place(partition);
         let packets = config.packets();
-        let bursts = DramShape { burst_bits: config.burst_bits() };
+        let bursts = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
         let recalls = RecallShape {
             line_bits: packets.line_bits,
             sm_bits: packets.sm_bits,

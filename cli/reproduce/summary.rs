@@ -19,6 +19,8 @@ struct Entry {
     class: Class,
     passed: usize,
     rows: usize,
+    /// Rows besides that could not have come out otherwise.
+    no_evidence: usize,
 }
 
 pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<Exit, Report> {
@@ -26,16 +28,23 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
     for paper in sorted(folder)?.into_iter().filter(|path| path.is_dir()) {
         let paper = name_of(&paper);
         let rows = rows(folder, &paper, is_quick)?;
-        entries.extend(Class::ALL.map(|class| Entry::new(&paper, class, &rows)).into_iter().filter(|e| e.rows > 0));
+        entries.extend(
+            Class::ALL.map(|class| Entry::new(&paper, class, &rows)).into_iter().filter(|e| e.rows + e.no_evidence > 0),
+        );
     }
     if entries.is_empty() {
         return Err(miette!("{}: no judged figure has been written here", folder.display()));
     }
     let text = match format {
         Format::Table => {
-            let cells =
-                |e: &Entry| vec![e.paper.clone(), e.class.name().to_owned(), e.passed.to_string(), e.rows.to_string()];
-            columns(&["paper", "expected", "hold", "rows"], &entries.iter().map(cells).collect::<Vec<_>>())
+            let cells = |e: &Entry| {
+                let [hold, rows, others] = [e.passed, e.rows, e.no_evidence].map(|count| count.to_string());
+                vec![e.paper.clone(), e.class.name().to_owned(), hold, rows, others]
+            };
+            columns(
+                &["paper", "expected", "hold", "rows", "no evidence"],
+                &entries.iter().map(cells).collect::<Vec<_>>(),
+            )
         }
         Format::Json => serde_json::to_string_pretty(&entries).into_diagnostic()? + "\n",
     };
@@ -45,8 +54,10 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
 
 impl Entry {
     fn new(paper: &str, class: Class, rows: &[Row]) -> Self {
-        let of_class = || rows.iter().filter(|row| row.class == class);
-        let passed = of_class().filter(|row| row.passed).count();
-        Self { paper: paper.to_owned(), class, passed, rows: of_class().count() }
+        let of_class =
+            |is_evidence| rows.iter().filter(move |row| row.class == class && row.is_evidence == is_evidence);
+        let passed = of_class(true).filter(|row| row.passed).count();
+        let (rows, no_evidence) = (of_class(true).count(), of_class(false).count());
+        Self { paper: paper.to_owned(), class, passed, rows, no_evidence }
     }
 }

@@ -1,10 +1,15 @@
 //! Figure 2: three replacements of one line, which the text follows from cycle to cycle.
 
-use crate::Desk;
-use crate::Halt;
-use crate::judge::{Class, Row};
+use std::fs;
+
+use miette::{Context, IntoDiagnostic};
+
+use super::MACHINE;
+use crate::judge::Row;
 use crate::page::{Page, comma_separated};
-use tb::l2::figure2::{Replacement, replacements};
+use crate::runs::{Point, resolved};
+use crate::{Desk, Halt};
+use tb::l2::figure2::{Replacement, Times, replacements};
 
 /// A cycle that the text states, or that follows from those which it does.
 enum Published {
@@ -38,9 +43,53 @@ const WITH_FRC: [Known; 9] = [
     ("D", "entry free", Follows(440), |d| d.gone),
 ];
 
+/// One thread that loads what the last load brought: a bank of one way replaces one line at a time, and nobody waits but
+/// for that.
+const CHASE: &str = include_str!("../../tests/latency/chase.ptx");
+const LAUNCH: &str = r#"
+ptx = "chase.ptx"
+[[buffer]]
+name = "chain"
+type = "u64"
+elements = 4096
+init = { iota = { start = 0x100100, step = 8 } }
+[[buffer]]
+name = "last"
+type = "u64"
+elements = 1
+[[step]]
+[[step.launch]]
+kernel = "chase"
+grid = [1]
+block = [1]
+args = ["chain", "last", { i32 = 4 }]
+"#;
+const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
+
+/// What the parts of a replacement take on the machine, where nothing else is under way.
+fn measured(desk: &Desk) -> Result<Times, Halt> {
+    let folder = tempfile::tempdir().into_diagnostic().wrap_err("no folder for a kernel")?;
+    let launch = folder.path().join("chase.toml");
+    for (file, text) in [("chase.ptx", CHASE), ("chase.toml", LAUNCH)] {
+        fs::write(folder.path().join(file), text).into_diagnostic().wrap_err("a kernel cannot be written")?;
+    }
+    let point = Point::new(&launch, MACHINE, &[], &ALONE);
+    let look_up = resolved(MACHINE, &[], &ALONE)?.config.l2.lookup_latency;
+    let done = desk.runner.clocked(&[point])?;
+    let counters = &done[0].counters;
+    let stays = counters.all_stages().l2;
+    let bank = &counters.l2[0];
+    let evict = bank.miss_delay as f64 / bank.evictions as f64;
+    // The first load finds the way empty.
+    let others = stays.number as f64 * f64::from(look_up) + (stays.number - 1) as f64 * evict;
+    let fetch = (stays.cycles as f64 - others) / stays.number as f64;
+    Ok(Times { look_up, evict: evict.round() as u64, fetch: fetch.round() as u64 })
+}
+
 pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
-    let (conventional, conventional_cycles) = replacements(0);
-    let (with_frc, frc_cycles) = replacements(2);
+    let stated = Times::OF_THE_FIGURE;
+    let (conventional, conventional_cycles) = replacements(0, stated);
+    let (with_frc, frc_cycles) = replacements(2, stated);
     let flows = [("conventional", &CONVENTIONAL[..], conventional), ("FRC", &WITH_FRC[..], with_frc)];
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for (flow, known, found) in &flows {
@@ -56,17 +105,35 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
                 Follows(cycle) => (*cycle, "follows"),
             };
             let name = format!("{request}, {flow}: {what}");
-            rows.push(Row::claim(Class::Exact, &name, &ours.to_string(), &format!("{cycle} ({how})"), ours == cycle));
-            cells.push([request, *flow, *what, ours.to_string().as_str(), how].map(str::to_owned).into());
+            if matches!(published, Stated(_)) {
+                rows.push(Row::exact(&name, ours, cycle));
+            }
+            cells.push([request, *flow, *what, &ours.to_string(), &cycle.to_string(), how].map(str::to_owned).into());
         }
+    }
+    let ours = measured(desk)?;
+    let Times { look_up, evict, fetch } = ours;
+    for (what, cycles, published) in
+        [("an eviction alone, on the machine", evict, stated.evict), ("a fetch alone", fetch, stated.fetch)]
+    {
+        rows.push(Row::factor(what, cycles as f64, published as f64, 0.0));
     }
     let about = "One bank of the L2 alone, with a set of one way: B, C and D ask for it at 0, 90 and 240. The text states the cycles marked so; a look-up\n\
          of 10 cycles, 80 to recall and evict a line, 110 to fetch one and swaps that take none are the only times that fit them, and the other\n\
          cycles follow from these. The text lets the fetch of C start at 90, when C arrives and has not been looked up; here it starts at 100.";
     let title = "candel2018, Figure 2: three replacements of one line";
     let mut page = Page::held("candel2018/fig2", desk.is_quick, title, about, rows);
-    page.csv = comma_separated(&["request", "flow", "what", "cycle", "published"], &cells)?;
+    page.csv = comma_separated(&["request", "flow", "what", "cycle", "published", "how"], &cells)?;
+    page.table(&["request", "flow", "what", "cycle", "published", "how"], cells, 6);
     page.text(&format!("## Conventional\n```text\n{conventional_cycles}```"));
     page.text(&format!("## With an FRC of two lines\n```text\n{frc_cycles}```"));
+    page.text(&format!(
+        "## With the times of our machine\n\
+         On `{MACHINE}`, with a set of one way and a thread that follows a chain of addresses, a look-up takes {look_up} cycles, an eviction\n\
+         {evict} (recalled from the L1, and acknowledged by the memory) and a fetch {fetch}. Three replacements by these:\n\
+         ```text\n{}\n{}```",
+        replacements(0, ours).1,
+        replacements(2, ours).1
+    ));
     Ok(page)
 }

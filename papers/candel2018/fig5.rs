@@ -6,6 +6,8 @@ use crate::chart::Chart;
 use crate::judge::{Class, Row, number};
 use crate::page::Page;
 
+/// What falls, falls by so much at least.
+const LEAST: f64 = 0.02;
 /// An MPKO up to this is near zero.
 const NONE: f64 = 0.1;
 /// Below this the paper calls it relatively low.
@@ -19,12 +21,12 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
     let mut claim = |what: &str, ours: &str, published: &str, passed| {
         rows.push(Row::claim(Class::Sign, what, ours, published, passed));
     };
-    let (count, is_most) = most(&apps, |app| app.mpko[FRC_64] < app.mpko[BASELINE]);
+    let (count, is_most) = most(&apps, |app| app.mpko[FRC_64] < (1.0 - LEAST) * app.mpko[BASELINE]);
     claim("MPKO falls with an FRC of 64 lines", &count, "notably reduced", is_most);
     for name in ["DwtHaar1D", "Reduction"] {
         let App { mpko, .. } = app(&apps, name);
         let gain = app(&apps, name).relative_opc()[FRC_64];
-        let passed = mpko[FRC_64] < mpko[BASELINE] && (gain - 1.0).abs() <= SAME;
+        let passed = mpko[FRC_64] < (1.0 - LEAST) * mpko[BASELINE] && (gain - 1.0).abs() <= SAME;
         let ours = listed([("MPKO before", mpko[BASELINE]), ("after", mpko[FRC_64]), ("OPC", gain)]);
         claim(name, &ours, "falls, with little effect on OPC", passed);
     }

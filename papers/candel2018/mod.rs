@@ -6,6 +6,7 @@ mod fig4;
 mod fig5;
 mod fig6;
 mod fig7;
+mod mshrs;
 
 use crate::chart::Chart;
 use crate::judge::{Row, number};
@@ -20,6 +21,7 @@ use fig4::fig4;
 use fig5::fig5;
 use fig6::fig6;
 use fig7::fig7;
+use mshrs::mshrs;
 
 /// What this paper shows, and what draws it.
 pub(super) const FIGURES: &[Figure] = &[
@@ -32,6 +34,7 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "candel2018/fig5", shows: "L2 misses a thousand operations", draw: fig5 },
     Figure { name: "candel2018/fig6", shows: "How long misses are held up in the L2", draw: fig6 },
     Figure { name: "candel2018/fig7", shows: "Misses that the Fetch and Replacement Cache serves", draw: fig7 },
+    Figure { name: "candel2018/mshrs", shows: "What an FRC gains by the MSHRs of the L1s", draw: mshrs },
     Figure { name: "candel2018/area", shows: "What an FRC costs, against twice the bank", draw: |_| area::area() },
 ];
 

@@ -5,14 +5,15 @@
 //! | port  | dir | payload        | contract                                                          |
 //! |-------|-----|----------------|-------------------------------------------------------------------|
 //! | `req` | in  | `DramRequest`  | taken, one a cycle, while the queue has room; a slot that its column command frees is filled in the same cycle |
-//! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands           |
+//! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands, and one for each write, or notice that a line is gone, that asks for it, as it is taken |
 //!
 //! Of either there is one for each L2 bank that shares the channel. Requests of several are taken in turn; the address of
 //! a read tells whose it is, and data that their bank has no room for hold up all behind them.
 //!
 //! Latency: a request taken in cycle t can have its first command in t + 1. A read leaves on `rsp`
 //! CL and the cycles of a burst after its RD: 15 after t on an open row, 27 on a closed bank, 39 after
-//! another row with the timing of khairy2015. A write has no reply; it counts as done with its WR.
+//! another row with the timing of khairy2015. A write counts as done with its WR. One that asks to be acknowledged is taken only in a
+//! cycle in which its bank can be told so, behind data that leave: from then on every read of the burst finds it.
 //!
 //! Ordering: accesses to one burst happen in the order of their arrival, all others in the order
 //! that suits the banks. A read sees every older write to its burst, whole or in part, because both
@@ -199,7 +200,7 @@ impl DramChannel {
         }
         let [bus, column_bus] = &self.buses;
         let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
-        let taken = self.take(&mut req, at);
+        let taken = self.take(&mut req, &mut rsp, at);
         // A read that found no room may have some from the next cycle on.
         let appeared = sent && !reads;
         if issued || taken || appeared {
@@ -232,7 +233,12 @@ impl DramChannel {
     }
 
     /// Takes a request if one is there and a slot is free.
-    fn take(&mut self, req: &mut RxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
+    fn take(
+        &mut self,
+        req: &mut RxBank<'_, DramRequest>,
+        rsp: &mut TxBank<'_, DramReply>,
+        at: &mut impl AnyEdge,
+    ) -> bool {
         if !self.queue.has_room() {
             return false;
         }
@@ -240,8 +246,21 @@ impl DramChannel {
             1 => Some(0),
             _ => self.turn.grant(req.visible(at)),
         };
-        let Some(mut req) = from.map(|from| req.at(from as usize)) else { return false };
+        let Some(from) = from.map(|from| from as usize) else { return false };
+        let mut req = req.at(from);
         let Some(request) = req.peek(at) else { return false };
+        if request.acknowledged {
+            let mut rsp = rsp.at(from);
+            if !rsp.ready(at) {
+                return false;
+            }
+            let &DramRequest { id, burst, tag, .. } = request;
+            rsp.push(at, DramReply { id, burst, tag, is_ack: true, ..DramReply::default() });
+            if !request.write {
+                req.drop_head(at);
+                return true;
+            }
+        }
         self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
         req.drop_head(at);
         true

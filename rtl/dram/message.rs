@@ -18,8 +18,10 @@ pub struct DramRequest {
     pub id: u32,
     /// Burst address inside the channel.
     pub burst: u64,
-    /// Comes back unchanged with the data of a read.
+    /// Comes back unchanged with the data of a read, or with the acknowledgement of a write.
     pub tag: u16,
+    /// A write that is to be acknowledged; of a read, that nothing is read, and only the acknowledgement wanted.
+    pub acknowledged: bool,
     /// Bytes to store, bit `i` for byte `i` of the burst; zero for a read.
     pub byte_mask: u64,
     /// Data to store.
@@ -29,31 +31,37 @@ pub struct DramRequest {
 
 impl Default for DramRequest {
     fn default() -> Self {
-        Self { write: false, id: 0, burst: 0, tag: 0, byte_mask: 0, data: [0; BURST_BYTES] }
+        let data = [0; BURST_BYTES];
+        Self { write: false, id: 0, burst: 0, tag: 0, acknowledged: false, byte_mask: 0, data }
     }
 }
 
-/// Bits of a burst address.
+/// Widths that the machine's configuration gives to both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramShape {
     /// Bits of a burst address inside the channel.
     pub burst_bits: u32,
+    /// Writes may ask to be acknowledged.
+    pub acknowledges: bool,
 }
 
 impl Payload for DramRequest {
     type Shape = DramShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &DramShape, to: &mut F) {
-        let Self { write, id, burst, tag, byte_mask, data } = self;
+        let Self { write, id, burst, tag, acknowledged, byte_mask, data } = self;
         to.flag("write", *write);
         to.bits("id", *id);
         to.sized("burst", *burst, shape.burst_bits);
         to.bits("tag", *tag);
+        if shape.acknowledges {
+            to.flag("acknowledged", *acknowledged);
+        }
         to.bits("byte_mask", *byte_mask);
         to.wide("data", data);
     }
 }
 
-/// DRAM channel to L2 bank: the data of one read burst.
+/// DRAM channel to L2 bank: the data of one read burst, or the acknowledgement of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DramReply {
     /// Number of the request that caused it.
@@ -62,6 +70,8 @@ pub struct DramReply {
     pub burst: u64,
     /// The request's tag.
     pub tag: u16,
+    /// It acknowledges a write, and brings nothing.
+    pub is_ack: bool,
     /// The bytes read.
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
@@ -69,17 +79,20 @@ pub struct DramReply {
 
 impl Default for DramReply {
     fn default() -> Self {
-        Self { id: 0, burst: 0, tag: 0, data: [0; BURST_BYTES] }
+        Self { id: 0, burst: 0, tag: 0, is_ack: false, data: [0; BURST_BYTES] }
     }
 }
 
 impl Payload for DramReply {
     type Shape = DramShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &DramShape, to: &mut F) {
-        let Self { id, burst, tag, data } = self;
+        let Self { id, burst, tag, is_ack, data } = self;
         to.bits("id", *id);
         to.sized("burst", *burst, shape.burst_bits);
         to.bits("tag", *tag);
+        if shape.acknowledges {
+            to.flag("is_ack", *is_ack);
+        }
         to.wide("data", data);
     }
 }

@@ -8,7 +8,7 @@
 //! |------------|-----|---------------|--------------------------------------------------------------|
 //! | `req`      | in  | `Request`     | taken when the look-up pipeline has a free stage             |
 //! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic, `Ack` for a write or a reduction once the line's order has it |
-//! | `dram_req[c]` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups |
+//! | `dram_req[c]` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups; lines that leave, where memory acknowledges them |
 //! | `dram_rsp[c]` | in  | `DramReply` | one of all channels in each cycle, but for those of a swap  |
 //! | `recall.inv` | out | `Invalidate` | one for each L1 with a copy of a line that leaves           |
 //! | `recall.inv_ack` | in | `InvalidateAck` | always taken                                          |

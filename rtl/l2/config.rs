@@ -108,6 +108,12 @@ impl L2Config {
         self.transient().map_or(0, |flow| flow.frc.entries)
     }
 
+    /// True if memory acknowledges what is written back.
+    #[must_use]
+    pub fn acknowledges(&self) -> bool {
+        self.transient().is_some_and(|flow| flow.acknowledged)
+    }
+
     /// True if a miss brings sectors.
     #[must_use]
     pub fn fetches_sectors(&self) -> bool {

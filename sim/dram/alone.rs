@@ -116,7 +116,7 @@ impl<'a> Bench<'a> {
     fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
         let channels = config.num_channels() as u8;
         let sink = id(channels + 1);
-        let shape = DramShape { burst_bits: config.dram.burst_bits() };
+        let shape = DramShape { burst_bits: config.dram.burst_bits(), acknowledges: false };
         let port = |channel: u8| {
             let path = format!("channel{channel}");
             let own = id(channel + 1);

@@ -85,7 +85,7 @@ impl Bench {
         let requests = (0u32..).zip(offers);
         let requests = requests.map(|(id, offer)| DramRequest { id, tag: !(id as u16), ..offer.request.clone() });
         let cycles = offers.iter().map(|offer| offer.cycle).collect();
-        let shape = DramShape { burst_bits: config.burst_bits() };
+        let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: true };
         Self {
             source: Source::new(requests, Stall::NotBefore(cycles)),
             dut,
@@ -230,9 +230,9 @@ fn check_data(config: &DramConfig, offers: &[Offer], run: &Run) {
             expected.insert(id, (request.burst, *cell));
         }
     }
-    for (cycle, DramReply { id, burst, tag, data }) in &run.replies {
+    for (cycle, DramReply { id, burst, tag, is_ack, data }) in &run.replies {
         let (asked, cell) = expected.remove(id).unwrap_or_else(|| panic!("reply {id} at {cycle} was not asked for"));
-        assert_eq!((*burst, *tag), (asked, !(*id as u16)), "reply {id}");
+        assert_eq!((*burst, *tag, *is_ack), (asked, !(*id as u16), false), "reply {id}");
         assert_eq!(data[..bytes], cell[..bytes], "data of reply {id} at {cycle}");
     }
     assert!(expected.is_empty(), "{} reads had no reply", expected.len());

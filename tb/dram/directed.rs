@@ -231,7 +231,7 @@ struct ByHand {
 fn link<T: Payload<Shape = DramShape>>(path: &str, config: &DramConfig) -> Chan<T> {
     let id = BlockId { domain: 0, slot: 0 };
     let spec = ChanSpec { path: path.to_owned(), depth: 2, latency: 1, credit: 1, from: id, to: id };
-    Chan::new(spec, DramShape { burst_bits: config.burst_bits() })
+    Chan::new(spec, DramShape { burst_bits: config.burst_bits(), acknowledges: true })
 }
 
 impl ByHand {

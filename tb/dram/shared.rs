@@ -33,7 +33,7 @@ struct Shared {
 fn links<T: Payload<Shape = DramShape>>(name: &str, banks: u32, config: &DramConfig) -> Vec<Chan<T>> {
     let id = BlockId { domain: 0, slot: 0 };
     let spec = |i| ChanSpec { path: format!("dram0.{name}{i}"), depth: 2, latency: 1, credit: 1, from: id, to: id };
-    (0..banks).map(|i| Chan::new(spec(i), DramShape { burst_bits: config.burst_bits() })).collect()
+    (0..banks).map(|i| Chan::new(spec(i), DramShape { burst_bits: config.burst_bits(), acknowledges: true })).collect()
 }
 
 impl Shared {
@@ -120,6 +120,24 @@ fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
     assert_eq!([bench.got[0].len(), bench.got[1].len()], [8, 8]);
 }
 
+#[test]
+fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_told() {
+    let mut bench = Shared::new(&reference(), 1);
+    let write = DramRequest { write: true, tag: 7, acknowledged: true, ..read(1, 7) };
+    bench.script[0] = [read(0, 1), read(0, 2), read(0, 3), write].into();
+    for _ in 0..1000 {
+        bench.edge(0b1);
+    }
+    // The link holds the data of two reads, so that nobody can be told of the write.
+    assert_eq!((bench.sent[0], bench.req[0].len()), (4, 1));
+    for _ in 0..1000 {
+        bench.edge(0);
+    }
+    let got: Vec<_> = bench.got[0].iter().map(|reply| (reply.tag, reply.is_ack)).collect();
+    assert_eq!(got, [(1, false), (2, false), (3, false), (7, true)]);
+    assert!(bench.is_over());
+}
+
 /// Each bank reads what it has written, whatever the others do.
 #[test]
 fn every_bank_reads_its_own_bytes_in_random_traffic() {
@@ -127,23 +145,27 @@ fn every_bank_reads_its_own_bytes_in_random_traffic() {
         let random = &mut Random::new(seed);
         let banks = [2, 4][random.below(2) as usize];
         let mut bench = Shared::new(&DramConfig { reply_entries: 3, ..reference() }, banks);
-        // What each burst holds, and the reads of each bank with what they are to bring, by tag.
+        // What each burst holds, and what each bank is to get by tag: of a read its data, or an acknowledgement.
         let mut memory: BTreeMap<u64, u8> = BTreeMap::new();
-        let mut expected: Vec<BTreeMap<u16, (u64, u8)>> = vec![BTreeMap::new(); banks as usize];
+        let mut expected: Vec<BTreeMap<u16, (u64, u8, bool)>> = vec![BTreeMap::new(); banks as usize];
         for tag in 0..300u16 {
             let bank = random.below(u64::from(banks));
             let round = RUN * u64::from(banks);
             let burst = random.below(BURSTS / round) * round + bank * RUN + random.below(RUN);
             let write = random.percent(40);
             let value = random.below(256) as u8;
+            let acknowledged = write && random.percent(50);
             if write {
                 memory.insert(burst, value);
-            } else {
-                expected[bank as usize].insert(tag, (burst, memory.get(&burst).copied().unwrap_or(0)));
+            }
+            if acknowledged {
+                expected[bank as usize].insert(tag, (burst, 0, true));
+            } else if !write {
+                expected[bank as usize].insert(tag, (burst, memory.get(&burst).copied().unwrap_or(0), false));
             }
             let byte_mask = if write { u64::MAX } else { 0 };
             let data = [value; BURST_BYTES];
-            let request = DramRequest { write, id: tag.into(), burst, tag, byte_mask, data };
+            let request = DramRequest { write, id: tag.into(), burst, tag, acknowledged, byte_mask, data };
             bench.script[bank as usize].push_back(request);
         }
         let mut cycles = 0;
@@ -155,8 +177,10 @@ fn every_bank_reads_its_own_bytes_in_random_traffic() {
             assert!(cycles < 100_000, "seed {seed}: nothing moves any more");
         }
         for (bank, (got, expected)) in bench.got.iter().zip(expected).enumerate() {
-            let got: BTreeMap<u16, (u64, u8)> =
-                got.iter().map(|reply| (reply.tag, (reply.burst, reply.data[0]))).collect();
+            let number = got.len();
+            let got: BTreeMap<_, _> =
+                got.iter().map(|reply| (reply.tag, (reply.burst, reply.data[0], reply.is_ack))).collect();
+            assert_eq!(number, got.len(), "seed {seed}, bank {bank}: something came twice");
             assert_eq!(got, expected, "seed {seed}, bank {bank}");
         }
     }

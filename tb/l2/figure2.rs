@@ -39,8 +39,24 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
+/// What the parts of a replacement take, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// A look-up.
+    pub look_up: u32,
+    /// A line is recalled and evicted.
+    pub evict: u64,
+    /// A line is fetched.
+    pub fetch: u64,
+}
+
+impl Times {
+    /// The only ones that fit the cycles that the text states.
+    pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
+}
+
 /// A bench whose bank takes reads in the cycles given, after one of A long before.
-fn bench(config: &L2Config, reads: &[(u64, u64)]) -> Rig {
+fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     let script: Vec<Request> =
         [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
     // A cycle from the source to the bank.
@@ -48,15 +64,18 @@ fn bench(config: &L2Config, reads: &[(u64, u64)]) -> Rig {
     let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
     let source = Source::new(script, Stall::NotBefore(cycles));
     // Both links to memory or to the L1s, there and back, take a cycle each.
-    let memory = Memory::new(1, 108..109, 0);
+    let link_cycles = 2;
+    let (fetch, evict) = (times.fetch - link_cycles, times.evict - link_cycles);
+    let memory = Memory::new(1, fetch..fetch + 1, 0);
     let mut rig = Rig::new(ONE_CLOCK, config, place, source, Sink::new(Stall::Never), memory);
-    rig.l1s = L1s::new(1, 78..79);
+    rig.l1s = L1s::new(1, evict..evict + 1);
     rig
 }
 
 /// Plays the reads, and lists what passed the bank.
-fn play(config: &L2Config, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
-    let rig = run_in_all_modes(|| bench(config, reads), LIMIT);
+fn play(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
+    let config = &L2Config { lookup_latency: times.look_up, ..config.clone() };
+    let rig = run_in_all_modes(|| bench(config, times, reads), LIMIT);
     let mut table = CycleTable::sparse();
     let since = |cycle: u64| (cycle >= START).then(|| cycle - START);
     let request = |(cycle, request): &(u64, Request)| Some((since(cycle + 1)?, name(request.line / 6)));
@@ -93,9 +112,10 @@ pub struct Replacement {
     pub gone: u64,
 }
 
-/// The three replacements of the figure, with so many FRC entries, and all that passed the bank.
-pub fn replacements(frc_entries: u32) -> ([Replacement; 3], CycleTable) {
-    let (rig, table) = play(&config(frc_entries), &READS);
+/// The three replacements of the figure, with so many FRC entries and parts that take these times, and all that passed
+/// the bank.
+pub fn replacements(frc_entries: u32, times: Times) -> ([Replacement; 3], CycleTable) {
+    let (rig, table) = play(&config(frc_entries), times, &READS);
     let since = |cycle: u64| cycle - START;
     let old = [A, B, C];
     let times = [B, C, D].map(|line| {
@@ -119,7 +139,7 @@ pub fn replacements(frc_entries: u32) -> ([Replacement; 3], CycleTable) {
 /// # Errors
 /// If a file cannot be written.
 pub fn waveform(frc_entries: u32, path: &Path) -> Result<Vec<PathBuf>, WaveError> {
-    let mut rig = bench(&config(frc_entries), &READS);
+    let mut rig = bench(&config(frc_entries), Times::OF_THE_FIGURE, &READS);
     let clocks = Clocks::of_periods(&ONE_CLOCK);
     let globs =
         ["l2", "l2.tags[0]", "l2.frc.entry[*]"].map(|glob| glob.parse().unwrap_or_else(|e| unreachable!("{e}")));
@@ -144,7 +164,7 @@ mod tests {
     #[test]
     fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
         // A can be read until its way belongs to B.
-        let (rig, table) = play(&config(0), &[(0, B), (79, A), (90, C), (240, D)]);
+        let (rig, table) = play(&config(0), Times::OF_THE_FIGURE, &[(0, B), (79, A), (90, C), (240, D)]);
         assert_table(
             &table,
             "cycle  request  recall  gone  fetch  served
@@ -169,7 +189,7 @@ mod tests {
     #[test]
     fn the_frc_overlaps_them_as_in_figure_2b() {
         // A can be read in its way until B takes it, at 120, and in the FRC until it is gone, at 200.
-        let (rig, table) = play(&config(2), &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
+        let (rig, table) = play(&config(2), Times::OF_THE_FIGURE, &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
         assert_table(
             &table,
             "cycle  request  recall  gone  fetch  served
@@ -196,7 +216,7 @@ mod tests {
 
     #[test]
     fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_way() {
-        let (rig, table) = play(&config(1), &[(0, B), (90, C), (240, D)]);
+        let (rig, table) = play(&config(1), Times::OF_THE_FIGURE, &[(0, B), (90, C), (240, D)]);
         assert_table(
             &table,
             "cycle  request  recall  gone  fetch  served
@@ -220,7 +240,7 @@ mod tests {
     #[test]
     fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
         let config = L2Config { flow: TransientConfig { serve_transient: false, ..flow(0) }.into(), ..config(0) };
-        let (rig, table) = play(&config, &[(0, B), (79, A)]);
+        let (rig, table) = play(&config, Times::OF_THE_FIGURE, &[(0, B), (79, A)]);
         // At 89 A is being recalled: the read waits until it is gone, and then for a way to fetch it to.
         assert_table(
             &table,
@@ -284,6 +304,7 @@ mod tests {
     #[test]
     fn the_three_replacements_are_attended_to_and_complete_as_the_text_says() {
         let at = |attended, complete, gone| Replacement { attended, complete, gone };
+        let replacements = |frc_entries| replacements(frc_entries, Times::OF_THE_FIGURE);
         assert_eq!(replacements(0).0, [at(10, 200, 90), at(210, 400, 290), at(410, 600, 490)]);
         assert_eq!(replacements(2).0, [at(10, 120, 200), at(100, 210, 290), at(250, 360, 440)]);
     }

@@ -9,6 +9,7 @@ use golden::l2::bank::Atomic;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::dram::message::DramRequest;
 use rtl::l2::BankPlace;
 use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind, SECTOR_BYTES, Sharing, sectors_of};
 
@@ -205,7 +206,9 @@ pub fn check(rig: &Rig, script: &[Request]) {
     assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, count(RequestKind::Write));
     assert_eq!(stats.atomics(), count(RequestKind::Atomic) + count(RequestKind::Reduce));
     let written = rig.memory.taken().iter().filter(|(_, request)| request.write).count() as u64;
-    let fetched = rig.memory.taken().len() as u64 - written;
+    let told = rig.memory.taken().iter().filter(|(_, request)| is_notice(request)).count() as u64;
+    let fetched = rig.memory.taken().len() as u64 - written - told;
+    assert!(told == 0 || told + stats.writebacks == stats.evictions, "{told} notices with {stats:?}");
     if rig.by_sector {
         let bytes = u64::from(place.burst_bytes);
         assert_eq!((written * bytes, fetched * bytes), (stats.written_bytes, stats.fetched_bytes));
@@ -216,16 +219,26 @@ pub fn check(rig: &Rig, script: &[Request]) {
 }
 
 /// In the transient flow every line that is here was fetched: memory gets no line back twice, nor
-/// one that it did not give.
-pub fn check_write_backs(rig: &Rig) {
+/// one that it did not give. Where it hears of every line that leaves, it gives none that it gave before and that has not.
+pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
     let mut here = BTreeSet::new();
     for (cycle, request) in rig.memory.taken() {
-        if !request.write {
-            here.insert(request.burst);
-        } else if !here.remove(&request.burst) {
-            panic!("cycle {cycle}: burst {} is written back, but not here since it was last", request.burst);
+        let leaves = request.write || is_notice(request);
+        let bursts = if is_notice(request) { u64::from(place.bursts()) } else { 1 };
+        for burst in request.burst..request.burst + bursts {
+            if leaves {
+                assert!(here.remove(&burst), "cycle {cycle}: burst {burst} leaves, but is not here since it last did");
+            } else {
+                let is_new = here.insert(burst);
+                assert!(is_new || !acknowledges, "cycle {cycle}: burst {burst} is fetched again, and has not left");
+            }
         }
     }
+}
+
+/// Whether memory only hears of a line that leaves.
+fn is_notice(request: &DramRequest) -> bool {
+    request.acknowledged && !request.write
 }
 
 /// A line is recalled only from L1s that have read it, and only once for each time they did; an L1 line of

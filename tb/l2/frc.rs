@@ -58,6 +58,7 @@ impl Load {
             flow: TransientConfig {
                 pending_queue: 1 + random.below(8) as u32,
                 serve_transient: random.percent(50),
+                acknowledged: random.percent(50),
                 ..transient(frc)
             }
             .into(),
@@ -109,7 +110,7 @@ impl Load {
 
     fn judge(&self, rig: &Rig) -> L2Stats {
         check(rig, &self.script);
-        check_write_backs(rig);
+        check_write_backs(rig, self.place, self.config.acknowledges());
         check_recalls(rig, &self.script);
         *rig.bank.stats()
     }

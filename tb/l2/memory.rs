@@ -1,6 +1,6 @@
 //! # Memory behind a bank
 //! Takes bursts in order, keeps the order of accesses to one address by doing each when it takes
-//! it, and answers reads after a random time in any order.
+//! it, and answers reads, and writes that ask for it, after a random time in any order.
 
 use std::collections::BTreeMap;
 
@@ -60,6 +60,12 @@ impl Memory {
 
     fn take(&mut self, request: DramRequest, cycle: u64) {
         let mut bytes = self.burst(request.burst);
+        let mut answer = |data, is_ack| {
+            let spread = self.latency.end - self.latency.start;
+            let due = cycle + self.latency.start + self.random.below(spread);
+            let &DramRequest { id, burst, tag, .. } = &request;
+            self.waiting.push((due, DramReply { id, burst, tag, is_ack, data }));
+        };
         if request.write {
             for (byte, old) in bytes.iter_mut().enumerate() {
                 if request.byte_mask >> byte & 1 != 0 {
@@ -67,11 +73,13 @@ impl Memory {
                 }
             }
             self.bursts.insert(request.burst, bytes);
+            if request.acknowledged {
+                answer([0; BURST_BYTES], true);
+            }
+        } else if request.acknowledged {
+            answer([0; BURST_BYTES], true);
         } else {
-            let spread = self.latency.end - self.latency.start;
-            let due = cycle + self.latency.start + self.random.below(spread);
-            let reply = DramReply { id: request.id, burst: request.burst, tag: request.tag, data: bytes };
-            self.waiting.push((due, reply));
+            answer(bytes, false);
         }
         self.taken.push((cycle, request));
     }

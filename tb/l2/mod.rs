@@ -130,7 +130,8 @@ fn small_config() -> L2Config {
 
 /// The transient flow with four places in its pending queue, and an FRC.
 fn transient(frc: FrcConfig) -> TransientConfig {
-    TransientConfig { pending_queue: 4, serve_transient: true, coherence: Coherence::None, frc }
+    let coherence = Coherence::None;
+    TransientConfig { pending_queue: 4, serve_transient: true, acknowledged: false, coherence, frc }
 }
 
 /// An index function for a bank of `sets` sets.
@@ -173,7 +174,8 @@ impl Rig {
         let mut rules = rtl::config::Rules::default();
         config.validate(place.packets.line_bytes, place.burst_bytes, &mut rules);
         assert_eq!(rules.into_violations(), []);
-        let bursts = DramShape { burst_bits: place.local_bits() + place.bursts().ilog2() };
+        let burst_bits = place.local_bits() + place.bursts().ilog2();
+        let bursts = DramShape { burst_bits, acknowledges: config.acknowledges() };
         let PacketShape { line_bits, sm_bits, partition_bits, .. } = place.packets;
         let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: 10 };
         let mut bank = L2Bank::new("l2.bank2", config, place);

@@ -350,6 +350,7 @@ impl Draw {
         self.set("l2.flow.kind", "transient");
         self.range("l2.flow.pending_queue", 1, 64);
         self.one_of("l2.flow.serve_transient", &[true, false]);
+        self.one_of("l2.flow.acknowledged", &[false, true]);
         self.one_of("l2.flow.coherence", &["sharers", "none"]);
         // Eight lines are one set, which every bank has.
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);

@@ -280,7 +280,7 @@ impl Builder<'_> {
     /// L2 banks, DRAM channels and the links between them.
     fn memory(&self) -> Memory {
         let config = self.config;
-        let dram = DramShape { burst_bits: config.burst_bits() };
+        let dram = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
         let bank = |i: u32| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i));
         // Links of a bank are side by side, and so are those of a channel.
         let (per_partition, sharers) = (config.channels_per_partition, config.partitions_per_channel);

@@ -92,6 +92,7 @@ impl Unit {
             tag_bits: 17,
             line_bytes: 128,
             l1s: 15,
+            acknowledged: false,
             binds_early: false,
             ports: (3, 2),
         };
@@ -104,6 +105,7 @@ impl Unit {
                 tag_bits: 3,
                 line_bytes: 2,
                 l1s: 3,
+                acknowledged: false,
                 binds_early: true,
                 ..fermi
             },
@@ -117,6 +119,7 @@ impl Unit {
                     bank_ways: 1 + random.below(16) as u32,
                     line_bytes: 1 + random.below(32) as u32,
                     l1s: 1 + random.below(32) as u32,
+                    acknowledged: false,
                     binds_early: random.percent(50),
                     ..fermi
                 }
@@ -355,8 +358,8 @@ impl Unit {
 
 impl Bench for Unit {
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let FrcShape { sets, ways, bank_sets, bank_ways, tag_bits, line_bytes, l1s, binds_early, ports: _ } =
-            self.shape;
+        let FrcShape { sets, ways, bank_sets, bank_ways, tag_bits, line_bytes, l1s, .. } = self.shape;
+        let FrcShape { binds_early, acknowledged: _, ports: _, .. } = self.shape;
         vec![
             ("SETS", sets.to_string()),
             ("WAYS", ways.to_string()),

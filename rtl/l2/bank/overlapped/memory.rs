@@ -238,14 +238,14 @@ impl Overlapped {
             let byte_mask = (mask >> start) as u64 & u64::MAX >> (BURST_BYTES - burst_bytes);
             dram_req.push_with(at, |beat| {
                 let data = part_of(&line.0[start..start + burst_bytes]);
-                *beat = DramRequest { write: true, id: *id, burst: this, tag: 0, byte_mask, data };
+                *beat = DramRequest { write: true, id: *id, burst: this, byte_mask, data, ..DramRequest::default() };
             });
         } else if let Some(&Fetch { id, entry, missed, .. }) = memory.fetches.front() {
             core.stats.miss_delay += if memory.sent == 0 { at.cycle() - missed } else { 0 };
             core.stats.fetched_bytes += burst_bytes as u64;
             let tag = entry * core.bursts as u16 + sent as u16;
             dram_req.push_with(at, |beat| {
-                *beat = DramRequest { write: false, id, burst: this, tag, byte_mask: 0, data: [0; BURST_BYTES] };
+                *beat = DramRequest { id, burst: this, tag, ..DramRequest::default() };
             });
         }
         let is_full = dram_req.is_full();

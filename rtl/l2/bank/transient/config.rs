@@ -85,6 +85,9 @@ pub struct TransientConfig {
     pub pending_queue: u32,
     /// Reads find a line in its way until it is gone (candel2018 section 3).
     pub serve_transient: bool,
+    /// Memory hears of every line that leaves, which is gone when that is acknowledged; else of those that it must write,
+    /// which are gone when their last burst is on its way.
+    pub acknowledged: bool,
     /// What the bank knows of copies in L1s.
     pub coherence: Coherence,
     /// Fetch and Replacement Cache.
@@ -94,14 +97,15 @@ pub struct TransientConfig {
 /// No paper gives the length of the queue.
 impl Default for TransientConfig {
     fn default() -> Self {
-        Self { pending_queue: 32, serve_transient: true, coherence: Coherence::None, frc: FrcConfig::default() }
+        let (coherence, frc) = (Coherence::None, FrcConfig::default());
+        Self { pending_queue: 32, serve_transient: true, acknowledged: false, coherence, frc }
     }
 }
 
 impl TransientConfig {
     /// Checks every key, for a bank of `sets` sets.
     pub(in super::super::super) fn validate(&self, sets: u32, rules: &mut Rules) {
-        let Self { pending_queue, serve_transient: _, coherence: _, frc } = self;
+        let Self { pending_queue, serve_transient: _, acknowledged: _, coherence: _, frc } = self;
         rules.range("pending_queue", u64::from(*pending_queue), 1..=512, "one line comparator an entry");
         rules.group("frc", |rules| frc.validate(sets, rules));
     }

@@ -24,8 +24,14 @@ impl Transient {
         let Entry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
         let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
-        *self.evictions.way_mut(entry) =
-            Leaving { sharers, inv_left: 0, dirty: state == LineState::Modified, id, missed };
+        *self.evictions.way_mut(entry) = Leaving {
+            sharers,
+            inv_left: 0,
+            dirty: state == LineState::Modified,
+            unheard: self.acknowledged && state.is_here(),
+            id,
+            missed,
+        };
         self.core.stats.evictions += u64::from(state.is_here());
         self.step_out(at, entry);
     }
@@ -35,10 +41,10 @@ impl Transient {
         let leaving = *self.leaving(who);
         if leaving.is_shared() {
             self.evictions.tell(who);
-        } else if leaving.dirty {
+        } else if leaving.concerns_memory() {
             self.ask_for(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
         }
-        let is_gone = !leaving.is_shared() && !leaving.dirty;
+        let is_gone = !leaving.is_shared() && !leaving.concerns_memory();
         if who >= self.core.config.mshr_entries {
             self.step_out_of_frc(at, who - self.core.config.mshr_entries, is_gone);
             return;
@@ -130,6 +136,13 @@ impl Transient {
         more
     }
 
+    /// Memory has the line of a leaver, and as far as it acknowledges that, it has.
+    pub(super) fn written(&mut self, at: &impl AnyEdge, who: u32) {
+        let leaving = self.leaving_mut(who);
+        (leaving.dirty, leaving.unheard) = (false, false);
+        self.step_out(at, who);
+    }
+
     fn send_burst(&mut self, channel: usize, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Some((job, sent)) = self.evictions.job(channel) else { return false };
         let Job { write, who, id, .. } = job;
@@ -138,13 +151,21 @@ impl Transient {
         if !dram_req.ready(at) {
             return false;
         }
+        let bursts = self.core.bursts;
+        if write && !self.leaving(u32::from(who)).dirty {
+            // Memory has the bytes, and is only told.
+            dram_req.push(at, DramRequest { id, burst, tag: who, acknowledged: true, ..DramRequest::default() });
+            self.evictions.sent(channel, 1);
+            return self.evictions.job(channel).is_some();
+        }
         let (tag, byte_mask, data) = self.burst_of(at, job, sent);
-        dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data });
-        if self.evictions.sent(channel) && write {
-            let who = u32::from(who);
-            self.core.stats.writebacks += 1;
-            self.leaving_mut(who).dirty = false;
-            self.step_out(at, who);
+        let acknowledged = write && self.acknowledged && sent + 1 == bursts;
+        let tag = if acknowledged { who } else { tag };
+        dram_req.push(at, DramRequest { write, id, burst, tag, acknowledged, byte_mask, data });
+        let is_sent = self.evictions.sent(channel, bursts);
+        self.core.stats.writebacks += u64::from(is_sent && write);
+        if is_sent && write && !acknowledged {
+            self.written(at, u32::from(who));
             // A channel whose turn has passed may have been asked for the line that takes the place.
             return true;
         }

@@ -8,7 +8,7 @@
 //! |----------|-----|---------|--------------------------------------------------------------|
 //! | `tell`   | in  | leaver  | its line has copies in L1s                                   |
 //! | `fetch`  | in  | entry   | an MSHR entry whose line is to be fetched                    |
-//! | `write`  | in  | leaver  | its line is dirty, and no L1 has a copy of it                |
+//! | `write`  | in  | leaver  | its line is dirty, or memory acknowledges what leaves, and no L1 has a copy of it |
 //!
 //! What memory is asked for waits in a queue for each DRAM channel, so that none waits for another's.
 //!
@@ -35,6 +35,8 @@ pub struct Leaving {
     pub inv_left: u8,
     /// Memory does not know the bytes.
     pub dirty: bool,
+    /// Memory has yet to acknowledge that the line leaves; only where it does.
+    pub unheard: bool,
     /// Request that drove the line out.
     pub id: u32,
     /// Cycle of its look-up, if it has to wait for this: for the statistics.
@@ -48,14 +50,23 @@ impl Leaving {
         self.sharers != 0 || self.inv_left != 0
     }
 
+    /// True while memory must hear of it.
+    #[must_use]
+    pub fn concerns_memory(&self) -> bool {
+        self.dirty || self.unheard
+    }
+
     /// Lists the registers; `l1s` is the number of L1s, 0 if they are not recalled from.
-    pub fn describe(&self, l1s: u32, to: &mut dyn Describe) {
-        let Self { sharers, inv_left, dirty, id, missed: _ } = self;
+    pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
+        let Self { sharers, inv_left, dirty, unheard, id, missed: _ } = self;
         if l1s > 0 {
             to.mask("sharers", *sharers, l1s);
             to.sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
         }
         to.flag("dirty", *dirty);
+        if acknowledged {
+            to.flag("unheard", *unheard);
+        }
         to.bits("id", *id);
     }
 }
@@ -75,7 +86,7 @@ impl Payload for Leaver {
 /// Something for memory to do; its shape is the width of a leaver.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct Job {
-    /// Write the line of a leaver; else fetch the line of an MSHR entry.
+    /// Write the line of a leaver, or tell memory that it leaves; else fetch the line of an MSHR entry.
     pub write: bool,
     /// Which one.
     pub who: u16,
@@ -123,11 +134,13 @@ pub(super) struct Evictions {
     /// Bursts of a line.
     bursts: u32,
     l1s: u32,
+    /// Memory acknowledges every line that leaves.
+    acknowledged: bool,
 }
 
 impl Evictions {
     /// Nothing is on its way out, of a bank with so many MSHR and FRC entries.
-    pub fn new(mshr_entries: u32, frc_entries: u32, place: &BankPlace) -> Self {
+    pub fn new(mshr_entries: u32, frc_entries: u32, acknowledged: bool, place: &BankPlace) -> Self {
         let l1s = place.coherent_l1s;
         let leavers = mshr_entries + frc_entries;
         let width = bits_for(leavers);
@@ -139,6 +152,7 @@ impl Evictions {
                 .collect(),
             bursts: place.bursts(),
             l1s,
+            acknowledged,
         }
     }
 
@@ -178,11 +192,11 @@ impl Evictions {
         queue.front().map(|&job| (job, *sent))
     }
 
-    /// Another of its bursts is out; true if that was the last.
-    pub fn sent(&mut self, channel: usize) -> bool {
+    /// Another of its bursts is out, of so many; true if that was the last.
+    pub fn sent(&mut self, channel: usize, bursts: u32) -> bool {
         let Jobs { queue, sent } = &mut self.jobs[channel];
         *sent += 1;
-        let is_done = *sent == self.bursts;
+        let is_done = *sent == bursts;
         if is_done {
             *sent = 0;
             queue.drop_front();
@@ -197,8 +211,8 @@ impl Evictions {
 
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { ways, telling, jobs, bursts, l1s } = self;
-        to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, to));
+        let Self { ways, telling, jobs, bursts, l1s, acknowledged } = self;
+        to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, *acknowledged, to));
         if *l1s > 0 {
             to.part("telling", |to| telling.describe(to));
         }
@@ -227,15 +241,15 @@ mod tests {
             burst_bytes: 32,
             coherent_l1s: 0,
         };
-        let mut evictions = Evictions::new(4, 0, &place);
+        let mut evictions = Evictions::new(4, 0, false, &place);
         let fetch = |who| Job { who, ..Job::default() };
         evictions.ask(0, fetch(1));
         evictions.ask(1, fetch(2));
         evictions.ask(1, fetch(3));
         let next = |evictions: &Evictions, channel| evictions.job(channel).map(|(job, sent)| (job.who, sent));
-        assert!(!evictions.sent(1));
+        assert!(!evictions.sent(1, 2));
         assert_eq!((next(&evictions, 0), next(&evictions, 1)), (Some((1, 0)), Some((2, 1))));
-        assert!(evictions.sent(1));
+        assert!(evictions.sent(1, 2));
         assert_eq!((next(&evictions, 0), next(&evictions, 1)), (Some((1, 0)), Some((3, 0))));
     }
 }

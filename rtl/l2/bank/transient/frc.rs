@@ -109,6 +109,8 @@ pub struct FrcShape {
     pub line_bytes: u32,
     /// L1s that lines are recalled from.
     pub l1s: u32,
+    /// Memory acknowledges every line that leaves.
+    pub acknowledged: bool,
     /// A way is fixed when the line misses.
     pub binds_early: bool,
     /// Reads and writes of the data memory a cycle.
@@ -330,7 +332,7 @@ impl Frc {
     pub fn release(&mut self, at: &impl AnyEdge, entry: u32) {
         let old = &mut self.entries[entry as usize];
         assert!(
-            old.state.is_leaving() && !old.leaving.is_shared() && !old.leaving.dirty,
+            old.state.is_leaving() && !old.leaving.is_shared() && !old.leaving.concerns_memory(),
             "cycle {}, {}: entry {entry} is released as {:?} with {:?}",
             at.cycle(),
             self.path,
@@ -416,7 +418,7 @@ impl FrcEntry {
             to.flag("bound", bound.is_some());
             to.sized("way", u64::from(bound.unwrap_or(0)), bits_for(shape.bank_ways));
         }
-        leaving.describe(shape.l1s, to);
+        leaving.describe(shape.l1s, shape.acknowledged, to);
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Transient {
     pub core: Core,
     /// Reads find a line in its way until it is gone.
     serves_leaving: bool,
+    /// A line is gone when memory has acknowledged that it has it.
+    acknowledged: bool,
     swap_latency: u32,
     binds_early: bool,
     pending: Pending,
@@ -96,16 +98,18 @@ impl Transient {
             tag_bits: tag_bits(config, &place),
             line_bytes: place.line_bytes,
             l1s: place.coherent_l1s,
+            acknowledged: flow.acknowledged,
             binds_early: frc.victim_bind == VictimBind::Alloc,
             ports: core.data,
         };
         Self {
             core: Core::new(path, config, place, &core),
             serves_leaving: flow.serve_transient,
+            acknowledged: flow.acknowledged,
             swap_latency: frc.swap_latency,
             binds_early: shape.binds_early,
             pending: Pending::new(flow.pending_queue, lookup_latency, bits_for(sets), place.requests()),
-            evictions: Evictions::new(mshr_entries, frc.entries, &place),
+            evictions: Evictions::new(mshr_entries, frc.entries, flow.acknowledged, &place),
             sharers: (place.coherent_l1s > 0).then(sharers),
             frc: (frc.entries > 0).then(|| Frc::new(&format!("{path}.frc"), shape)),
             swap: None,
@@ -156,6 +160,10 @@ impl Transient {
         at: &mut impl AnyEdge,
     ) -> (Result<bool, Stall>, Result<bool, Stall>) {
         let mut arriving = self.core.arriving(dram_rsp, at);
+        if let Some(mut ack) = arriving.take_if(|arriving| arriving.peek(at).is_some_and(|reply| reply.is_ack)) {
+            let written = ack.pop(at).tag;
+            self.written(at, u32::from(written));
+        }
         let can_write = self.core.can_write(arriving.is_some());
         if let Some(dram_rsp) = &mut arriving {
             self.fill(dram_rsp, at);
@@ -215,6 +223,7 @@ impl Transient {
         let Self {
             core,
             serves_leaving: _,
+            acknowledged: _,
             swap_latency: _,
             binds_early: _,
             pending,

@@ -84,7 +84,7 @@ impl Transient {
 
     /// The lines of an entry and of a way change places, and the old one begins to leave.
     fn exchange(&mut self, at: &impl AnyEdge, swap: Swap) {
-        let Self { core, frc: Some(frc), sharers, .. } = self else { return };
+        let Self { core, frc: Some(frc), sharers, acknowledged, .. } = self else { return };
         let Swap { entry, way, .. } = swap;
         let FrcEntry { set, tag, wr_pend, leaving, .. } = *frc.entry(entry);
         let row = core.tags.read(at, set);
@@ -97,7 +97,8 @@ impl Transient {
         );
         let copies = sharers.as_mut().map_or(0, |all| replace(all, at, (set, way), leaving.sharers));
         let dirty = old.state == LineState::Modified;
-        frc.exchange(at, entry, old, Leaving { sharers: copies, dirty, ..leaving });
+        let unheard = *acknowledged && old.state.is_here();
+        frc.exchange(at, entry, old, Leaving { sharers: copies, dirty, unheard, ..leaving });
         self.exchange_lines(at, swap, (set, way), old);
         let state = if wr_pend { LineState::Modified } else { LineState::Valid };
         let core = &mut self.core;

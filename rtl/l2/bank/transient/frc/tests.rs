@@ -13,6 +13,7 @@ fn frc(sets: u32, ways: u32) -> Frc {
         tag_bits: 17,
         line_bytes: 128,
         l1s: 15,
+        acknowledged: false,
         binds_early: false,
         ports: (2, 1),
     };

@@ -1,0 +1,44 @@
+//! What an FRC gains by how many misses an L1 may have on their way: the paper does not say.
+
+use super::{APPS, BASELINE, Desk, FRC_4, FRC_64, L2S, LARGER, MACHINE};
+use crate::Halt;
+use crate::chart::Chart;
+use crate::judge::geometric_mean;
+use crate::page::Page;
+use crate::runs::Point;
+use crate::sheet::Sheet;
+
+/// Entries of the MSHR of an L1.
+const ENTRIES: [u32; 4] = [8, 16, 32, 64];
+/// The L2s that are held against the baseline.
+const OTHERS: [usize; 3] = [FRC_4, FRC_64, LARGER[1]];
+
+pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {
+    let variants: Vec<(u32, usize)> =
+        ENTRIES.iter().flat_map(|&entries| [BASELINE].into_iter().chain(OTHERS).map(move |l2| (entries, l2))).collect();
+    let done = desk.runner.table(&APPS, &variants, |(_, kernel), &(entries, l2)| {
+        let set = format!("l1.mshr_entries={entries}");
+        Point::new(&desk.launch(kernel, "launch"), MACHINE, L2S[l2].1, &[&set])
+    })?;
+    let figure = "candel2018/mshrs";
+    let mut page = Page::new(figure, desk.is_quick, "candel2018: an FRC by the MSHRs of the L1s");
+    page.text(
+        "Operations a cycle over those of two banks of 128 KB, each with L1s of the same MSHR. The paper does not say how many misses an\n\
+         L1 may have on their way; Multi2Sim's caches have 16 where nothing is said, and so has `southern-islands`. With many, the memory is\n\
+         the bound and there is little to gain from an earlier fetch; with few, a shorter miss is worth its cycles.",
+    );
+    let column = |(at, &(entries, l2)): (usize, &(u32, usize))| {
+        let base = at / (1 + OTHERS.len()) * (1 + OTHERS.len());
+        let gains = done.iter().map(|runs| runs[at].counters.opc() / runs[base].counters.opc());
+        (format!("{} of {entries}", L2S[l2].0), gains.collect::<Vec<_>>())
+    };
+    let compared = variants.iter().enumerate().filter(|(_, (_, l2))| *l2 != BASELINE);
+    let sheet = Sheet::new(["application"], APPS.iter().map(|(name, _)| [*name]));
+    let sheet = sheet.columns(3, compared.map(column));
+    let sheet = sheet.below(["geometric mean"], |gains| geometric_mean(gains).unwrap_or(f64::NAN));
+    sheet.table(&mut page, "## Gain by L2, and by entries of the MSHR of an L1")?;
+    let of_64_lines = (0..ENTRIES.len()).map(|entries| entries * OTHERS.len() + 1);
+    let chart = Chart::relative("candel2018: 64 lines a bank, by MSHR entries of the L1s", "OPC, relative to no FRC");
+    sheet.chart(&mut page, "", chart, of_64_lines);
+    Ok(page)
+}
