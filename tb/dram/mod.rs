@@ -18,12 +18,20 @@
 //! | a recorded stream of two buses, one command moved where it may not stand        | `dual`      |
 //! | several L2 banks of a channel: turns, whose data, one that takes none           | `shared`    |
 
-mod bench;
+pub(crate) mod bench;
+pub(crate) mod forward;
+pub(crate) mod pairs;
+pub(crate) mod random;
+
+#[cfg(test)]
 mod directed;
+#[cfg(test)]
 mod dual;
-mod forward;
+#[cfg(test)]
 mod mistakes;
+#[cfg(test)]
 mod mutants;
-mod random;
+#[cfg(test)]
 mod reference;
+#[cfg(test)]
 mod shared;

@@ -300,6 +300,7 @@ fn manners(seed: u64) -> Manners {
         replies: stalls(43),
         requests: stalls(45),
         recalls: mix(seed, 48) % 5,
+        modes: 0,
     }
 }
 

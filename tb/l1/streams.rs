@@ -10,11 +10,15 @@
 //! | sleeping and evaluating all agree beat for beat                  | `streams_go_alike_*`      |
 //! | a probe of two stages takes a cycle but no throughput            | `a_longer_probe_*`        |
 
+use std::sync::Arc;
+
 use rtl::index::linear::Linear;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::bypass::contention::Warps;
 use rtl::l1::config::{CacheConfig, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use rtl::l1::dueling::Leaders;
 use rtl::l1::replacement::brrip::Brrip;
 use rtl::l1::replacement::drrip::Drrip;
 use rtl::l1::replacement::lru::Lru;
@@ -24,8 +28,11 @@ use rtl::l1::stats::L1Stats;
 use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::{self, Manners, Rig, Stalls};
+use super::schemes::schemes;
 use super::scoreboard::Scoreboard;
+use super::statuses;
 use crate::kit::Random;
+use crate::kit::coverage::is_collected;
 use warpsieve::check::l1::Lockstep;
 
 /// Lines of local memory lie here, those of global memory below.
@@ -41,6 +48,8 @@ const MAX_CYCLES: u64 = 100_000;
 
 /// An L1D and what comes to it.
 pub(crate) struct Stream {
+    /// The scheme that its L1D is of, if it is one that a machine or a design has.
+    scheme: Option<&'static str>,
     l1: L1Config,
     program: Vec<WarpAccess>,
     manners: Manners,
@@ -60,18 +69,31 @@ impl Stream {
     pub fn draw(seed: u64, instructions: usize) -> Self {
         let mut random = Random::new(seed);
         let l1 = l1(&mut random);
-        let program = program(&mut random, &l1, instructions);
+        Self::of(seed, &mut random, None, l1, instructions)
+    }
+
+    /// The same for a small L1D as a machine or a design has it, these in turn.
+    pub fn of_scheme(seed: u64, instructions: usize) -> Self {
+        let mut random = Random::new(seed);
+        let scheme = &schemes()[(seed % schemes().len() as u64) as usize];
+        let l1 = scheme.small(&mut random);
+        Self::of(seed, &mut random, Some(scheme.name), l1, instructions)
+    }
+
+    fn of(seed: u64, random: &mut Random, scheme: Option<&'static str>, l1: L1Config, instructions: usize) -> Self {
+        let program = program(random, &l1, instructions);
         let stalls = |random: &mut Random| Stalls { cycles: random.below(5), spells: random.below(4) };
         let manners = Manners {
             seed,
             pause: [0, 0, 3][random.below(3) as usize],
             periods: [[1, 1], [2, 3]][random.below(2) as usize],
             latency: (1 + random.below(100), 1 + random.below(100)),
-            replies: stalls(&mut random),
-            requests: stalls(&mut random),
+            replies: stalls(random),
+            requests: stalls(random),
             recalls: random.below(3),
+            modes: if l1.dueling.leaders == Leaders::None { 0 } else { 2 },
         };
-        Self { l1, program, manners }
+        Self { scheme, l1, program, manners }
     }
 
     /// Runs it with every check.
@@ -79,12 +101,18 @@ impl Stream {
     /// # Panics
     /// If a check fails.
     pub fn run(&self, mode: Mode) -> Ended {
-        let Self { l1, program, manners } = self;
+        let Self { scheme, l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
         let mut rig = Rig::new(rig::lsu(l1, [&read_only(); 2], &lsu_config), program.clone(), *manners, l1.line_bytes);
         let lockstep = Lockstep::new("sm3.l1", 3, l1, [&read_only(); 2], true);
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
         let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize);
+        if l1.bypass.profile().is_some() {
+            let admitted: Arc<[u64]> = (0..FIRST_COLD).filter(|line| rig::mix(manners.seed, *line) % 3 != 0).collect();
+            rig.lsu.admit(&admitted);
+            lockstep.admit(&admitted);
+        }
+        let observed = scheme.filter(|_| is_collected());
         let mut sim = rig.simulator(Mode { digest: true, ..mode });
         let period = u64::from(manners.periods[0]);
         let (mut answered, mut cycle) = (0, 0);
@@ -98,6 +126,9 @@ impl Stream {
             rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
             lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));
             watch.accesses().for_each(|access| scoreboard.access(access));
+            if let Some(scheme) = observed {
+                statuses::observe(scheme, &watch, rig.replied(tick));
+            }
             rig.answers()[answered..].iter().for_each(|(cycle, reply)| scoreboard.answer(*cycle, reply));
             answered = rig.answers().len();
         }
@@ -158,7 +189,9 @@ fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpA
     let instruction = |pc: usize| {
         let space = if random.percent(locals) { MemorySpace::Local } else { MemorySpace::Global };
         let kind = match space {
-            MemorySpace::Global if random.percent(2) => AccessKind::Reduce,
+            MemorySpace::Global if random.percent(3) => {
+                [AccessKind::Reduce, AccessKind::Atomic][random.below(2) as usize]
+            }
             _ if random.percent(stores) => AccessKind::Store,
             _ => AccessKind::Load,
         };
@@ -188,6 +221,11 @@ fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpA
             space,
             uncached: random.percent(3),
             warp: (pc % 48) as u8,
+            resident: if l1.bypass.judges() {
+                Warps::new((rig::mix(pc as u64, 1) % 9) as u8)
+            } else {
+                Warps::default()
+            },
             pc: pc as u32,
             size_log2: 2,
             mask,
@@ -213,7 +251,7 @@ mod tests {
     fn calm(stream: &Stream) -> Stream {
         let none = Stalls::default();
         let manners = Manners { pause: 0, periods: [1, 1], replies: none, requests: none, ..stream.manners };
-        Stream { l1: stream.l1.clone(), program: stream.program.clone(), manners }
+        Stream { scheme: None, l1: stream.l1.clone(), program: stream.program.clone(), manners }
     }
 
     #[test]

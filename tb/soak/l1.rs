@@ -1,15 +1,22 @@
 //! Random L1Ds with tags of either organisation and any replacement policy: every event as the golden
 //! twin has it, every byte that a load brings or memory gets.
 //!
-//! A case is a long stream of instructions; some cases run a second time with every block evaluated at
+//! A case is a long stream of instructions to an L1D that mixes all of these, or to a small one as a machine or a design has
+//! it, in turn; some cases run a second time with every block evaluated at
 //! every edge, which must agree beat for beat.
 
 use rtl::kernel::Mode;
 
 use super::Work;
+use crate::kit::coverage::Cross;
+use crate::l1::statuses;
 use crate::l1::streams::Stream;
 
 pub(super) const ABOUT: &str = "random L1Ds, decoupled or plain, any replacement policy: golden L1, bytes, modes agree";
+
+pub(super) fn crosses() -> Vec<Cross> {
+    vec![statuses::cross()]
+}
 
 /// Instructions of a case, each a few line requests.
 const INSTRUCTIONS: usize = 10_000;
@@ -17,7 +24,11 @@ const INSTRUCTIONS: usize = 10_000;
 const TWICE: u64 = 8;
 
 pub(super) fn run(seed: u64) -> Result<Work, String> {
-    let stream = Stream::draw(seed, INSTRUCTIONS);
+    let stream = if seed.is_multiple_of(2) {
+        Stream::draw(seed, INSTRUCTIONS)
+    } else {
+        Stream::of_scheme(seed / 2, INSTRUCTIONS)
+    };
     let ended = stream.run(Mode::default());
     let mut runs = 1;
     if seed.is_multiple_of(TWICE) {

@@ -1,0 +1,60 @@
+//! # What soaks are to meet
+//! A soak that can see what its cases meet declares it as crosses; `soak NAME --coverage` prints how often each point was
+//! hit. Each of them also runs here, as long as it takes to meet all of it.
+//!
+//! | soak      | meets                                                                        |
+//! |-----------|------------------------------------------------------------------------------|
+//! | `l1`      | statuses at the tags, beside what arrives in their cycle, under every scheme |
+//! | `tracker` | races between loads, stores, drops and fills                                 |
+//! | `dram`    | pairs of commands at their least distance; changed streams of either verdict |
+
+use super::{Soak, dram, l1};
+use crate::kit::coverage::Cross;
+
+impl Soak {
+    /// What its cases are to meet; nothing if it cannot tell.
+    #[must_use]
+    pub fn crosses(&self) -> Vec<Cross> {
+        match self.name {
+            "l1" => l1::crosses(),
+            "dram" => dram::crosses(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Limits, soaks};
+    use crate::kit::coverage::collected;
+
+    /// Runs so many cases of a soak, which must reach every point.
+    fn reaches_all(name: &str, count: u64) {
+        let soak = soaks().iter().find(|soak| soak.name == name).unwrap();
+        let limits = Limits { count: Some(count), time: None };
+        let started = std::time::Instant::now();
+        let (ended, coverage) = collected(soak.crosses(), || soak.run(Path::new(""), 1, limits, &mut |_| ()));
+        ended.unwrap();
+        println!("{:?} {}", started.elapsed(), coverage.table());
+        coverage.assert_complete();
+    }
+
+    #[test]
+    fn random_l1ds_reach_every_status_beside_every_arrival_under_every_scheme() {
+        reaches_all("l1", 200);
+    }
+
+    #[test]
+    fn random_controllers_reach_every_pair_of_commands_at_its_least_distance() {
+        reaches_all("dram", 100);
+    }
+
+    #[test]
+    fn every_exclusion_is_about_points_that_are_left() {
+        for soak in soaks() {
+            soak.crosses().iter().for_each(|cross| assert_eq!(cross.check(), Ok(())));
+        }
+    }
+}
