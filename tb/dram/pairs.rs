@@ -15,8 +15,14 @@ use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collected};
 const PAIRS: &str = "DRAM command pairs at their least distance";
 
 /// What our controllers send.
-const KINDS: [(Kind, &str); 5] =
-    [(Kind::Act, "ACT"), (Kind::Rd, "READ"), (Kind::Wr, "WRITE"), (Kind::Pre, "PRE"), (Kind::Ref, "REFRESH")];
+const KINDS: [(Kind, &str); 6] = [
+    (Kind::Act, "ACT"),
+    (Kind::Rd, "READ"),
+    (Kind::Wr, "WRITE"),
+    (Kind::Pre, "PRE"),
+    (Kind::Prea, "PREA"),
+    (Kind::Ref, "REFRESH"),
+];
 const BANKS: [&str; 3] = ["same bank", "same group", "other group"];
 const BUSES: [&str; 2] = ["one bus", "two buses"];
 
@@ -27,8 +33,11 @@ const PLACES: [BankId; BANKS.len()] =
 /// The pairs.
 pub(crate) fn cross() -> Cross {
     let kinds = || KINDS.map(|(_, name)| name);
-    let all_banks = "a refresh concerns all banks alike, and is counted under the same bank";
+    let all_banks = "PREA and REFRESH concern all banks alike, and are counted under the same bank";
+    let ahead = "our controllers close all banks for a refresh alone, which comes next";
     let elsewhere = || vec!["same group", "other group"];
+    let of_all = || vec!["PREA", "REFRESH"];
+    let others = vec!["ACT", "READ", "WRITE", "PRE", "PREA"];
     Cross {
         name: PAIRS,
         axes: vec![
@@ -38,8 +47,9 @@ pub(crate) fn cross() -> Cross {
             Axis::new("then", kinds()),
         ],
         excluded: vec![
-            Excluded { of: vec![vec![], elsewhere(), vec!["REFRESH"], vec![]], reason: all_banks },
-            Excluded { of: vec![vec![], elsewhere(), vec![], vec!["REFRESH"]], reason: all_banks },
+            Excluded { of: vec![vec![], elsewhere(), of_all(), vec![]], reason: all_banks },
+            Excluded { of: vec![vec![], elsewhere(), vec![], of_all()], reason: all_banks },
+            Excluded { of: vec![vec![], vec!["same bank"], vec!["PREA"], others], reason: ahead },
         ],
     }
 }
@@ -96,11 +106,8 @@ impl Least {
         let through = |first: usize, then: usize| {
             let direct = alone[0][first][then];
             let by = |between: usize| {
-                let reached = alone[0][first][between];
-                may_follow(first, between)
-                    .then(|| may_follow(between, then))
-                    .filter(|may| *may)
-                    .map(|_| direct.max(reached + alone[0][between][then]))
+                let may = may_follow(first, between) && may_follow(between, then);
+                may.then(|| direct.max(alone[0][first][between] + alone[0][between][then]))
             };
             if may_follow(first, then) { direct } else { numbers().filter_map(by).min().unwrap_or(u64::MAX) }
         };
@@ -111,11 +118,15 @@ impl Least {
     }
 }
 
-/// Whether a bank takes a command right behind another: it is open where it must be.
+/// Whether a command may come right behind another: the bank is open where it must be, and some bank for PREA.
 fn may_follow(first: usize, then: usize) -> bool {
-    let leaves_open = matches!(KINDS[first].0, Kind::Act | Kind::Rd | Kind::Wr);
-    let needs_open = matches!(KINDS[then].0, Kind::Rd | Kind::Wr | Kind::Pre);
-    leaves_open == needs_open
+    let [first, then] = [first, then].map(|number| KINDS[number].0);
+    let leaves_open = matches!(first, Kind::Act | Kind::Rd | Kind::Wr);
+    match then {
+        Kind::Prea => leaves_open || first == Kind::Pre,
+        Kind::Rd | Kind::Wr | Kind::Pre => leaves_open,
+        _ => !leaves_open,
+    }
 }
 
 /// From which distance on the checker finds nothing between two commands.
@@ -145,7 +156,7 @@ mod tests {
     /// The numbers stand in the timing set of khairy2015: tRC 40, tRP 12, tRAS 28, tRCDRD 12, tRTP 2, tRFC 61.
     #[test]
     fn least_distances_are_those_of_the_part_through_what_a_bank_must_do_in_between() {
-        use Kind::{Act, Pre, Rd, Ref, Wr};
+        use Kind::{Act, Pre, Prea, Rd, Ref, Wr};
         let of_bank = [
             ((Act, Rd), 12),
             ((Rd, Pre), 2),
@@ -156,6 +167,8 @@ mod tests {
             ((Wr, Ref), 4 + 2 + 12 + 12),
             ((Ref, Pre), 61 + 28),
             ((Ref, Ref), 61),
+            ((Pre, Prea), 1),
+            ((Ref, Prea), 61 + 28),
         ];
         for ((first, then), cycles) in of_bank {
             assert_eq!(least(Bus::Shared, 0, first, then), cycles, "{first:?}, {then:?}");

@@ -322,7 +322,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let lsu = rig::lsu(&case.l1, case.read_only.each_ref(), &case.lsu);
     let mut rig = Rig::new(lsu, program.clone(), manners, case.l1.line_bytes);
     let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref(), true).unwrap();
-    let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize);
+    let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize, false);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
     let (mut answered, mut refusals, mut recalls, mut events) = (0, [[0; 4]; 3], [0; 3], Vec::new());
     while let Some(tick) = sim.step(&mut rig) {
@@ -338,6 +338,9 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
             *count += u64::from(matches!(found, Recalled::Dropped | Recalled::Overtook));
         }
         watch.accesses().for_each(|access| scoreboard.access(access));
+        if let (Some(row), Some(access)) = (watch.taken, rig.taken(tick)) {
+            scoreboard.take(row, access.pc as usize);
+        }
         if let Some(access) = &watch.access {
             if let Access::Load { outcome: Outcome::Refused(fail, _), .. }
             | Access::Store { outcome: Outcome::Refused(fail, _), .. }

@@ -4,8 +4,10 @@
 
 use std::sync::OnceLock;
 
+use rtl::index::linear::Linear;
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::config::L1Config;
+use rtl::l1::decoupled::DecoupledConfig;
 use warpsieve::config::{Request, Resolved, designs, machines};
 
 use crate::kit::Random;
@@ -50,8 +52,8 @@ pub(crate) fn schemes() -> &'static [Scheme] {
 
 /// What makes an L1D another one, as text.
 fn without_sizes(l1: &L1Config) -> String {
-    let [sets, ways, mshr_entries, mshr_merges, miss_queue, line_bytes] = [0; 6];
-    let kinds = [l1.bypass.typetag_name(), l1.replacement.typetag_name(), l1.index.typetag_name()];
+    let [sets, ways, mshr_entries, mshr_merges, miss_queue, line_bytes, bypass_sectors] = [0; 7];
+    let kinds = [l1.bypass.typetag_name(), l1.index.typetag_name()];
     let rest = L1Config {
         sets,
         ways,
@@ -59,8 +61,10 @@ fn without_sizes(l1: &L1Config) -> String {
         mshr_merges,
         miss_queue,
         line_bytes,
+        bypass_sectors,
         bypass: NoScheme {}.into(),
-        index: super::rig::l1().index,
+        index: Linear {}.into(),
+        decoupled: DecoupledConfig::LI2015,
         ..l1.clone()
     };
     format!("{kinds:?} {rest:?}")
@@ -68,7 +72,8 @@ fn without_sizes(l1: &L1Config) -> String {
 
 /// Fields of an L1D with values among which everything happens within a few hundred accesses.
 const SMALL: [(&str, &[u32]); 15] = [
-    ("l1.sets", &[1, 2, 8]),
+    // Fermi's hash is one of 32 sets or more.
+    ("l1.sets", &[1, 2, 8, 32]),
     ("l1.ways", &[1, 2, 4]),
     ("l1.mshr_entries", &[1, 2, 4, 16]),
     ("l1.mshr_merges", &[1, 2, 8]),
@@ -95,7 +100,9 @@ impl Scheme {
             let set = |(field, values): &&(&str, &[u32])| {
                 format!("{field}={}", values[random.below(values.len() as u64) as usize])
             };
-            Request { sets: fields.iter().map(set).collect(), ..self.request.clone() }
+            // Ways that shared memory can take would have to be many.
+            let apart = ["sm.shared.carve_outs=[]".to_owned()];
+            Request { sets: fields.iter().map(set).chain(apart).collect(), ..self.request.clone() }
         };
         let drawn = (0..TRIES).find_map(|_| Resolved::new(&draw()).ok());
         drawn.or_else(|| Resolved::new(&self.request).ok()).expect("it was found so").config.l1

@@ -3,7 +3,7 @@
 //! beside it. The points are every status beside every kind of arrival, under every scheme that a machine or a design has.
 
 use rtl::l1::cache::CacheId;
-use rtl::l1::watch::{Access, Fail, Outcome, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 use rtl::noc::packet::{Reply, ReplyKind};
 
 use super::schemes::schemes;
@@ -42,8 +42,48 @@ pub(crate) fn cross() -> Cross {
     }
 }
 
+const RECALLS: &str = "recalls of the L1D beside what happens to the line";
+
+const FOUND: [&str; 4] = ["absent", "dropped", "on its way", "kept"];
+
+/// Of the line, in the cycle of its recall.
+const BESIDE: [&str; 4] = ["nothing", "a fill", "a waiter leaves", "an access"];
+
+/// Recalls, which are the same under every scheme.
+pub(crate) fn recalls() -> Cross {
+    Cross { name: RECALLS, axes: vec![Axis::new("beside", BESIDE), Axis::new("copy", FOUND)], excluded: Vec::new() }
+}
+
+/// Counts what a recall found, and what else happened to its line.
+fn observe_recall(watch: &Watch) {
+    let Some((line, [found, ..])) = watch.recall else { return };
+    let found = match found {
+        Recalled::Absent => FOUND[0],
+        Recalled::Dropped => FOUND[1],
+        Recalled::Overtook => FOUND[2],
+        Recalled::Kept => FOUND[3],
+    };
+    let is_it = |other: u64| other == line;
+    let of_access = |access: &Access| match *access {
+        Access::Load { line, .. } | Access::Bypass { line, .. } => line,
+        Access::Store { line, .. } | Access::Atomic { line, .. } => line,
+    };
+    let beside = [
+        matches!(watch.fill, Some((CacheId::L1d, line, ..)) if is_it(line)),
+        matches!(watch.drain, Some((CacheId::L1d, line, _)) if is_it(line)),
+        watch.accesses().any(|access| is_it(of_access(access))),
+    ];
+    if beside == [false; 3] {
+        hit(RECALLS, &[BESIDE[0], found]);
+    }
+    for (name, _) in BESIDE[1..].iter().zip(beside).filter(|(_, is_beside)| *is_beside) {
+        hit(RECALLS, &[name, found]);
+    }
+}
+
 /// Counts what an edge showed: its events, and the reply that the LSU took.
 pub(crate) fn observe(scheme: &str, watch: &Watch, taken: Option<&Reply>) {
+    observe_recall(watch);
     let arrives = match (watch.fill, taken) {
         (Some((CacheId::L1d, _, _, kept)), _) => ARRIVES[if kept != 0 { 1 } else { 2 }],
         (None, Some(reply)) if reply.kind == ReplyKind::Data => ARRIVES[3],

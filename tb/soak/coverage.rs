@@ -8,7 +8,7 @@
 //! | `tracker` | races between loads, stores, drops and fills                                 |
 //! | `dram`    | pairs of commands at their least distance; changed streams of either verdict |
 
-use super::{Soak, dram, l1};
+use super::{Soak, dram, l1, tracker};
 use crate::kit::coverage::Cross;
 
 impl Soak {
@@ -17,6 +17,7 @@ impl Soak {
     pub fn crosses(&self) -> Vec<Cross> {
         match self.name {
             "l1" => l1::crosses(),
+            "tracker" => tracker::crosses(),
             "dram" => dram::crosses(),
             _ => Vec::new(),
         }
@@ -43,12 +44,17 @@ mod tests {
 
     #[test]
     fn random_l1ds_reach_every_status_beside_every_arrival_under_every_scheme() {
-        reaches_all("l1", 200);
+        reaches_all("l1", 40);
+    }
+
+    #[test]
+    fn random_programs_reach_every_race_under_a_tracker() {
+        reaches_all("tracker", 30);
     }
 
     #[test]
     fn random_controllers_reach_every_pair_of_commands_at_its_least_distance() {
-        reaches_all("dram", 100);
+        reaches_all("dram", 60);
     }
 
     #[test]

@@ -1,42 +1,52 @@
 //! Random L1Ds with tags of either organisation and any replacement policy: every event as the golden
 //! twin has it, every byte that a load brings or memory gets.
 //!
-//! A case is a long stream of instructions to an L1D that mixes all of these, or to a small one as a machine or a design has
-//! it, in turn; some cases run a second time with every block evaluated at
+//! A case is a long stream of instructions to an L1D that mixes all of these, or, in turn, a short one to a small L1D of each
+//! kind that the machines and designs have; some cases run a second time with every block evaluated at
 //! every edge, which must agree beat for beat.
 
 use rtl::kernel::Mode;
 
 use super::Work;
 use crate::kit::coverage::Cross;
+use crate::l1::schemes::schemes;
 use crate::l1::statuses;
 use crate::l1::streams::Stream;
 
 pub(super) const ABOUT: &str = "random L1Ds, decoupled or plain, any replacement policy: golden L1, bytes, modes agree";
 
 pub(super) fn crosses() -> Vec<Cross> {
-    vec![statuses::cross()]
+    vec![statuses::cross(), statuses::recalls()]
 }
 
 /// Instructions of a case, each a few line requests.
 const INSTRUCTIONS: usize = 10_000;
+/// Of one of its streams, if it has many.
+const SHORT: usize = 500;
 /// One of so many cases runs twice.
 const TWICE: u64 = 8;
 
 pub(super) fn run(seed: u64) -> Result<Work, String> {
-    let stream = if seed.is_multiple_of(2) {
-        Stream::draw(seed, INSTRUCTIONS)
+    let streams = if seed.is_multiple_of(2) {
+        vec![(Stream::draw(seed, INSTRUCTIONS), INSTRUCTIONS)]
     } else {
-        Stream::of_scheme(seed / 2, INSTRUCTIONS)
+        let short = |scheme| (Stream::of_scheme(scheme, seed, SHORT), SHORT);
+        schemes().iter().map(short).collect()
     };
-    let ended = stream.run(Mode::default());
-    let mut runs = 1;
-    if seed.is_multiple_of(TWICE) {
-        let again = stream.run(Mode { evaluate_all: true, ..Mode::default() });
-        if again != ended {
-            return Err(format!("the mode of evaluation matters:\n{ended:?}\n{again:?}"));
+    let mut work = Work::default();
+    for (stream, instructions) in streams {
+        let ended = stream.run(Mode::default());
+        let mut runs = 1;
+        if (seed / 2).is_multiple_of(TWICE) {
+            let again = stream.run(Mode { evaluate_all: true, ..Mode::default() });
+            if again != ended {
+                return Err(format!("the mode of evaluation matters:\n{ended:?}\n{again:?}"));
+            }
+            runs = 2;
         }
-        runs = 2;
+        work.runs += runs;
+        work.cycles += runs * ended.cycles;
+        work.warp_instructions += runs * instructions as u64;
     }
-    Ok(Work { runs, cycles: runs * ended.cycles, warp_instructions: runs * INSTRUCTIONS as u64 })
+    Ok(work)
 }

@@ -12,6 +12,7 @@
 //! | mutants                  | each protection taken away is noticed by the memory model                    |
 
 mod judge;
+pub(crate) mod races;
 mod random;
 mod rig;
 

@@ -11,7 +11,9 @@ use rtl::noc::packet::LINE_BYTES;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;
+use super::races::{self, Races};
 use super::rig::{Does, Op, Rig, Setup};
+use crate::kit::coverage::is_collected;
 use crate::kit::{Bench, BenchSimulator, Random};
 use crate::l1::rig::l1;
 use warpsieve::check::l1::Lockstep;
@@ -182,6 +184,8 @@ impl Case {
 struct Follower {
     l1s: Vec<Lockstep>,
     trackers: Vec<TrackerLockstep>,
+    /// By bank; none if nobody counts.
+    races: Vec<Races>,
     judge: Judge,
     period: u64,
 }
@@ -205,6 +209,7 @@ impl Follower {
         Ok(Self {
             l1s: (0..setup.cus).map(l1).collect::<Result<_, String>>()?,
             trackers: (0..setup.banks).map(tracker).collect::<Result<_, _>>()?,
+            races: if is_collected() { vec![Races::new(setup.tracker.transfers); setup.banks] } else { Vec::new() },
             judge: Judge::default(),
             period: setup.periods[0].into(),
         })
@@ -218,11 +223,17 @@ impl Follower {
                     twin.take(access);
                 }
                 twin.step(sim.tick() / self.period, &watch).map_err(|e| e.to_string())?;
+                if !self.races.is_empty() {
+                    races::look(&watch);
+                }
             }
         }
-        for (tracker, twin) in rig.trackers.iter_mut().zip(&mut self.trackers) {
+        for (bank, (tracker, twin)) in rig.trackers.iter_mut().zip(&mut self.trackers).enumerate() {
             if let Some(seen) = tracker.take_seen() {
                 twin.step(&seen)?;
+                if let Some(races) = self.races.get_mut(bank) {
+                    races.follow(tracker, &seen);
+                }
             }
         }
         Ok(())
