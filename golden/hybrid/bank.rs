@@ -125,14 +125,14 @@ impl Bank {
         Ok(())
     }
 
-    /// The L1 that was to supply a load has answered.
+    /// The L1 that was to supply a load has answered. A load that has been served may be forgotten by its compute unit
+    /// before that, and its ticket be given to another: an L1 answers the oldest that it was asked for.
     ///
     /// # Errors
-    /// If none was.
-    pub fn answer(&mut self, cu: usize, ticket: u64, found: Found) -> Result<(), String> {
-        let at = self.find(cu, ticket, |at| matches!(at, At::Supplier(_)))?;
+    /// If it was asked for none.
+    pub fn answer(&mut self, cu: usize, ticket: u64, supplier: usize, found: Found) -> Result<(), String> {
+        let at = self.find(cu, ticket, |at| at == At::Supplier(supplier))?;
         let load = self.loads[at];
-        let At::Supplier(supplier) = load.at else { return Ok(()) };
         match found {
             Found::Here => {
                 self.loads.remove(at);
