@@ -220,9 +220,9 @@ impl Mix {
             cold: 1 + random.below(40),
             hot_percent: 40 + random.below(60),
             stores: random.below(50),
-            locals: [0, 20, 80, 95][random.below(4) as usize],
+            locals: [0, 20, 60, 90][random.below(4) as usize],
             uncached: random.below(20),
-            atomics: random.below(15),
+            atomics: random.below(30),
         }
     }
 }

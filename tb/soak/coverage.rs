@@ -5,10 +5,11 @@
 //! | soak      | meets                                                                        |
 //! |-----------|------------------------------------------------------------------------------|
 //! | `l1`      | statuses at the tags, beside what arrives in their cycle, under every scheme |
+//! | `frc`     | counters of an L2 bank, without an FRC, with a small one and with a large one |
 //! | `tracker` | races between loads, stores, drops and fills                                 |
 //! | `dram`    | pairs of commands at their least distance; changed streams of either verdict |
 
-use super::{Soak, dram, l1, tracker};
+use super::{Soak, dram, frc, l1, tracker};
 use crate::kit::coverage::Cross;
 
 impl Soak {
@@ -17,6 +18,7 @@ impl Soak {
     pub fn crosses(&self) -> Vec<Cross> {
         match self.name {
             "l1" => l1::crosses(),
+            "frc" => frc::crosses(),
             "tracker" => tracker::crosses(),
             "dram" => dram::crosses(),
             _ => Vec::new(),
@@ -44,7 +46,7 @@ mod tests {
 
     #[test]
     fn random_l1ds_reach_every_status_beside_every_arrival_under_every_scheme() {
-        reaches_all("l1", 40);
+        reaches_all("l1", 32);
     }
 
     #[test]
@@ -53,8 +55,13 @@ mod tests {
     }
 
     #[test]
+    fn random_banks_reach_every_counter_with_an_frc_of_every_size_and_without() {
+        reaches_all("frc", 40);
+    }
+
+    #[test]
     fn random_controllers_reach_every_pair_of_commands_at_its_least_distance() {
-        reaches_all("dram", 60);
+        reaches_all("dram", 120);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Random L1Ds with tags of either organisation and any replacement policy: every event as the golden
 //! twin has it, every byte that a load brings or memory gets.
 //!
-//! A case is a long stream of instructions to an L1D that mixes all of these, or, in turn, a short one to a small L1D of each
-//! kind that the machines and designs have; some cases run a second time with every block evaluated at
+//! A case is a short stream of instructions to a small L1D of each kind that the machines and designs have, or, now and
+//! then, a long one to an L1D that mixes all that there is; some cases run a second time with every block evaluated at
 //! every edge, which must agree beat for beat.
 
 use rtl::kernel::Mode;
@@ -19,15 +19,17 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![statuses::cross(), statuses::recalls()]
 }
 
-/// Instructions of a case, each a few line requests.
+/// One of so many cases is a long stream.
+const LONG: u64 = 4;
+/// Instructions of that, each a few line requests.
 const INSTRUCTIONS: usize = 10_000;
-/// Of one of its streams, if it has many.
-const SHORT: usize = 500;
+/// Of each stream of the others.
+const SHORT: usize = 800;
 /// One of so many cases runs twice.
 const TWICE: u64 = 8;
 
 pub(super) fn run(seed: u64) -> Result<Work, String> {
-    let streams = if seed.is_multiple_of(2) {
+    let streams = if seed.is_multiple_of(LONG) {
         vec![(Stream::draw(seed, INSTRUCTIONS), INSTRUCTIONS)]
     } else {
         let short = |scheme| (Stream::of_scheme(scheme, seed, SHORT), SHORT);
@@ -37,7 +39,7 @@ pub(super) fn run(seed: u64) -> Result<Work, String> {
     for (stream, instructions) in streams {
         let ended = stream.run(Mode::default());
         let mut runs = 1;
-        if (seed / 2).is_multiple_of(TWICE) {
+        if (seed / LONG).is_multiple_of(TWICE) {
             let again = stream.run(Mode { evaluate_all: true, ..Mode::default() });
             if again != ended {
                 return Err(format!("the mode of evaluation matters:\n{ended:?}\n{again:?}"));

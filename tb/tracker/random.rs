@@ -95,6 +95,7 @@ impl Case {
             drops_overtaken: self.drops_overtaken,
             latency: (pick(&[1, 20]).into(), pick(&[1, 20, 200]).into()),
             slowest_link: pick(&[0, 10, 100]).into(),
+            slowest_answer: 0,
             buffer_flits: pick(&[5, 8]),
             seed: self.seed,
         };
@@ -105,6 +106,8 @@ impl Case {
         setup.l1.bypass_sectors = pick(&[0, 32]);
         setup.l1.fetch = if pick(&[0, 1]) == 0 { Fetch::Line } else { Fetch::Sectors };
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
+        // Late ones list L1s that have dropped the line by then.
+        setup.slowest_answer = if pick(&[0, 1]) == 0 { setup.slowest_link } else { 1000 };
         setup.l1.lookups = if setup.l1.fetch == Fetch::Sectors { pick(&[1, 2, 4]) } else { 1 };
         (setup, lines)
     }
