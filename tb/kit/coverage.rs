@@ -256,7 +256,10 @@ pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     }
 }
 
-/// Runs something and counts what it hits. What is run may stop others from being told, but not collect by itself.
+/// Runs something and counts what it hits in this thread.
+///
+/// # Panics
+/// If what is run collects itself.
 pub fn collected<T>(crosses: Vec<Cross>, run: impl FnOnce() -> T) -> (T, Coverage) {
     let before = COLLECTED.replace(Some(Coverage::new(crosses)));
     assert!(before.is_none(), "coverage is collected already");

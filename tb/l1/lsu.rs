@@ -15,6 +15,7 @@
 //! | instructions that contend are those of the twin, and their loads go past if they miss | `random_programs_*` |
 //! | the same where up to four lines of a load are served in one cycle           | `random_programs_on_several_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
+//! | each status beside whatever arrives, under every scheme that there is        | `soak::coverage::random_l1ds_*` |
 
 use arbitrary_int::u2;
 use std::collections::BTreeSet;
@@ -49,6 +50,7 @@ use rtl::noc::packet::{SECTOR_BYTES, SECTORS};
 
 use super::rig::{self, Manners, Rig, Stalls, mix};
 use super::scoreboard::Scoreboard;
+use crate::kit::coverage::{Axis, Cross, collected, hit};
 use warpsieve::check::l1::Lockstep;
 
 /// Lines of local memory lie here, those of global memory below.
@@ -419,6 +421,8 @@ fn random_programs_on_several_lookups_are_served_right_and_alike_up_to_four_line
     assert!(cycles_of[2..].iter().all(|cycles| *cycles > 20), "{cycles_of:?}");
 }
 
+const OUTCOMES: &str = "outcomes of the LSU's caches";
+
 /// The name of what an edge showed.
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
@@ -450,10 +454,6 @@ fn names(watch: &Watch) -> Vec<String> {
 
 #[test]
 fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditions() {
-    let mut seen = BTreeSet::new();
-    for seed in 0..150 {
-        run(&case(seed, 120), Mode::default(), |watch| seen.extend(names(watch)));
-    }
     let mut expected = BTreeSet::new();
     let mut expect = |name: String| expected.insert(name);
     for name in ["fill kept true", "fill kept false", "bypass", "load Hit", "load HitPending"] {
@@ -510,7 +510,13 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     ] {
         expect(format!("load {:?}", Outcome::Refused(fail, all)));
     }
-    assert_eq!(seen, expected);
+    let outcomes = Cross { name: OUTCOMES, axes: vec![Axis::new("outcome", expected)], excluded: Vec::new() };
+    let ((), coverage) = collected(vec![outcomes], || {
+        for seed in 0..150 {
+            run(&case(seed, 120), Mode::default(), |watch| names(watch).iter().for_each(|name| hit(OUTCOMES, &[name])));
+        }
+    });
+    coverage.assert_complete();
 }
 
 #[test]

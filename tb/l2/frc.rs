@@ -30,8 +30,8 @@ pub(crate) fn counters() -> Cross {
         axes: vec![Axis::new("counter", names), Axis::new("frc", FRCS)],
         excluded: vec![
             Excluded {
-                of: vec![vec!["frc_misses", "frc_hits", "swaps", "stall_mshr_entry"], vec![FRCS[0]]],
-                reason: "without an FRC nothing is fetched into it, and a line on its way has a way instead of an entry",
+                of: vec![vec!["frc_misses", "frc_hits", "swaps"], vec![FRCS[0]]],
+                reason: "without an FRC nothing is fetched into it",
             },
             Excluded {
                 of: vec![vec!["stall_line_alloc", "stall_miss_queue", "stall_write_back_queue"], vec![]],

@@ -37,10 +37,8 @@ mod tests {
     fn reaches_all(name: &str, count: u64) {
         let soak = soaks().iter().find(|soak| soak.name == name).unwrap();
         let limits = Limits { count: Some(count), time: None };
-        let started = std::time::Instant::now();
         let (ended, coverage) = collected(soak.crosses(), || soak.run(Path::new(""), 1, limits, &mut |_| ()));
         ended.unwrap();
-        println!("{:?} {}", started.elapsed(), coverage.table());
         coverage.assert_complete();
     }
 
@@ -56,7 +54,7 @@ mod tests {
 
     #[test]
     fn random_banks_reach_every_counter_with_an_frc_of_every_size_and_without() {
-        reaches_all("frc", 40);
+        reaches_all("frc", 55);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, com
 /// Requests of a case.
 const REQUESTS: usize = 400;
 /// Changed streams of a case on which the judges must agree.
-const CHANGES: u32 = 10;
+const CHANGES: u32 = 25;
 /// One of so many cases runs twice.
 const TWICE: u64 = 8;
 
