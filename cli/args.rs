@@ -798,6 +798,9 @@ pub(super) struct SoakArguments {
     /// Seed of the first case; each case after it has the next number
     #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
+    /// Print at the end what the cases have met of what they are to meet, and how often
+    #[arg(long)]
+    pub coverage: bool,
 }
 
 #[derive(Args, Debug)]

@@ -8,13 +8,14 @@ use super::Exit;
 use super::args::SoakArguments;
 use super::output::{self, columns, grouped};
 use papers::progress::progress_line;
+use tb::kit::coverage::collected;
 use tb::soak::{Begun, Limits, Soak, Tally, soaks};
 use warpsieve::config::suggestion;
 use warpsieve::crash;
 use warpsieve::kernels::kernels_folder;
 
 pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
-    let SoakArguments { name, list, count, seconds, seed } = arguments;
+    let SoakArguments { name, list, count, seconds, seed, coverage } = arguments;
     let name = match name {
         Some(name) if !list => name,
         _ => {
@@ -27,7 +28,20 @@ pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
         let names: Vec<_> = soaks().iter().map(|soak| soak.name).collect();
         return Err(miette!(help = suggestion(name, "soaks", &names), "there is no soak `{name}`"));
     };
-    run(soak, *seed, Limits { count: *count, time: seconds.map(Duration::from_secs) })
+    let limits = Limits { count: *count, time: seconds.map(Duration::from_secs) };
+    if !coverage {
+        return run(soak, *seed, limits);
+    }
+    let crosses = soak.crosses();
+    if crosses.is_empty() {
+        let tell = soaks().iter().filter(|soak| !soak.crosses().is_empty());
+        let tell: Vec<_> = tell.map(|soak| format!("`{}`", soak.name)).collect();
+        return Err(miette!("soak `{name}` cannot tell what its cases meet; those that can are {}", tell.join(", ")));
+    }
+    let (ended, coverage) = collected(crosses, || run(soak, *seed, limits));
+    let exit = ended?;
+    output::print(&coverage.table())?;
+    Ok(exit)
 }
 
 fn run(soak: &Soak, seed: u64, limits: Limits) -> Result<Exit, Report> {

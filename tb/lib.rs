@@ -8,7 +8,6 @@
 //! | [`soak`] | long random checks, run by name                                                |
 //! | [`l2`]   | the L2 bank, with the waveform of candel2018 Figure 2                          |
 
-#[cfg(test)]
 mod dram;
 #[cfg(test)]
 mod index;

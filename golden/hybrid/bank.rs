@@ -125,14 +125,14 @@ impl Bank {
         Ok(())
     }
 
-    /// The L1 that was to supply a load has answered.
+    /// The L1 that was to supply a load has answered. A load that has been served may be forgotten by its compute unit
+    /// before that, and its ticket be given to another: an L1 answers the oldest that it was asked for.
     ///
     /// # Errors
-    /// If none was.
-    pub fn answer(&mut self, cu: usize, ticket: u64, found: Found) -> Result<(), String> {
-        let at = self.find(cu, ticket, |at| matches!(at, At::Supplier(_)))?;
+    /// If it was asked for none.
+    pub fn answer(&mut self, cu: usize, ticket: u64, supplier: usize, found: Found) -> Result<(), String> {
+        let at = self.find(cu, ticket, |at| at == At::Supplier(supplier))?;
         let load = self.loads[at];
-        let At::Supplier(supplier) = load.at else { return Ok(()) };
         match found {
             Found::Here => {
                 self.loads.remove(at);
@@ -202,5 +202,32 @@ impl Bank {
 
     fn tracker_of(&self, cu: usize) -> (usize, usize) {
         (cu / self.served, cu / self.served * self.served)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tracker::SharerList;
+    use super::*;
+    use crate::index::{Function, SetIndex};
+    use crate::untimed::Geometry;
+
+    #[test]
+    fn an_answer_is_for_the_load_that_its_l1_was_asked_for_though_another_has_its_ticket_by_then() {
+        let index = SetIndex::new(Function::Linear { bits: 1 }, 7, 40).unwrap();
+        let config = TrackerConfig { count: 1, geometry: Geometry { index, ways: 2 }, list: SharerList::All };
+        let mut bank = Bank::new(&config, 4, 8, Protections::ALL);
+        for (cu, line) in [(0, 1), (2, 2)] {
+            assert_eq!(bank.ask(cu, line, 5, Asked::Keeps), Ok(Goes::Memory));
+            assert_eq!(bank.reply(cu, 5), Ok(true));
+        }
+        // The first is served, and its ticket used again, before its answer is here.
+        assert_eq!(bank.ask(1, 1, 7, Asked::Keeps), Ok(Goes::Supplier(0)));
+        assert_eq!(bank.ask(1, 2, 7, Asked::Keeps), Ok(Goes::Supplier(2)));
+        assert_eq!(bank.answer(1, 7, 2, Found::Here), Ok(()));
+        assert!(bank.ask(1, 1, 9, Asked::Stores).is_err(), "its load may still miss it");
+        assert_eq!(bank.ask(1, 2, 9, Asked::Stores), Ok(Goes::Memory));
+        assert_eq!(bank.answer(1, 7, 0, Found::Here), Ok(()));
+        assert_eq!(bank.ask(1, 1, 9, Asked::Stores), Ok(Goes::Memory));
     }
 }

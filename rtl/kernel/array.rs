@@ -214,18 +214,6 @@ impl<T: Payload> Array<T> {
         self.store(at, row, column, value);
     }
 
-    /// Writes a whole row through one port.
-    ///
-    /// # Panics
-    /// As [`Self::write`].
-    pub fn write_row(&mut self, at: &impl AnyEdge, row: u32, values: &[T]) {
-        self.is_by_row(at);
-        self.use_write(at, row);
-        for (column, value) in values.iter().enumerate() {
-            self.store(at, row, column as u32, value.clone());
-        }
-    }
-
     /// Changes one cell in place through a write port: for cells too large to copy, with partial
     /// write enables.
     ///

@@ -332,11 +332,6 @@ impl Simulator {
         self.wake.at_tick(self.tick, block, tick);
     }
 
-    /// An edge outside the clock, for a host that loads a machine between two runs.
-    pub fn host_edge(&mut self) -> Edge<'_> {
-        Edge { tick: self.tick, cycle: self.tick / self.wake.period(0), wake: &mut self.wake, actions: 0 }
-    }
-
     /// Bit set of the blocks of `domain` that were evaluated at the last tick.
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {

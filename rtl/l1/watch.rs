@@ -121,14 +121,12 @@ pub enum Access {
 /// Accesses beside the first at one edge, at most.
 pub const BESIDE: usize = SECTORS as usize - 1;
 
-/// Events of one edge, in the order in which they happened: end of a period or mode, fill, recall, supply,
-/// drain, access, those beside it, instruction taken.
+/// Events of one edge, in the order in which they happened: end of a period, fill, recall, supply, drain, mode,
+/// access, those beside it, instruction taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// The core says that a period has ended, and whether the cache may close.
     pub period: Option<bool>,
-    /// The L1D now admits every load, or those that its threshold admits (SM dueling).
-    pub original: Option<bool>,
     /// A line arrived, or sectors of one: where, its address, its sectors, and those that stay.
     pub fill: Option<(CacheId, u64, u8, u8)>,
     /// A bank gave a line up: which, and what that led to in each cache.
@@ -137,6 +135,8 @@ pub struct Watch {
     pub supply: Option<(u64, u8, bool)>,
     /// A waiter left an MSHR: of which cache, line and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
+    /// The L1D now admits every load, or those that its threshold admits (SM dueling).
+    pub original: Option<bool>,
     /// A coherent load went past, and no copy of its line may stay: which line, and what that led to in each cache.
     pub dropped: Option<(u64, [Recalled; CACHES])>,
     /// The access at the tags.

@@ -83,8 +83,9 @@ pub enum Chosen {
 /// What happened at an edge, in this order, for those who check it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// An answer: SM and ticket of the load, and what became of it.
-    pub answer: Option<(u8, u64, Found)>,
+    /// An answer: SM and ticket of the load, who was to supply it, and what became of it. The load may have been served
+    /// before that, and its ticket be another's that waits for an answer, too.
+    pub answer: Option<(u8, u64, u8, Found)>,
     /// A reply of the L2 to a load that was noted: SM and ticket, and whether the line was listed.
     pub reply: Option<(u8, u64, bool)>,
     /// A load that had been refused went to the L2: SM and ticket.
@@ -238,7 +239,7 @@ impl Tracker {
                 table.remove(at, line, sm);
             }
         }
-        self.note(|seen| seen.answer = Some((transfer.sm, transfer.ticket, found)));
+        self.note(|seen| seen.answer = Some((transfer.sm, transfer.ticket, transfer.supplier, found)));
         true
     }
 

@@ -1,6 +1,6 @@
 //! # The caches of an LSU in lockstep with their golden twins
 //! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
-//! which they happened (fill, recall, supply, drain, accesses), and compares what each led to. Testbenches and
+//! which they happened (fill, recall, supply, drain, mode, accesses), and compares what each led to. Testbenches and
 //! `--check` use it.
 
 use std::fmt;
@@ -212,13 +212,10 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, original, fill, recall, supply, drain, dropped, access: _, beside: _, taken, judged } =
+        let Watch { period, fill, recall, supply, drain, original, dropped, access: _, beside: _, taken, judged } =
             *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
-        }
-        if let Some(original) = original {
-            self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
         }
         if let Some((cache, line, sectors, kept)) = fill {
             let event = Event::Fill { line, parts: self.parts_of(cache, sectors) };
@@ -235,6 +232,9 @@ impl Lockstep {
             self.check(CacheId::L1d, event, &TwinOutcome::Supplied(supplied))?;
         }
         self.drain(drain)?;
+        if let Some(original) = original {
+            self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
+        }
         self.recall(dropped)?;
         if seen.access.is_some() {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;

@@ -53,13 +53,13 @@ impl TrackerLockstep {
     /// The first event about which the two disagree.
     pub fn step(&mut self, seen: &Seen) -> Result<(), String> {
         let Seen { answer, reply, resent, request } = *seen;
-        if let Some((sm, ticket, found)) = answer {
+        if let Some((sm, ticket, supplier, found)) = answer {
             let found = match found {
                 Found::Here => TwinFound::Here,
                 Found::Coming => TwinFound::Coming,
                 Found::Gone => TwinFound::Gone,
             };
-            self.twin.answer(sm.into(), ticket, found)?;
+            self.twin.answer(sm.into(), ticket, supplier.into(), found)?;
         }
         if let Some((sm, ticket, listed)) = reply {
             let expected = self.twin.reply(sm.into(), ticket)?;

@@ -49,6 +49,7 @@ impl fmt::Debug for Offer {
 }
 
 /// A full-burst request to a byte address.
+#[cfg(test)]
 pub fn offer(cycle: u64, write: bool, address: u64) -> Offer {
     let byte_mask = if write { u64::MAX } else { 0 };
     Offer { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }

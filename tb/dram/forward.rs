@@ -7,18 +7,11 @@
 
 use std::collections::VecDeque;
 
-use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
 use golden::dram::timing::{Bus, Timing};
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::TestRunner;
-use rtl::dram::config::{DramConfig, Refresh};
-use rtl::kernel::Mode;
+use rtl::dram::config::DramConfig;
 
-use super::bench::{judged, run};
-use super::random::{config, traffic};
-use crate::kit::{Random, Stall};
-use warpsieve::dram::judge;
+use crate::kit::Random;
 
 /// What may not come before a cycle.
 #[derive(Clone, Copy)]
@@ -54,7 +47,7 @@ fn delay(earliest: &mut Earliest, class: Class, until: u64) {
 
 /// A device and what it has been told so far.
 #[derive(Clone)]
-struct Device {
+pub(crate) struct Device {
     timing: Timing,
     banks_per_group: u32,
     banks: Vec<Earliest>,
@@ -71,7 +64,8 @@ struct Device {
 }
 
 impl Device {
-    fn new(timing: Timing, groups: u32, banks_per_group: u32) -> Self {
+    /// A device of so many groups of banks, all closed.
+    pub fn new(timing: Timing, groups: u32, banks_per_group: u32) -> Self {
         let banks = (groups * banks_per_group) as usize;
         Self {
             timing,
@@ -215,7 +209,7 @@ impl Device {
     }
 
     /// Whether all commands may come when they do, and a refresh no later than it must.
-    fn takes_all(mut self, commands: &[Command], refresh: bool) -> bool {
+    pub fn takes_all(mut self, commands: &[Command], refresh: bool) -> bool {
         let most = 9 * self.timing.refi;
         for cycle in commands.chunk_by(|one, next| one.cycle == next.cycle) {
             for (number, command) in cycle.iter().enumerate() {
@@ -237,7 +231,7 @@ impl Device {
 }
 
 /// One command moved, dropped, doubled, or sent to another row or bank.
-fn changed(commands: &[Command], config: &DramConfig, random: &mut Random) -> Vec<Command> {
+pub(crate) fn changed(commands: &[Command], config: &DramConfig, random: &mut Random) -> Vec<Command> {
     let mut changed = commands.to_vec();
     let at = random.below(changed.len() as u64) as usize;
     let by = 1 + random.below(12);
@@ -259,32 +253,3 @@ fn changed(commands: &[Command], config: &DramConfig, random: &mut Random) -> Ve
     changed.sort_by_key(|command| command.cycle);
     changed
 }
-
-#[test]
-fn two_judges_that_share_nothing_agree_on_every_stream() {
-    let mut runner = TestRunner::deterministic();
-    let mut random = Random::new(11);
-    let (mut legal, mut illegal) = (0, 0);
-    for case in 0..CASES {
-        let config = config().new_tree(&mut runner).unwrap().current();
-        let offers = traffic().new_tree(&mut runner).unwrap().current();
-        let commands = judged(&config, &run(&config, &offers, Stall::Never, Mode::default()));
-        let (timing, refresh) = (judge::timing(&config), config.refresh != Refresh::Off);
-        let checker = Checker::new(timing, refresh);
-        let device = Device::new(timing, config.bank_groups, config.banks_per_group);
-        assert!(device.clone().takes_all(&commands, refresh), "case {case}: the device refuses what a controller does");
-        for change in 0..CHANGES {
-            let stream = changed(&commands, &config, &mut random);
-            let found = checker.check(&stream);
-            let is_taken = device.clone().takes_all(&stream, refresh);
-            let first = found.first().map(ToString::to_string);
-            assert_eq!(is_taken, found.is_empty(), "case {case}, change {change}: {first:?}\n{config:?}");
-            *(if is_taken { &mut legal } else { &mut illegal }) += 1;
-        }
-    }
-    assert!(legal > CASES && illegal > CASES, "{legal} legal, {illegal} illegal");
-}
-
-/// Controllers with their traffic, and changes of each stream.
-const CASES: u32 = 120;
-const CHANGES: u32 = 25;

@@ -13,17 +13,26 @@
 //! | hit cap, refresh, stalled receiver, unmapped memory, statistics                 | `directed`  |
 //! | mistakes that published controllers made                                        | `mistakes`  |
 //! | a controller whose distance is one cycle short, each distance in turn           | `mutants`   |
-//! | a second judge, which goes forward, agrees with the checker on changed streams  | `forward`   |
+//! | a second judge, which goes forward, agrees with the checker on changed streams  | `soak::coverage::random_controllers_*` |
+//! | each pair of commands comes at its least distance, on either bus | `pairs`, `soak::coverage::random_controllers_*` |
 //! | two command buses: what shares a cycle and what does not, bandwidth             | `dual`      |
 //! | a recorded stream of two buses, one command moved where it may not stand        | `dual`      |
 //! | several L2 banks of a channel: turns, whose data, one that takes none           | `shared`    |
 
-mod bench;
+pub(crate) mod bench;
+pub(crate) mod forward;
+pub(crate) mod pairs;
+pub(crate) mod random;
+
+#[cfg(test)]
 mod directed;
+#[cfg(test)]
 mod dual;
-mod forward;
+#[cfg(test)]
 mod mistakes;
+#[cfg(test)]
 mod mutants;
-mod random;
+#[cfg(test)]
 mod reference;
+#[cfg(test)]
 mod shared;

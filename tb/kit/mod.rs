@@ -8,10 +8,12 @@
 //! | `bench`   | runs a bench in every way of evaluation and compares digests and statistics |
 //! | `table`   | cycle tables: inputs and outputs cycle by cycle, as text                    |
 //! | `waves`   | waveforms of tests, with `WAVES=DIR cargo test NAME`                        |
+//! | `coverage` | what stimulus is to meet, and how often it has                             |
 //!
 //! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
 
 mod bench;
+pub mod coverage;
 mod listed;
 mod random;
 mod sink;

@@ -15,6 +15,7 @@
 //! | instructions that contend are those of the twin, and their loads go past if they miss | `random_programs_*` |
 //! | the same where up to four lines of a load are served in one cycle           | `random_programs_on_several_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
+//! | each status beside whatever arrives, under every scheme that there is        | `soak::coverage::random_l1ds_*` |
 
 use arbitrary_int::u2;
 use std::collections::BTreeSet;
@@ -49,6 +50,7 @@ use rtl::noc::packet::{SECTOR_BYTES, SECTORS};
 
 use super::rig::{self, Manners, Rig, Stalls, mix};
 use super::scoreboard::Scoreboard;
+use crate::kit::coverage::{Axis, Cross, collected, hit};
 use warpsieve::check::l1::Lockstep;
 
 /// Lines of local memory lie here, those of global memory below.
@@ -300,6 +302,7 @@ fn manners(seed: u64) -> Manners {
         replies: stalls(43),
         requests: stalls(45),
         recalls: mix(seed, 48) % 5,
+        modes: 0,
     }
 }
 
@@ -321,7 +324,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let lsu = rig::lsu(&case.l1, case.read_only.each_ref(), &case.lsu);
     let mut rig = Rig::new(lsu, program.clone(), manners, case.l1.line_bytes);
     let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref(), true).unwrap();
-    let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize);
+    let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize, false);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
     let (mut answered, mut refusals, mut recalls, mut events) = (0, [[0; 4]; 3], [0; 3], Vec::new());
     while let Some(tick) = sim.step(&mut rig) {
@@ -337,6 +340,9 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
             *count += u64::from(matches!(found, Recalled::Dropped | Recalled::Overtook));
         }
         watch.accesses().for_each(|access| scoreboard.access(access));
+        if let (Some(row), Some(access)) = (watch.taken, rig.taken(tick)) {
+            scoreboard.take(row, access.pc as usize);
+        }
         if let Some(access) = &watch.access {
             if let Access::Load { outcome: Outcome::Refused(fail, _), .. }
             | Access::Store { outcome: Outcome::Refused(fail, _), .. }
@@ -415,6 +421,8 @@ fn random_programs_on_several_lookups_are_served_right_and_alike_up_to_four_line
     assert!(cycles_of[2..].iter().all(|cycles| *cycles > 20), "{cycles_of:?}");
 }
 
+const OUTCOMES: &str = "outcomes of the LSU's caches";
+
 /// The name of what an edge showed.
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
@@ -446,10 +454,6 @@ fn names(watch: &Watch) -> Vec<String> {
 
 #[test]
 fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditions() {
-    let mut seen = BTreeSet::new();
-    for seed in 0..150 {
-        run(&case(seed, 120), Mode::default(), |watch| seen.extend(names(watch)));
-    }
     let mut expected = BTreeSet::new();
     let mut expect = |name: String| expected.insert(name);
     for name in ["fill kept true", "fill kept false", "bypass", "load Hit", "load HitPending"] {
@@ -506,7 +510,13 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     ] {
         expect(format!("load {:?}", Outcome::Refused(fail, all)));
     }
-    assert_eq!(seen, expected);
+    let outcomes = Cross { name: OUTCOMES, axes: vec![Axis::new("outcome", expected)], excluded: Vec::new() };
+    let ((), coverage) = collected(vec![outcomes], || {
+        for seed in 0..150 {
+            run(&case(seed, 120), Mode::default(), |watch| names(watch).iter().for_each(|name| hit(OUTCOMES, &[name])));
+        }
+    });
+    coverage.assert_complete();
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The LSU and its caches against their golden twins.
 
 pub(crate) mod rig;
+pub(crate) mod schemes;
 mod scoreboard;
+pub(crate) mod statuses;
 pub(crate) mod streams;
 
 #[cfg(test)]

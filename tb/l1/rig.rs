@@ -17,8 +17,8 @@ use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
-use rtl::l1::dueling::DuelingConfig;
-use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::l1::dueling::{self, DuelingConfig};
+use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::lru::Lru;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
@@ -106,6 +106,7 @@ pub struct Links {
     pub mem_rsp: Chan<Reply>,
     pub inv: Chan<Invalidate>,
     pub inv_ack: Chan<InvalidateAck>,
+    pub mode: Chan<dueling::Mode>,
 }
 
 impl Links {
@@ -123,6 +124,7 @@ impl Links {
             mem_rsp: link("mem_rsp", 2, &periods, MEMORY, LSU, packet),
             inv: link("inv", 2, &periods, MEMORY, LSU, recall),
             inv_ack: link("inv_ack", 2, &periods, LSU, MEMORY, recall),
+            mode: link("mode", 2, &periods, SOURCE, LSU, ()),
         }
     }
 
@@ -133,7 +135,7 @@ impl Links {
             core_rsp: self.core_rsp.tx(),
             mem_req: self.mem_req.tx(),
             mem_rsp: self.mem_rsp.rx(),
-            duel: None,
+            duel: Some(DuelIo { mode: self.mode.rx(), seen: None }),
             recall: Some(RecalledIo { inv: self.inv.rx(), inv_ack: self.inv_ack.tx() }),
             supply: None,
         }
@@ -168,6 +170,8 @@ pub struct Manners {
     pub requests: Stalls,
     /// Requests whose line is recalled later, in eighths.
     pub recalls: u64,
+    /// Instructions with which SM dueling sends a mode, of 64.
+    pub modes: u64,
 }
 
 struct Source {
@@ -179,7 +183,13 @@ struct Source {
 }
 
 impl Source {
-    fn eval(&mut self, mut req: Tx<'_, WarpAccess>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+    fn eval(
+        &mut self,
+        mut req: Tx<'_, WarpAccess>,
+        mut mode: Tx<'_, dueling::Mode>,
+        manners: &Manners,
+        at: &mut Edge<'_>,
+    ) -> Sleep {
         if let Some(access) = self.program.get(self.next)
             && at.cycle >= self.due
             && req.ready(at)
@@ -188,6 +198,10 @@ impl Source {
             self.sent.push(at.cycle);
             self.next += 1;
             self.due = at.cycle + 1 + mix(manners.seed, self.next as u64) % (manners.pause + 1);
+            let drawn = mix(manners.seed ^ 7, self.next as u64);
+            if drawn % 64 < manners.modes && mode.ready(at) {
+                mode.push(at, dueling::Mode { original: drawn >> 32 & 1 != 0 });
+            }
         }
         if self.next == self.program.len() {
             Sleep::UntilEvent
@@ -387,6 +401,11 @@ impl Rig {
         self.links.core_req.taken_at(tick)
     }
 
+    /// The reply that the LSU took at a tick.
+    pub fn replied(&self, tick: u64) -> Option<&Reply> {
+        self.links.mem_rsp.taken_at(tick)
+    }
+
     /// The answers taken by the core so far, with the cycles.
     pub fn answers(&self) -> &[(u64, WarpReply)] {
         &self.sink.taken
@@ -399,7 +418,7 @@ impl Rig {
 
     /// True when nothing is on its way anywhere.
     pub fn is_idle(&self) -> bool {
-        let Links { core_req, core_rsp, mem_req, mem_rsp, inv, inv_ack } = &self.links;
+        let Links { core_req, core_rsp, mem_req, mem_rsp, inv, inv_ack, mode } = &self.links;
         self.source.next == self.source.program.len()
             && core_req.is_empty()
             && core_rsp.is_empty()
@@ -407,6 +426,7 @@ impl Rig {
             && mem_rsp.is_empty()
             && inv.is_empty()
             && inv_ack.is_empty()
+            && mode.is_empty()
             && self.memory.to_recall.is_empty()
             && self.memory.recalled.is_empty()
             && self.memory.due.is_empty()
@@ -429,7 +449,7 @@ impl Blocks for Rig {
         let Self { lsu, links, manners, source, sink, memory } = self;
         match block {
             LSU => lsu.eval(links.of_lsu(), at),
-            SOURCE => source.eval(links.core_req.tx(), manners, at),
+            SOURCE => source.eval(links.core_req.tx(), links.mode.tx(), manners, at),
             SINK => sink.eval(links.core_rsp.rx(), manners, at),
             _ => {
                 let recall = RecallIo { inv: links.inv.tx(), inv_ack: links.inv_ack.rx() };

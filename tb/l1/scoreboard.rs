@@ -1,6 +1,6 @@
 //! # What the core must get
-//! Follows a program through the tags: the accesses must come instruction by instruction, each one's
-//! lines being those of the golden coalescer. A byte map kept in the order of the tags says what a
+//! Follows a program through the tags: the accesses must come instruction by instruction, or warp by warp where there is
+//! a queue for each ahead of the tags, each one's lines being those of the golden coalescer. A byte map kept in the order of the tags says what a
 //! load must bring, whatever path it takes: no copy in the cache may outlive a store.
 
 use std::collections::BTreeMap;
@@ -35,13 +35,21 @@ pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest>
     coalesce_store(&twin, line_bytes, &data).expect("testbenches send aligned accesses")
 }
 
+/// Rows of a pending table at most.
+const ROWS: usize = 64;
+
 /// The program's progress at the tags and at the core.
 pub struct Scoreboard {
     line_bytes: usize,
     program: Vec<WarpAccess>,
-    /// Instruction at the tags, and its lines that are still to come.
-    at_tags: usize,
-    lines: Vec<StoreRequest>,
+    /// Whether warps may overtake each other.
+    by_warp: bool,
+    /// The instruction in each row of the pending table.
+    in_row: [usize; ROWS],
+    /// Instructions that were taken, and their lines that are still to come.
+    lines: BTreeMap<usize, Vec<StoreRequest>>,
+    /// Instructions all of whose lines have come.
+    passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
     /// What each instruction must bring: lanes still to come, and the words of the others.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 2])>,
@@ -53,13 +61,15 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing sent yet. The program counter of an instruction is its place in the program.
-    pub fn new(program: Vec<WarpAccess>, line_bytes: usize) -> Self {
+    pub fn new(program: Vec<WarpAccess>, line_bytes: usize, by_warp: bool) -> Self {
         assert!(program.iter().enumerate().all(|(i, access)| access.pc as usize == i));
         Self {
             line_bytes,
             program,
-            at_tags: 0,
-            lines: Vec::new(),
+            by_warp,
+            in_row: [0; ROWS],
+            lines: BTreeMap::new(),
+            passed: 0,
             image: BTreeMap::new(),
             expected: BTreeMap::new(),
             loads: [0; 3],
@@ -68,28 +78,39 @@ impl Scoreboard {
         }
     }
 
+    /// The LSU took an instruction, which comes to the tags at a later edge.
+    pub fn take(&mut self, row: u8, instruction: usize) {
+        let access = &self.program[instruction];
+        self.in_row[usize::from(row)] = instruction;
+        self.lines.insert(instruction, golden_lines(access, self.line_bytes));
+        self.expected.insert(instruction, (access.mask, [[0; LANES]; 2]));
+    }
+
     /// The tags took or refused an access.
     pub fn access(&mut self, access: &Access) {
-        let (kind, line, lanes) = match *access {
+        let (kind, line, waiter) = match *access {
             Access::Load { outcome: Outcome::Refused(..), .. }
             | Access::Store { outcome: Outcome::Refused(..), .. }
             | Access::Atomic { outcome: Outcome::Refused(..), .. } => {
                 return;
             }
-            Access::Load { line, waiter, .. } => ("load", line, Some(waiter.lanes)),
-            Access::Bypass { line, .. } => ("load", line, None),
-            Access::Store { line, waiter, .. } => ("store", line, Some(waiter.lanes)),
-            Access::Atomic { line, waiter, .. } => ("atomic", line, Some(waiter.lanes)),
+            Access::Load { line, waiter, .. } | Access::Bypass { line, waiter, .. } => ("load", line, waiter),
+            Access::Store { line, waiter, .. } => ("store", line, waiter),
+            Access::Atomic { line, waiter, .. } => ("atomic", line, waiter),
         };
-        if self.lines.is_empty() {
-            self.lines = golden_lines(&self.program[self.at_tags], self.line_bytes);
-            let mask = self.program[self.at_tags].mask;
-            self.expected.insert(self.at_tags, (mask, [[0; LANES]; 2]));
+        let number = self.in_row[usize::from(waiter.slot)];
+        let instruction = &self.program[number];
+        let overtakes = |other: usize| !self.by_warp || self.program[other].warp == instruction.warp;
+        let overtaken = self.lines.range(..number).find(|(other, _)| overtakes(**other));
+        assert!(overtaken.is_none(), "{access:?} overtakes {overtaken:?}");
+        let lines = self.lines.entry(number).or_default();
+        let place = lines.iter().position(|due| due.request.line == line);
+        let place = place.unwrap_or_else(|| panic!("{access:?} is not due: it is of {instruction:?}"));
+        let due = lines.remove(place);
+        if lines.is_empty() {
+            self.lines.remove(&number);
+            self.passed += 1;
         }
-        let instruction = &self.program[self.at_tags];
-        let place = self.lines.iter().position(|due| due.request.line == line);
-        let place = place.unwrap_or_else(|| panic!("{access:?} is not due: {instruction:?} is at the tags"));
-        let due = self.lines.remove(place);
         let expected = match instruction.kind {
             AccessKind::Load => "load",
             // Past a cache whose copies stores change, it goes the way of an atomic.
@@ -98,9 +119,9 @@ impl Scoreboard {
             AccessKind::Atomic | AccessKind::Reduce => "atomic",
         };
         assert_eq!(kind, expected, "{access:?}");
-        assert!(lanes.is_none_or(|lanes| lanes == due.request.lanes), "{access:?}: lanes {:#x}", due.request.lanes);
+        assert_eq!(waiter.lanes, due.request.lanes, "{access:?}");
         let held = self.image.entry(line).or_insert_with(|| initial_line(line));
-        let (left, words) = self.expected.get_mut(&self.at_tags).expect("inserted with its first line");
+        let (left, words) = self.expected.get_mut(&number).expect("an instruction is taken before it comes here");
         *left &= !due.request.lanes;
         if instruction.kind != AccessKind::Store {
             for lane in (0..LANES).filter(|lane| due.request.lanes >> lane & 1 != 0) {
@@ -132,7 +153,6 @@ impl Scoreboard {
                 }
             }
         }
-        self.at_tags += usize::from(self.lines.is_empty());
     }
 
     /// The core took an answer.
@@ -162,7 +182,7 @@ impl Scoreboard {
 
     /// True when every instruction has its answer.
     pub fn is_done(&self) -> bool {
-        self.at_tags == self.program.len() && self.expected.is_empty()
+        self.passed == self.program.len() && self.expected.is_empty()
     }
 
     /// Every line that was touched, as the program leaves it.

@@ -10,11 +10,15 @@
 //! | sleeping and evaluating all agree beat for beat                  | `streams_go_alike_*`      |
 //! | a probe of two stages takes a cycle but no throughput            | `a_longer_probe_*`        |
 
+use std::sync::Arc;
+
 use rtl::index::linear::Linear;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::bypass::contention::Warps;
 use rtl::l1::config::{CacheConfig, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use rtl::l1::dueling::Leaders;
 use rtl::l1::replacement::brrip::Brrip;
 use rtl::l1::replacement::drrip::Drrip;
 use rtl::l1::replacement::lru::Lru;
@@ -24,8 +28,11 @@ use rtl::l1::stats::L1Stats;
 use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::{self, Manners, Rig, Stalls};
+use super::schemes::Scheme;
 use super::scoreboard::Scoreboard;
+use super::statuses;
 use crate::kit::Random;
+use crate::kit::coverage::is_collected;
 use warpsieve::check::l1::Lockstep;
 
 /// Lines of local memory lie here, those of global memory below.
@@ -41,6 +48,8 @@ const MAX_CYCLES: u64 = 100_000;
 
 /// An L1D and what comes to it.
 pub(crate) struct Stream {
+    /// The scheme that its L1D is of, if it is one that a machine or a design has.
+    scheme: Option<&'static str>,
     l1: L1Config,
     program: Vec<WarpAccess>,
     manners: Manners,
@@ -60,7 +69,8 @@ impl Stream {
     pub fn draw(seed: u64, instructions: usize) -> Self {
         let mut random = Random::new(seed);
         let l1 = l1(&mut random);
-        let program = program(&mut random, &l1, instructions);
+        let mix = Mix::draw(&mut random, u64::from(l1.sets * l1.ways));
+        let program = program(&mut random, &l1, mix, instructions);
         let stalls = |random: &mut Random| Stalls { cycles: random.below(5), spells: random.below(4) };
         let manners = Manners {
             seed,
@@ -70,8 +80,28 @@ impl Stream {
             replies: stalls(&mut random),
             requests: stalls(&mut random),
             recalls: random.below(3),
+            modes: 0,
         };
-        Self { l1, program, manners }
+        Self { scheme: None, l1, program, manners }
+    }
+
+    /// The same for a small L1D as a machine or a design has it, and a memory close by: much happens in one cycle.
+    pub fn of_scheme(scheme: &Scheme, seed: u64, instructions: usize) -> Self {
+        let mut random = Random::new(seed);
+        let l1 = scheme.small(&mut random);
+        let mix = Mix::dense(&mut random);
+        let program = program(&mut random, &l1, mix, instructions);
+        let manners = Manners {
+            seed,
+            pause: 0,
+            periods: [[1, 1], [2, 1], [2, 3]][random.below(3) as usize],
+            latency: (1 + random.below(10), random.below(30)),
+            replies: Stalls { cycles: random.below(2), spells: 0 },
+            requests: Stalls { cycles: random.below(4), spells: random.below(3) },
+            recalls: random.below(9),
+            modes: if l1.dueling.leaders == Leaders::None { 0 } else { 2 },
+        };
+        Self { scheme: Some(scheme.name), l1, program, manners }
     }
 
     /// Runs it with every check.
@@ -79,12 +109,20 @@ impl Stream {
     /// # Panics
     /// If a check fails.
     pub fn run(&self, mode: Mode) -> Ended {
-        let Self { l1, program, manners } = self;
+        let Self { scheme, l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
         let mut rig = Rig::new(rig::lsu(l1, [&read_only(); 2], &lsu_config), program.clone(), *manners, l1.line_bytes);
         let lockstep = Lockstep::new("sm3.l1", 3, l1, [&read_only(); 2], true);
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
-        let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize);
+        let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize, l1.mrpb.queues > 1);
+        if l1.bypass.profile().is_some() {
+            // All but a third of the lines.
+            let admits = |line: &u64| !rig::mix(manners.seed, *line).is_multiple_of(3);
+            let admitted: Arc<[u64]> = (0..FIRST_COLD).filter(admits).collect();
+            rig.lsu.admit(&admitted);
+            lockstep.admit(&admitted);
+        }
+        let observed = scheme.filter(|_| is_collected());
         let mut sim = rig.simulator(Mode { digest: true, ..mode });
         let period = u64::from(manners.periods[0]);
         let (mut answered, mut cycle) = (0, 0);
@@ -98,6 +136,12 @@ impl Stream {
             rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
             lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));
             watch.accesses().for_each(|access| scoreboard.access(access));
+            if let (Some(row), Some(access)) = (watch.taken, rig.taken(tick)) {
+                scoreboard.take(row, access.pc as usize);
+            }
+            if let Some(scheme) = observed {
+                statuses::observe(scheme, &watch, rig.replied(tick));
+            }
             rig.answers()[answered..].iter().for_each(|(cycle, reply)| scoreboard.answer(*cycle, reply));
             answered = rig.answers().len();
         }
@@ -149,20 +193,57 @@ fn l1(random: &mut Random) -> L1Config {
     }
 }
 
-fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpAccess> {
-    let lines = u64::from(l1.sets * l1.ways);
-    let (hot, cold) = (1 + random.below(lines), lines * (2 + random.below(8)));
+/// Of what a program consists.
+struct Mix {
+    /// Lines that come again and again, and those that come a few times.
+    hot: u64,
+    cold: u64,
+    /// Percent of the accesses to global memory that go to hot lines.
+    hot_percent: u64,
+    /// Percent of the instructions that are stores, accesses to local memory, loads past all copies, or atomics.
+    stores: u64,
+    locals: u64,
+    uncached: u64,
+    atomics: u64,
+}
+
+impl Mix {
+    /// Anything for a cache of so many lines.
+    fn draw(random: &mut Random, lines: u64) -> Self {
+        let (hot, cold) = (1 + random.below(lines), lines * (2 + random.below(8)));
+        let [hot_percent, stores, locals] = [20 + random.below(60), random.below(25), random.below(25)];
+        Self { hot, cold, hot_percent, stores, locals, uncached: 3, atomics: 3 }
+    }
+
+    /// Few lines for small caches, so that accesses meet lines on their way.
+    fn dense(random: &mut Random) -> Self {
+        Self {
+            hot: 1 + random.below(12),
+            cold: 1 + random.below(40),
+            hot_percent: 40 + random.below(60),
+            stores: random.below(50),
+            locals: [0, 20, 60, 90][random.below(4) as usize],
+            uncached: random.below(20),
+            atomics: random.below(30),
+        }
+    }
+}
+
+fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) -> Vec<WarpAccess> {
+    const DIVERGENT: u64 = 5;
+    let Mix { hot, cold, hot_percent, stores, locals, uncached, atomics } = mix;
     let stride = [1, u64::from(l1.sets), 3][random.below(3) as usize];
-    let [hot_percent, stores, locals, divergent] = [20 + random.below(60), random.below(25), random.below(25), 5];
     let mut next_once = FIRST_COLD * 2;
     let instruction = |pc: usize| {
         let space = if random.percent(locals) { MemorySpace::Local } else { MemorySpace::Global };
         let kind = match space {
-            MemorySpace::Global if random.percent(2) => AccessKind::Reduce,
+            MemorySpace::Global if random.percent(atomics) => {
+                [AccessKind::Reduce, AccessKind::Atomic][random.below(2) as usize]
+            }
             _ if random.percent(stores) => AccessKind::Store,
             _ => AccessKind::Load,
         };
-        let count = if random.percent(divergent) { 32 } else { 1 + random.below(2) };
+        let count = if random.percent(DIVERGENT) { 32 } else { 1 + random.below(2) };
         let mut lines = [0; LANES];
         for line in lines.iter_mut().take(count as usize) {
             *line = if space == MemorySpace::Local {
@@ -186,8 +267,13 @@ fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpA
         WarpAccess {
             kind,
             space,
-            uncached: random.percent(3),
+            uncached: random.percent(uncached),
             warp: (pc % 48) as u8,
+            resident: if l1.bypass.judges() {
+                Warps::new((rig::mix(pc as u64, 1) % 9) as u8)
+            } else {
+                Warps::default()
+            },
             pc: pc as u32,
             size_log2: 2,
             mask,
@@ -213,7 +299,7 @@ mod tests {
     fn calm(stream: &Stream) -> Stream {
         let none = Stalls::default();
         let manners = Manners { pause: 0, periods: [1, 1], replies: none, requests: none, ..stream.manners };
-        Stream { l1: stream.l1.clone(), program: stream.program.clone(), manners }
+        Stream { scheme: None, l1: stream.l1.clone(), program: stream.program.clone(), manners }
     }
 
     #[test]

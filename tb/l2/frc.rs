@@ -5,9 +5,10 @@ use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
 use super::memory::Memory;
 use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place, transient};
-use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
-use rtl::kernel::Mode;
-use rtl::l2::{BankPlace, FrcConfig, L2Config, L2Stats, TransientConfig, VictimBind};
+use crate::kit::coverage::{Axis, Cross, Excluded, hit_times, is_collected};
+use crate::kit::{Listed, Random, Sink, Source, Stall, run, run_in_all_modes};
+use rtl::kernel::{Block, Mode};
+use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Stats, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
 /// 1,500 cycles.
@@ -15,6 +16,30 @@ const TICKS_A_REQUEST: u64 = 100_000;
 
 /// Sizes of the FRC, none first.
 pub(crate) const SIZES: [u32; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+const COUNTERS: &str = "counters of L2 banks in the transient flow";
+
+const FRCS: [&str; 3] = ["none", "a set or less", "several sets"];
+
+/// What a bank counts, with an FRC of each kind.
+pub(crate) fn counters() -> Cross {
+    let idle = Load::draw(1, 0, 0).build();
+    let names = Listed::of(|to| idle.bank.describe(to)).stats.into_iter().map(|(name, _)| name);
+    Cross {
+        name: COUNTERS,
+        axes: vec![Axis::new("counter", names), Axis::new("frc", FRCS)],
+        excluded: vec![
+            Excluded {
+                of: vec![vec!["frc_misses", "frc_hits", "swaps"], vec![FRCS[0]]],
+                reason: "without an FRC nothing is fetched into it",
+            },
+            Excluded {
+                of: vec![vec!["stall_line_alloc", "stall_miss_queue", "stall_write_back_queue"], vec![]],
+                reason: "they are waits of the overlapped flow",
+            },
+        ],
+    }
+}
 
 /// A bank, requests to it, and how all around it behave.
 pub(crate) struct Load {
@@ -112,6 +137,14 @@ impl Load {
         check(rig, &self.script);
         check_write_backs(rig, self.place, self.config.acknowledges());
         check_recalls(rig, &self.script);
+        if is_collected()
+            && let FlowConfig::Transient(flow) = &self.config.flow
+        {
+            let FrcConfig { entries, .. } = flow.frc;
+            let frc = FRCS[usize::from(entries > 0) + usize::from(flow.frc.sets() > 1)];
+            let counted = Listed::of(|to| rig.bank.describe(to)).stats;
+            counted.into_iter().for_each(|(name, count)| hit_times(COUNTERS, &[name, frc], count));
+        }
         *rig.bank.stats()
     }
 }

@@ -1,25 +1,26 @@
 //! Testbench of the L2 bank, with a small memory behind it.
 //!
-//! | testpoint          | intent                                                                     |
-//! |--------------------|----------------------------------------------------------------------------|
-//! | flat memory        | every read returns the bytes of a byte map, every request is answered once |
-//! | final state        | bank and memory together hold the byte map, nothing lost or written twice   |
-//! | twin               | hits, misses, victims and write-backs as the golden bank predicts           |
-//! | earliest reply     | a hit is answered at its contract's cycle, hits at one a cycle              |
-//! | miss               | a miss cycle by cycle: bursts, early acknowledgement, replay in order       |
-//! | atomics            | words change as the golden bank says, old values come back; sums, locks    |
-//! | atomic buffer      | cycle by cycle with and without it; hits and flushes as the golden buffer's     |
-//! | whole-line write   | allocates without a fetch, or with one where every missing write fetches   |
-//! | byte masks         | what is fetched and what written back where writes fetch nothing, as the twin says |
-//! | sectors            | which bursts are fetched and written, who waits for which, as the twin says |
-//! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
-//! | stalls             | every reason to refuse a request is reached and charged                     |
-//! | split lines        | shorter lines than the L1s': part by part, any sectors, one answer         |
-//! | host access        | peek and poke see what is here, dirty or leaving                            |
-//! | Figure 2           | candel2018's three replacements to the cycle, conventional and with an FRC  |
-//! | transient flow     | each rule of the flow and of the FRC by a case of its own                   |
-//! | passing            | a closed bank: who stays and who goes past as the twin says, order, dirty lines |
-//! | FRC under load     | any size, any bank: byte map, write-backs, recalls, modes, twin             |
+//! | testpoint           | intent                                                                             | test                                  |
+//! |---------------------|------------------------------------------------------------------------------------|---------------------------------------|
+//! | flat memory         | every read returns the bytes of a byte map, every request is answered once         | `contents::under_random_stalls_*`     |
+//! | final state         | bank and memory together hold the byte map, nothing lost or written twice          | `contents::under_random_stalls_*`     |
+//! | twin                | hits, misses, victims and write-backs as the golden bank predicts                  | `contents::one_request_*`             |
+//! | earliest reply      | a hit is answered at its contract's cycle, hits at one a cycle                     | `timing::a_hit_*`, `timing::hits_*`   |
+//! | miss                | a miss cycle by cycle: bursts, early acknowledgement, replay in order              | `timing::a_miss_*`                    |
+//! | atomics             | words change as the golden bank says, old values come back; sums, locks            | `atomics`                             |
+//! | atomic buffer       | cycle by cycle with and without it; hits and flushes as the golden buffer's        | `atomic_buffer`                       |
+//! | whole-line write    | allocates without a fetch, or with one where every missing write fetches           | `contents::a_write_of_a_whole_line_*` |
+//! | byte masks          | what is fetched and what written back where writes fetch nothing, as the twin says | `partial`                             |
+//! | sectors             | which bursts are fetched and written, who waits for which, as the twin says        | `sectors`                             |
+//! | stale memory        | a line fetched right after its eviction brings the bytes written back              | `contents::a_line_fetched_*`          |
+//! | stalls              | every reason to refuse a request is reached and charged                            | `stalls`                              |
+//! | split lines         | shorter lines than the L1s': part by part, any sectors, one answer                 | `contents::l1_lines_*`                |
+//! | host access         | peek and poke see what is here, dirty or leaving                                   | `contents::the_host_*`                |
+//! | Figure 2            | candel2018's three replacements to the cycle, conventional and with an FRC         | `figure2`                             |
+//! | transient flow      | each rule of the flow and of the FRC by a case of its own                          | `transient`                           |
+//! | passing             | a closed bank: who stays and who goes past as the twin says, order, dirty lines    | `passing`                             |
+//! | FRC under load      | any size, any bank: byte map, write-backs, recalls, modes, twin                    | `frc`                                 |
+//! | counters of the FRC | each is met without an FRC, with a small and a large one                           | `soak::coverage::random_banks_*`      |
 
 #[cfg(test)]
 mod atomic_buffer;

@@ -1,14 +1,14 @@
 //! # Testbench of the crossbar
 //!
-//! | testpoint          | intent                                                                     |
-//! |--------------------|----------------------------------------------------------------------------|
-//! | random traffic     | per (input, output) everything arrives once, unchanged, in order           |
-//! | saturation         | one output wanted by all inputs passes a flit a cycle and serves in turn    |
-//! | disjoint pairs     | all outputs pass a flit a cycle at the same time                           |
-//! | earliest delivery  | a packet of F flits is delivered at its contract's cycle, never before     |
-//! | wormhole           | packets do not mix; the next header follows the tail without a gap         |
-//! | back-pressure      | a full receiver stops its own packets and those behind them, nobody else   |
-//! | misrouting         | a packet to an output that is not there is a breach that names the input   |
+//! | testpoint         | intent                                                                   | test                             |
+//! |-------------------|--------------------------------------------------------------------------|----------------------------------|
+//! | random traffic    | per (input, output) everything arrives once, unchanged, in order         | `every_packet_*`, `so_it_does_*` |
+//! | saturation        | one output wanted by all inputs passes a flit a cycle and serves in turn | `an_output_wanted_*`             |
+//! | disjoint pairs    | all outputs pass a flit a cycle at the same time                         | `disjoint_pairs_*`               |
+//! | earliest delivery | a packet of F flits is delivered at its contract's cycle, never before   | `a_packet_is_delivered_*`        |
+//! | wormhole          | packets do not mix; the next header follows the tail without a gap       | `a_header_follows_*`             |
+//! | back-pressure     | a full receiver stops its own packets and those behind them, nobody else | `a_full_receiver_*`              |
+//! | misrouting        | a packet to an output that is not there is a breach that names the input | `a_packet_to_*`                  |
 
 use crate::kit::{Bench, CycleTable, Random, Sink, Source, Stall, assert_table, for_each_seed, link, run_in_all_modes};
 use golden::noc::xbar::{Class, Route, Scoreboard};

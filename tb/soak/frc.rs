@@ -4,10 +4,15 @@
 //! A case is ten thousand requests to one bank; some cases run in every mode of evaluation.
 
 use super::Work;
-use crate::l2::frc::{Load, SIZES};
+use crate::kit::coverage::Cross;
+use crate::l2::frc::{Load, SIZES, counters};
 
 pub(super) const ABOUT: &str =
     "random requests to L2 banks with an FRC of any size: bytes, fetches, write-backs, recalls";
+
+pub(super) fn crosses() -> Vec<Cross> {
+    vec![counters()]
+}
 
 /// Requests of a case.
 const REQUESTS: u64 = 10_000;

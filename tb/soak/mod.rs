@@ -3,6 +3,8 @@
 //! cases or a time is reached, or a case fails. A case depends on nothing but its own seed, so that
 //! `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
 
+mod coverage;
+mod dram;
 mod frc;
 mod hdl;
 mod l1;
@@ -103,6 +105,11 @@ pub fn soaks() -> &'static [Soak] {
             name: "tracker",
             about: tracker::ABOUT,
             draw: |_, seed| Box::new(OfSeed { soak: "tracker", seed, run: tracker::run }),
+        },
+        Soak {
+            name: "dram",
+            about: dram::ABOUT,
+            draw: |_, seed| Box::new(OfSeed { soak: "dram", seed, run: dram::run_case }),
         },
         Soak { name: "hdl", about: hdl::ABOUT, draw: |_, seed| Box::new(OfSeed { soak: "hdl", seed, run: hdl::run }) },
         Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },

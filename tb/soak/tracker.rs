@@ -8,9 +8,14 @@ use rtl::kernel::Mode;
 use rtl::tracker::TrackerScheme;
 
 use super::Work;
-use crate::tracker::{self, Ran};
+use crate::kit::coverage::Cross;
+use crate::tracker::{self, Ran, races};
 
 pub(super) const ABOUT: &str = "random compute units under a sharing tracker of any shape: memory model, twins, modes";
+
+pub(super) fn crosses() -> Vec<Cross> {
+    vec![races::cross()]
+}
 
 /// Compute units.
 const CUS: usize = 16;

@@ -1,17 +1,19 @@
 //! Testbench of the sharing tracker, with the L1s and the networks around it.
 //!
-//! | testpoint                | intent                                                                       |
-//! |--------------------------|------------------------------------------------------------------------------|
-//! | section 3.2              | a writer reads what it wrote; under a tracker that stores do not concern it reads what was before |
-//! | overtaken fill           | a line written while it is on its way is not listed; listed, it misleads the writer |
-//! | refused forward          | a load whose supplier has dropped the line is answered by the L2             |
-//! | loads that contend       | looked up and supplied, or not looked up; no copy stays                      |
-//! | own store behind a load  | a store waits for a load of its own unit that is at another L1               |
-//! | a bank alone             | cycle by cycle from request to forward, answer and reply                     |
-//! | `random_programs_*`      | memory model, twins, every access answered, in every way of evaluation       |
-//! | mutants                  | each protection taken away is noticed by the memory model                    |
+//! | testpoint               | intent                                                                                            | test                                                            |
+//! |-------------------------|---------------------------------------------------------------------------------------------------|-----------------------------------------------------------------|
+//! | section 3.2             | a writer reads what it wrote; under a tracker that stores do not concern it reads what was before | `scenarios::section_3_2_*`                                      |
+//! | overtaken fill          | a line written while it is on its way is not listed; listed, it misleads the writer               | `scenarios::a_line_that_was_written_*`                          |
+//! | refused forward         | a load whose supplier has dropped the line is answered by the L2                                  | `scenarios::a_load_whose_supplier_*`, `scenarios::a_supplier_*` |
+//! | loads that contend      | looked up and supplied, or not looked up; no copy stays                                           | `scenarios::a_load_that_contends_*`                             |
+//! | own store behind a load | a store waits for a load of its own unit that is at another L1                                    | `scenarios::a_store_waits_*`                                    |
+//! | a bank alone            | cycle by cycle from request to forward, answer and reply                                          | `cycles::*`                                                     |
+//! | `random_programs_*`     | memory model, twins, every access answered, in every way of evaluation                            | `random_programs_*`                                             |
+//! | mutants                 | each protection taken away is noticed by the memory model                                         | `*_is_noticed`, `*_are_noticed`                                 |
+//! | races                   | each that `races` names happens in random programs                                                | `soak::coverage::random_programs_*`                             |
 
 mod judge;
+pub(crate) mod races;
 mod random;
 mod rig;
 

@@ -11,7 +11,9 @@ use rtl::noc::packet::LINE_BYTES;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;
+use super::races::{self, Races};
 use super::rig::{Does, Op, Rig, Setup};
+use crate::kit::coverage::is_collected;
 use crate::kit::{Bench, BenchSimulator, Random};
 use crate::l1::rig::l1;
 use warpsieve::check::l1::Lockstep;
@@ -93,6 +95,7 @@ impl Case {
             drops_overtaken: self.drops_overtaken,
             latency: (pick(&[1, 20]).into(), pick(&[1, 20, 200]).into()),
             slowest_link: pick(&[0, 10, 100]).into(),
+            slowest_answer: 0,
             buffer_flits: pick(&[5, 8]),
             seed: self.seed,
         };
@@ -103,6 +106,8 @@ impl Case {
         setup.l1.bypass_sectors = pick(&[0, 32]);
         setup.l1.fetch = if pick(&[0, 1]) == 0 { Fetch::Line } else { Fetch::Sectors };
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
+        // Late ones list L1s that have dropped the line by then.
+        setup.slowest_answer = if pick(&[0, 1]) == 0 { setup.slowest_link } else { 1000 };
         setup.l1.lookups = if setup.l1.fetch == Fetch::Sectors { pick(&[1, 2, 4]) } else { 1 };
         (setup, lines)
     }
@@ -182,6 +187,8 @@ impl Case {
 struct Follower {
     l1s: Vec<Lockstep>,
     trackers: Vec<TrackerLockstep>,
+    /// By bank; none if nobody counts.
+    races: Vec<Races>,
     judge: Judge,
     period: u64,
 }
@@ -205,6 +212,7 @@ impl Follower {
         Ok(Self {
             l1s: (0..setup.cus).map(l1).collect::<Result<_, String>>()?,
             trackers: (0..setup.banks).map(tracker).collect::<Result<_, _>>()?,
+            races: if is_collected() { vec![Races::new(setup.tracker.transfers); setup.banks] } else { Vec::new() },
             judge: Judge::default(),
             period: setup.periods[0].into(),
         })
@@ -218,11 +226,17 @@ impl Follower {
                     twin.take(access);
                 }
                 twin.step(sim.tick() / self.period, &watch).map_err(|e| e.to_string())?;
+                if !self.races.is_empty() {
+                    races::look(&watch);
+                }
             }
         }
-        for (tracker, twin) in rig.trackers.iter_mut().zip(&mut self.trackers) {
+        for (bank, (tracker, twin)) in rig.trackers.iter_mut().zip(&mut self.trackers).enumerate() {
             if let Some(seen) = tracker.take_seen() {
                 twin.step(&seen)?;
+                if let Some(races) = self.races.get_mut(bank) {
+                    races.follow(tracker, &seen);
+                }
             }
         }
         Ok(())

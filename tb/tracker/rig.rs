@@ -102,6 +102,8 @@ pub struct Setup {
     pub latency: (u64, u64),
     /// Ticks of the slowest link between L1s, crossbars and banks; each has its own.
     pub slowest_link: u64,
+    /// The same of the links on which L1s answer the banks.
+    pub slowest_answer: u64,
     /// Flits of the crossbars' input buffers.
     pub buffer_flits: u32,
     /// Determines latencies.
@@ -305,15 +307,16 @@ impl Rig {
         };
         let config = XbarConfig { flit_bytes: 32, buffer_flits: setup.buffer_flits };
         let (sms, banks) = (n as u32, m as u32);
-        let latency = |name: &str, i: usize, period: u64| {
+        let latency = |name: &str, i: usize, period: u64, slowest: u64| {
             let mut random = Random::new(digest_of(&(setup.seed, name, i)));
-            period + random.below(setup.slowest_link + 1)
+            period + random.below(slowest + 1)
         };
+        let (slow, answers) = (setup.slowest_link, setup.slowest_answer);
         let (core, lsu_of, xbar) = (|i| block(0, i), |i| block(0, n + i), |i| block(XBAR, i));
         let (tracker_of, memory) = (|i| block(2, i), |i| block(2, m + i));
-        let spec = |name: &str, i: usize, from: BlockId, to: BlockId, is_slow: bool| {
+        let spec = |name: &str, i: usize, from: BlockId, to: BlockId, slowest: u64| {
             let period = |block: BlockId| u64::from(setup.periods[usize::from(block.domain)]);
-            let latency = if is_slow { latency(name, i, period(to)) } else { period(to) };
+            let latency = latency(name, i, period(to), slowest);
             ChanSpec { path: format!("{name}{i}"), depth: 2, latency, credit: period(from), from, to }
         };
         Self {
@@ -325,20 +328,20 @@ impl Rig {
             replies: Xbar::new("replies", &config, banks + sms, sms, &packets),
             forwards: Xbar::new("forwards", &config, banks, sms, &track),
             answers: Xbar::new("answers", &config, sms, banks, &track),
-            core_req: open(n, &access, |i| spec("core_req", i, core(i), lsu_of(i), false)),
-            core_rsp: open(n, &access, |i| spec("core_rsp", i, lsu_of(i), core(i), false)),
-            inject: open(n, &packets, |i| spec("inject", i, lsu_of(i), xbar(0), false)),
-            to_tracker: open(m, &packets, |i| spec("to_tracker", i, xbar(0), tracker_of(i), true)),
-            to_memory: open(m, &packets, |i| spec("to_memory", i, tracker_of(i), memory(i), false)),
-            from_memory: open(m, &packets, |i| spec("from_memory", i, memory(i), tracker_of(i), false)),
+            core_req: open(n, &access, |i| spec("core_req", i, core(i), lsu_of(i), 0)),
+            core_rsp: open(n, &access, |i| spec("core_rsp", i, lsu_of(i), core(i), 0)),
+            inject: open(n, &packets, |i| spec("inject", i, lsu_of(i), xbar(0), 0)),
+            to_tracker: open(m, &packets, |i| spec("to_tracker", i, xbar(0), tracker_of(i), slow)),
+            to_memory: open(m, &packets, |i| spec("to_memory", i, tracker_of(i), memory(i), 0)),
+            from_memory: open(m, &packets, |i| spec("from_memory", i, memory(i), tracker_of(i), 0)),
             to_replies: open(m + n, &packets, |i| {
-                spec("to_replies", i, if i < m { tracker_of(i) } else { lsu_of(i - m) }, xbar(1), true)
+                spec("to_replies", i, if i < m { tracker_of(i) } else { lsu_of(i - m) }, xbar(1), slow)
             }),
-            deliver: open(n, &packets, |i| spec("deliver", i, xbar(1), lsu_of(i), true)),
-            to_forwards: open(m, &track, |i| spec("to_forwards", i, tracker_of(i), xbar(2), true)),
-            forward: open(n, &track, |i| spec("forward", i, xbar(2), lsu_of(i), true)),
-            to_answers: open(n, &track, |i| spec("to_answers", i, lsu_of(i), xbar(3), true)),
-            answer: open(m, &track, |i| spec("answer", i, xbar(3), tracker_of(i), true)),
+            deliver: open(n, &packets, |i| spec("deliver", i, xbar(1), lsu_of(i), slow)),
+            to_forwards: open(m, &track, |i| spec("to_forwards", i, tracker_of(i), xbar(2), slow)),
+            forward: open(n, &track, |i| spec("forward", i, xbar(2), lsu_of(i), slow)),
+            to_answers: open(n, &track, |i| spec("to_answers", i, lsu_of(i), xbar(3), answers)),
+            answer: open(m, &track, |i| spec("answer", i, xbar(3), tracker_of(i), answers)),
             setup,
         }
     }

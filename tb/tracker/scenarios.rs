@@ -40,6 +40,7 @@ fn setup(protections: Protections) -> Setup {
         drops_overtaken: true,
         latency: (10, 0),
         slowest_link: 0,
+        slowest_answer: 0,
         buffer_flits: 8,
         seed: 1,
     }
@@ -119,7 +120,7 @@ fn a_line_that_was_written_on_its_way_and_is_listed_misleads_the_writer() {
 #[test]
 fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
-    setup.slowest_link = 400;
+    (setup.slowest_link, setup.slowest_answer) = (400, 400);
     let refused = (1..40).find_map(|seed| {
         let mut p = vec![op(0, Does::Loads, X)];
         p.extend(evict(1400));
@@ -136,7 +137,7 @@ fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
 #[test]
 fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
-    setup.slowest_link = 400;
+    (setup.slowest_link, setup.slowest_answer) = (400, 400);
     let early = (1..400).find_map(|seed| {
         let p = vec![op(0, Does::Loads, X)];
         let mut q = vec![op(5 * seed, Does::Loads, X)];
@@ -153,7 +154,7 @@ fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
 #[test]
 fn a_store_waits_for_a_load_of_its_own_unit_that_is_at_another_l1() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
-    (setup.slowest_link, setup.lsu.slots) = (400, 4);
+    (setup.slowest_link, setup.slowest_answer, setup.lsu.slots) = (400, 400, 4);
     let p = vec![op(0, Does::Loads, X)];
     let q = vec![op(4000, Does::Loads, X), op(4001, Does::Stores(NEW), X)];
     let (mut rig, stats) = ran(setup, [p, q]);

@@ -34,6 +34,27 @@ fn readers_survive_thousands_of_damaged_files() {
 }
 
 #[test]
+fn a_soak_tells_what_its_cases_met_and_what_they_never_reached() {
+    let (status, out, err) = soak(&["dram", "--count", "2", "--coverage"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(out.starts_with("soak dram: 2 cases, 2 runs, "), "{out}");
+    let row = |begins: &str| out.lines().find(|line| line.trim_start().starts_with(begins)).unwrap_or_default();
+    assert!(row("DRAM command pairs at their least distance: ").ends_with(" points reached, 90 cannot occur"), "{out}");
+    assert!(row("one bus    other group  ACT ").ends_with("  .        ."), "{out}");
+    assert!(out.contains("\nnever reached:\n  DRAM command pairs at their least distance: "), "{out}");
+    let (_, plain, _) = soak(&["dram", "--count", "2"]);
+    assert_eq!(plain.lines().count(), 1);
+}
+
+#[test]
+fn a_soak_that_cannot_tell_what_it_meets_says_which_can() {
+    let (status, out, err) = soak(&["traces", "--coverage"]);
+    assert_eq!((status, out.as_str()), (Some(2), ""));
+    let told = "soak `traces` cannot tell what its cases meet; those that can are `l1`, `frc`, `tracker`, `dram`";
+    assert!(err.contains(told), "{err}");
+}
+
+#[test]
 fn soaks_are_listed_and_unknown_ones_refused() {
     let (status, out, _) = soak(&["--list"]);
     assert_eq!(status, Some(0));

@@ -14,6 +14,7 @@
 //! | a block has ports and latency; each part too a twin and a bench    | `map`           |
 //! | what runs count and wait for is in the dictionary, with a sentence | `dictionary`    |
 //! | the tour shows what its commands print                             | `tour`          |
+//! | the testpoints that benches begin with are there                   | `testpoints`    |
 
 mod configuration;
 mod dictionary;
@@ -21,6 +22,7 @@ mod examples;
 mod links;
 mod map;
 mod parts;
+mod testpoints;
 mod tour;
 
 use std::fs;
@@ -275,6 +277,35 @@ fn the_page_about_traces_shows_what_trace_info_prints() {
 #[test]
 fn the_page_about_the_memory_system_shows_what_two_command_buses_bring() {
     holds("docs/memory-system.md", &[Part { name: "buses", text: buses() }]);
+}
+
+/// What soaks are to meet, and what of it cannot occur.
+fn crosses() -> String {
+    let mut text = "| soak | counts | axes and their values | points |\n|---|---|---|---|\n".to_owned();
+    let mut excluded = "\n| cannot occur | because |\n|---|---|\n".to_owned();
+    for soak in tb::soak::soaks() {
+        for cross in soak.crosses() {
+            let axes: Vec<_> = cross.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.len())).collect();
+            text += &format!("| `{}` | {} | {} | {} |\n", soak.name, cross.name, axes.join(", "), cross.sizes().0);
+            for tb::kit::coverage::Excluded { of, reason } in &cross.excluded {
+                let sides = cross.axes.iter().zip(of).filter(|(_, values)| !values.is_empty());
+                let sides: Vec<_> = sides.map(|(axis, of)| format!("{} {}", axis.name, of.join(" or "))).collect();
+                excluded += &format!("| {}: {} | {reason} |\n", cross.name, sides.join(", "));
+            }
+        }
+    }
+    text + &excluded
+}
+
+#[test]
+fn the_page_about_testing_has_what_soaks_are_to_meet() {
+    let table = printed(&["soak", "dram", "--count", "120", "--coverage"]);
+    let (_, table) = table.split_once('\n').unwrap();
+    let parts = [
+        Part { name: "crosses", text: crosses() },
+        Part { name: "pairs", text: code_block(table.trim_start_matches('\n')) },
+    ];
+    holds("docs/testing.md", &parts);
 }
 
 #[test]

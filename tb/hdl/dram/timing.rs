@@ -1,7 +1,7 @@
 //! # Lockstep of the distances between DRAM banks
 //! | testpoint                                                    | where |
 //! |--------------------------------------------------------------|-------|
-//! | commands in the first cycle in which they are legal, and later | `often` |
+//! | commands in the first cycle in which they are legal, and later | `rows`, `columns` |
 //! | activates so close that each of the windows holds one up       | few cycles of tRRD |
 //! | a row and a column command in one cycle                        | `cycle` |
 //! | reads and writes turn the bus round, in one group and in two   | `reads` |

@@ -1,7 +1,7 @@
 //! # Lockstep of the atomic buffer of an L2 bank
 //! | testpoint                                                          | where |
 //! |--------------------------------------------------------------------|-------|
-//! | atomics to the line held, to another, to none held                   | `access` |
+//! | atomics to the line held, to another, to none held                   | `place` |
 //! | whatever needs the write port waits for it, whatever replies for room | `can_write`, `has_room` |
 //! | others find the line where it belongs a cycle later                   | `stall` |
 //! | a line gives way, goes back, is in the buffer as a kernel ends         | `op` |

@@ -1,0 +1,179 @@
+//! # Pairs of commands at their least distance
+//! A controller that is slower than it must be breaks no rule. Whether it is ever as fast as the part lets it be is counted
+//! here: for two commands, on one bus or on two, how often the second came exactly as soon after the first as it may.
+//!
+//! What the least distance is follows from the golden checker alone. It is that of the two by themselves, or, where a bank
+//! must be opened or closed in between, that of the shortest way there: from a READ to the ACT of its bank lies the PRE
+//! that closes the row, as early as it may, and the ACT as early behind that.
+
+use golden::dram::checker::Checker;
+use golden::dram::command::{BankId, Command, Kind};
+use golden::dram::timing::{Bus, Timing};
+
+use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collected};
+
+const PAIRS: &str = "DRAM command pairs at their least distance";
+
+/// What our controllers send.
+const KINDS: [(Kind, &str); 6] = [
+    (Kind::Act, "ACT"),
+    (Kind::Rd, "READ"),
+    (Kind::Wr, "WRITE"),
+    (Kind::Pre, "PRE"),
+    (Kind::Prea, "PREA"),
+    (Kind::Ref, "REFRESH"),
+];
+const BANKS: [&str; 3] = ["same bank", "same group", "other group"];
+const BUSES: [&str; 2] = ["one bus", "two buses"];
+
+/// Where a bank is beside the first one of [`BANKS`].
+const PLACES: [BankId; BANKS.len()] =
+    [BankId { group: 0, bank: 0 }, BankId { group: 0, bank: 1 }, BankId { group: 1, bank: 0 }];
+
+/// The pairs.
+pub(crate) fn cross() -> Cross {
+    let kinds = || KINDS.map(|(_, name)| name);
+    let all_banks = "PREA and REFRESH concern all banks alike, and are counted under the same bank";
+    let ahead = "our controllers close all banks for a refresh alone, which comes next";
+    let elsewhere = || vec!["same group", "other group"];
+    let of_all = || vec!["PREA", "REFRESH"];
+    let others = vec!["ACT", "READ", "WRITE", "PRE", "PREA"];
+    Cross {
+        name: PAIRS,
+        axes: vec![
+            Axis::new("bus", BUSES),
+            Axis::new("banks", BANKS),
+            Axis::new("first", kinds()),
+            Axis::new("then", kinds()),
+        ],
+        excluded: vec![
+            Excluded { of: vec![vec![], elsewhere(), of_all(), vec![]], reason: all_banks },
+            Excluded { of: vec![vec![], elsewhere(), vec![], of_all()], reason: all_banks },
+            Excluded { of: vec![vec![], vec!["same bank"], vec!["PREA"], others], reason: ahead },
+        ],
+    }
+}
+
+/// Counts the pairs of a legal stream.
+pub(crate) fn observe(timing: &Timing, commands: &[Command]) {
+    if !is_collected() {
+        return;
+    }
+    let least = Least::new(timing);
+    let bus = BUSES[usize::from(timing.bus == Bus::RowsApart)];
+    for (at, then) in commands.iter().enumerate() {
+        let before = commands[..at].iter().rev().take_while(|first| then.cycle - first.cycle <= least.longest);
+        let beside = commands[at + 1..].iter().take_while(|other| other.cycle == then.cycle);
+        for first in before.chain(beside) {
+            let banks = banks(first, then);
+            let [of_first, of_then] = [first, then].map(number);
+            if then.cycle - first.cycle == least.cycles[banks][of_first][of_then] {
+                hit(PAIRS, &[bus, BANKS[banks], KINDS[of_first].1, KINDS[of_then].1]);
+            }
+        }
+    }
+}
+
+fn number(command: &Command) -> usize {
+    KINDS.iter().position(|(kind, _)| *kind == command.kind).expect("controllers send no other kind")
+}
+
+fn banks(first: &Command, then: &Command) -> usize {
+    match (first.bank, then.bank) {
+        (Some(one), Some(other)) if one == other => 0,
+        (Some(one), Some(other)) => 1 + usize::from(one.group != other.group),
+        _ => 0,
+    }
+}
+
+/// By banks, first and second kind.
+type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
+
+/// The least distances of a part.
+struct Least {
+    cycles: Cycles,
+    longest: u64,
+}
+
+impl Least {
+    fn new(timing: &Timing) -> Self {
+        let checker = Checker::new(*timing, false);
+        let numbers = || 0..KINDS.len();
+        let table = |of: &dyn Fn(usize, usize, usize) -> u64| -> Cycles {
+            std::array::from_fn(|banks| std::array::from_fn(|first| std::array::from_fn(|then| of(banks, first, then))))
+        };
+        let alone = table(&|banks, first, then| apart(&checker, banks, first, then));
+        let through = |first: usize, then: usize| {
+            let direct = alone[0][first][then];
+            let by = |between: usize| {
+                let may = may_follow(first, between) && may_follow(between, then);
+                may.then(|| direct.max(alone[0][first][between] + alone[0][between][then]))
+            };
+            if may_follow(first, then) { direct } else { numbers().filter_map(by).min().unwrap_or(u64::MAX) }
+        };
+        let cycles =
+            table(&|banks, first, then| if banks == 0 { through(first, then) } else { alone[banks][first][then] });
+        let longest = cycles.iter().flatten().flatten().copied().max().unwrap_or(0);
+        Self { cycles, longest }
+    }
+}
+
+/// Whether a command may come right behind another: the bank is open where it must be, and some bank for PREA.
+fn may_follow(first: usize, then: usize) -> bool {
+    let [first, then] = [first, then].map(|number| KINDS[number].0);
+    let leaves_open = matches!(first, Kind::Act | Kind::Rd | Kind::Wr);
+    match then {
+        Kind::Prea => leaves_open || first == Kind::Pre,
+        Kind::Rd | Kind::Wr | Kind::Pre => leaves_open,
+        _ => !leaves_open,
+    }
+}
+
+/// From which distance on the checker finds nothing between two commands.
+fn apart(checker: &Checker, banks: usize, first: usize, then: usize) -> u64 {
+    let command = |cycle, number: usize, place| {
+        let kind = KINDS[number].0;
+        let bank = (!kind.is_channel_wide()).then_some(place);
+        Command { cycle, kind, bank, row: bank.map(|_| 0), col: None }
+    };
+    let collide = |distance: &u64| {
+        let pair = [command(0, first, PLACES[0]), command(*distance, then, PLACES[banks])];
+        checker.check(&pair).iter().any(|violation| violation.earlier.is_some())
+    };
+    (0..).find(|distance| !collide(distance)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn least(bus: Bus, banks: usize, first: Kind, then: Kind) -> u64 {
+        let timing = Timing { bus, ..Timing::USED_HERE };
+        let number = |kind| KINDS.iter().position(|(known, _)| *known == kind).unwrap();
+        Least::new(&timing).cycles[banks][number(first)][number(then)]
+    }
+
+    /// The numbers stand in the timing set of khairy2015: tRC 40, tRP 12, tRAS 28, tRCDRD 12, tRTP 2, tRFC 61.
+    #[test]
+    fn least_distances_are_those_of_the_part_through_what_a_bank_must_do_in_between() {
+        use Kind::{Act, Pre, Prea, Rd, Ref, Wr};
+        let of_bank = [
+            ((Act, Rd), 12),
+            ((Rd, Pre), 2),
+            ((Rd, Act), 2 + 12),
+            ((Act, Act), 40),
+            ((Pre, Rd), 12 + 12),
+            ((Pre, Pre), 12 + 28),
+            ((Wr, Ref), 4 + 2 + 12 + 12),
+            ((Ref, Pre), 61 + 28),
+            ((Ref, Ref), 61),
+            ((Pre, Prea), 1),
+            ((Ref, Prea), 61 + 28),
+        ];
+        for ((first, then), cycles) in of_bank {
+            assert_eq!(least(Bus::Shared, 0, first, then), cycles, "{first:?}, {then:?}");
+        }
+        assert_eq!([1, 2].map(|banks| least(Bus::Shared, banks, Rd, Rd)), [3, 2]);
+        assert_eq!([Bus::Shared, Bus::RowsApart].map(|bus| least(bus, 2, Rd, Act)), [1, 0]);
+    }
+}

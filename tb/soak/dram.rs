@@ -1,0 +1,69 @@
+//! Random DRAM controllers and requests: what each command and each byte must be.
+//!
+//! A case is one controller. Two judges that share nothing read its commands: the golden checker, which looks back from
+//! each, and a device, which goes forward. They must find nothing, and agree on the stream with a command changed. Some
+//! cases run a second time with every block evaluated at every edge, which must agree.
+
+use golden::dram::checker::Checker;
+use rtl::dram::config::Refresh;
+use rtl::kernel::Mode;
+
+use super::Work;
+use crate::dram::bench::{judged, run, run_checked};
+use crate::dram::forward::{Device, changed};
+use crate::dram::pairs;
+use crate::dram::random::Case;
+use crate::kit::Random;
+use crate::kit::coverage::{Axis, Cross, hit};
+use warpsieve::dram::judge;
+
+pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, commands by two judges, modes agree";
+
+/// Requests of a case.
+const REQUESTS: usize = 400;
+/// Changed streams of a case on which the judges must agree.
+const CHANGES: u32 = 25;
+/// One of so many cases runs twice.
+const TWICE: u64 = 8;
+
+/// Both judges must have something to say.
+const CHANGED: &str = "streams of DRAM commands with one changed";
+const LEGAL: &str = "legal";
+const ILLEGAL: &str = "illegal";
+
+pub(super) fn crosses() -> Vec<Cross> {
+    let verdicts = Axis::new("verdict", [LEGAL, ILLEGAL]);
+    vec![pairs::cross(), Cross { name: CHANGED, axes: vec![verdicts], excluded: Vec::new() }]
+}
+
+pub(super) fn run_case(seed: u64) -> Result<Work, String> {
+    let Case { config, offers, sink } = Case::draw(seed, REQUESTS);
+    let ran = run_checked(&config, &offers, sink.clone());
+    let commands = judged(&config, &ran);
+    let (timing, refresh) = (judge::timing(&config), config.refresh == Refresh::AllBank);
+    let (checker, device) =
+        (Checker::new(timing, refresh), Device::new(timing, config.bank_groups, config.banks_per_group));
+    if !device.clone().takes_all(&commands, refresh) {
+        return Err(format!("the device refuses what the checker finds nothing wrong with: {config:?}"));
+    }
+    let mut random = Random::new(seed);
+    for change in 0..CHANGES {
+        let stream = changed(&commands, &config, &mut random);
+        let found = checker.check(&stream);
+        hit(CHANGED, &[if found.is_empty() { LEGAL } else { ILLEGAL }]);
+        if device.clone().takes_all(&stream, refresh) != found.is_empty() {
+            let first = found.first().map(ToString::to_string);
+            return Err(format!("change {change}: the checker finds {first:?}, the device does not agree: {config:?}"));
+        }
+    }
+    pairs::observe(&timing, &commands);
+    let mut runs = 1;
+    if seed.is_multiple_of(TWICE) {
+        let again = run(&config, &offers, sink, Mode { evaluate_all: true, ..Mode::default() });
+        if again != ran {
+            return Err(format!("the mode of evaluation matters: {config:?}"));
+        }
+        runs = 2;
+    }
+    Ok(Work { runs, cycles: runs * ran.cycles, warp_instructions: 0 })
+}

@@ -1,0 +1,132 @@
+//! The testpoints that a bench begins with are those that it has: each names tests, a file of tests, or what in the
+//! bench draws them, and all of that is there. What a testpoint counts, a test of its own holds to having been met.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Source files below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            sources(&path, found);
+        } else if name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The tests of a file.
+fn tests_of(text: &str) -> Vec<&str> {
+    let mut lines = text.lines().map(str::trim);
+    let mut found = Vec::new();
+    while lines.any(|line| line == "#[test]") {
+        // Other attributes may stand in between.
+        let named = lines.by_ref().find_map(|line| line.strip_prefix("fn "));
+        found.extend(named.and_then(|named| named.split('(').next()));
+    }
+    found
+}
+
+/// Rows of the table of testpoints in a header, by the names of its columns.
+fn testpoints(text: &str) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+    let mut rows = header.skip_while(|line| !line.starts_with("| testpoint")).map_while(|line| {
+        // A bar may stand in code.
+        let cells = line.strip_prefix('|')?.strip_suffix('|')?.replace("\\|", "/");
+        Some(cells.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>())
+    });
+    let head = rows.next()?;
+    Some((head, rows.skip(1).collect()))
+}
+
+fn in_ticks(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// Whether a name is that of a pattern, in which a star stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|left| {
+            (0..=left.len()).filter(|at| left.is_char_boundary(*at)).any(|at| fits(rest, &left[at..]))
+        }),
+    }
+}
+
+/// The module path of a file below a folder.
+fn module(folder: &Path, file: &Path) -> Option<String> {
+    let path = file.strip_prefix(folder).ok()?.with_extension("");
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    Some(parts.into_iter().filter(|part| part != "mod" && part != "main").collect::<Vec<_>>().join("::"))
+}
+
+/// What is wrong with the table of a file, given the tests of all files and the folder of its crate.
+fn problems(file: &Path, text: &str, of_crate: &Path, tests: &BTreeMap<PathBuf, Vec<String>>) -> Vec<String> {
+    let Some((head, rows)) = testpoints(text) else { return Vec::new() };
+    let column = |name: &str| head.iter().position(|cell| cell == name);
+    let code: String = text.lines().filter(|line| !line.starts_with("//!")).collect::<Vec<_>>().join("\n");
+    // Below the file's own folder, and by its path in the crate, which may be of another folder.
+    let is_test = |pattern: &str| {
+        tests.iter().any(|(other, names)| {
+            let [near, far] = [file.parent().unwrap(), of_crate].map(|folder| module(folder, other));
+            names.iter().any(|name| {
+                let is_near = near.as_ref().is_some_and(|near| {
+                    fits(pattern, name) || fits(pattern, near) || fits(pattern, &format!("{near}::{name}"))
+                });
+                is_near || far.as_ref().is_some_and(|far| fits(pattern, &format!("{far}::{name}")))
+            })
+        })
+    };
+    let is_in_code = |word: &str| code.contains(word.split_once(' ').map_or(word, |(word, _)| word));
+    let place = column("test").or(column("file")).unwrap_or(0);
+    let mut found = Vec::new();
+    for row in rows.iter().filter(|row| !row[0].is_empty()) {
+        let (names, is_there): (_, &dyn Fn(&str) -> bool) = match column("where") {
+            Some(place) => (in_ticks(&row[place]), &is_in_code),
+            None => (in_ticks(&row[place]), &is_test),
+        };
+        if names.is_empty() && column("where").is_none() {
+            found.push(format!("{}: `{}` names no test", file.display(), row[0]));
+        }
+        let missing = names.into_iter().filter(|name| !is_there(name));
+        found.extend(missing.map(|name| format!("{}: `{}`: there is no `{name}`", file.display(), row[0])));
+    }
+    found
+}
+
+#[test]
+fn every_testpoint_of_a_bench_names_tests_that_are_there() {
+    let root = super::root().canonicalize().unwrap();
+    let of_crate = root.join("tb");
+    let mut files = Vec::new();
+    sources(&of_crate, &mut files);
+    let texts: Vec<_> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let owned = |text: &String| tests_of(text).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let tests = files.iter().cloned().zip(texts.iter().map(owned)).collect();
+    let of_files = files.iter().zip(&texts);
+    let found: Vec<_> = of_files.flat_map(|(file, text)| problems(file, text, &of_crate, &tests)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn tests_are_found_below_whatever_else_is_said_of_them() {
+    let text = "#[test]\n#[should_panic]\nfn one() {}\nfn no_test() {}\n    #[test]\n    fn two(seed: u64) {}\n";
+    assert_eq!(tests_of(text), ["one", "two"]);
+}
+
+#[test]
+fn a_testpoint_without_its_test_is_found() {
+    let tests = BTreeMap::from([(PathBuf::from("tb/l1/a.rs"), vec!["a_hit_is_fast".to_owned()])]);
+    let found = |row: &str| {
+        let text = format!("//! | testpoint | test |\n//! |---|---|\n//! {row}\n");
+        problems(Path::new("tb/l1/mod.rs"), &text, Path::new("tb"), &tests)
+    };
+    for right in ["`a_hit_*`", "`*_fast`", "`a`", "`a::*`", "`l1::a::a_hit_is_fast`"] {
+        assert_eq!(found(&format!("| hits | {right} |")), [""; 0], "{right}");
+    }
+    assert_eq!(found("| hits | `a_miss_*` |"), ["tb/l1/mod.rs: `hits`: there is no `a_miss_*`"]);
+    assert_eq!(found("| hits | quickly |"), ["tb/l1/mod.rs: `hits` names no test"]);
+}
