@@ -74,6 +74,12 @@ impl Stream {
         Self { l1, program, manners }
     }
 
+    /// The same with the first `count` of its instructions.
+    pub fn first(mut self, count: u64) -> Self {
+        self.program.truncate(count as usize);
+        self
+    }
+
     /// Runs it with every check.
     ///
     /// # Panics

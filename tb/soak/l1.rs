@@ -12,12 +12,13 @@ use crate::l1::streams::Stream;
 pub(super) const ABOUT: &str = "random L1Ds, decoupled or plain, any replacement policy: golden L1, bytes, modes agree";
 
 /// Instructions of a case, each a few line requests.
-const INSTRUCTIONS: usize = 10_000;
+pub(super) const INSTRUCTIONS: u64 = 10_000;
 /// One of so many cases runs twice.
 const TWICE: u64 = 8;
 
-pub(super) fn run(seed: u64) -> Result<Work, String> {
-    let stream = Stream::draw(seed, INSTRUCTIONS);
+/// Runs the first `instructions` of the case of a seed.
+pub(super) fn run(seed: u64, instructions: u64) -> Result<Work, String> {
+    let stream = Stream::draw(seed, INSTRUCTIONS as usize).first(instructions);
     let ended = stream.run(Mode::default());
     let mut runs = 1;
     if seed.is_multiple_of(TWICE) {
@@ -27,5 +28,5 @@ pub(super) fn run(seed: u64) -> Result<Work, String> {
         }
         runs = 2;
     }
-    Ok(Work { runs, cycles: runs * ended.cycles, warp_instructions: runs * INSTRUCTIONS as u64 })
+    Ok(Work { runs, cycles: runs * ended.cycles, warp_instructions: runs * instructions })
 }
