@@ -116,7 +116,12 @@ same command goes on where it was.";
 const SOAK_EXAMPLES: &str = "Examples:
   warpsieve soak --list
   warpsieve soak machines --seconds 600
-  warpsieve soak machines --seed 4711 --count 1   (one case again)";
+  warpsieve soak machines --seed 4711 --count 1   (one case again)
+  warpsieve soak ptx --keep ptx.toml              (until it is interrupted; next time it goes on)
+  warpsieve soak --totals *.toml
+  warpsieve soak --replay found/ptx-17.ptx
+
+A case that fails is made smaller while it fails in the same way, and kept as a file of its own.";
 
 const DRAM_EXAMPLES: &str = "Examples:
   warpsieve dram trace.csv --machine gddr5-reference --commands commands.csv --requests requests.csv
@@ -784,12 +789,12 @@ pub(super) struct ListArguments {
 #[derive(Args, Debug)]
 pub(super) struct SoakArguments {
     /// Which soak: a name from `soak --list`
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "replay", "totals"])]
     pub name: Option<String>,
     /// List the soaks
     #[arg(long)]
     pub list: bool,
-    /// Cases at most; 100 if neither this nor a time is given
+    /// Cases at most; 100 if neither this nor a time nor `--keep` is given
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Begin no case after this time
@@ -801,6 +806,18 @@ pub(super) struct SoakArguments {
     /// Print at the end what the cases have met of what they are to meet, and how often
     #[arg(long)]
     pub coverage: bool,
+    /// Keep in a file which seeds have passed, and go on with those that have not; without a limit until interrupted
+    #[arg(long, value_name = "FILE.toml")]
+    pub keep: Option<PathBuf>,
+    /// Folder in which a case that fails is kept
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub found: PathBuf,
+    /// Run cases that were kept, of the soak that their names begin with or that is given
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["list", "totals", "keep", "count", "seconds"])]
+    pub replay: Vec<PathBuf>,
+    /// List what files of `--keep` say has passed, by soak
+    #[arg(long, value_name = "FILE.toml", num_args = 1.., conflicts_with_all = ["name", "list", "keep"])]
+    pub totals: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

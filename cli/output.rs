@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use trace::Warning;
+use warpsieve::limit::{self, Limited};
 use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::grouped;
 use waves::part_file::PartFile;
-
-use super::limit::{self, Limited};
 
 /// Prints a result. A reader that has seen enough and closed the pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {

@@ -12,9 +12,10 @@ use ptx::data::data;
 use ptx::{Source, lower};
 use serde::Serialize;
 
+use super::Exit;
 use super::args::{Format, PtxArguments};
 use super::output::{self, columns, grouped};
-use super::{Exit, limit};
+use warpsieve::limit;
 
 /// What of a PTX file can be run, and what its kernels do.
 #[derive(Serialize)]

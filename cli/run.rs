@@ -18,10 +18,11 @@ use super::progress::ProgressLine;
 use super::report::{self, single};
 use super::stats::Stats;
 use super::summary::Summary;
-use super::{Exit, interrupt, limit, output};
+use super::{Exit, interrupt, output};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
 use warpsieve::estimate::{Activity, Energy};
+use warpsieve::limit;
 use warpsieve::run::{
     Checkpoints, Identity, Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict,
     WaveOptions,

@@ -1,77 +1,249 @@
 //! `warpsieve soak`.
 
+pub mod inputs;
+pub mod kept;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use miette::{Report, miette};
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
-use super::Exit;
 use super::args::SoakArguments;
 use super::output::{self, columns, grouped};
+use super::{Exit, interrupt};
+use kept::{Keeper, Passed, Seeds};
 use papers::progress::progress_line;
 use tb::kit::coverage::collected;
-use tb::soak::{Begun, Limits, Soak, Tally, soaks};
+use tb::soak::{Begun, Failed, Found, Limits, Soak, Tally};
 use warpsieve::config::suggestion;
-use warpsieve::crash;
 use warpsieve::kernels::kernels_folder;
 
+/// Time for making a case that fails smaller.
+const SHRINK: Duration = Duration::from_secs(120);
+
 pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
-    let SoakArguments { name, list, count, seconds, seed, coverage } = arguments;
-    let name = match name {
-        Some(name) if !list => name,
-        _ => {
-            let rows: Vec<_> = soaks().iter().map(|soak| vec![soak.name.to_owned(), soak.about.to_owned()]).collect();
-            output::print(&columns(&["NAME", "WHAT IS VARIED AND CHECKED"], &rows))?;
-            return Ok(Exit::Done);
-        }
-    };
-    let Some(soak) = soaks().iter().find(|soak| soak.name == name) else {
-        let names: Vec<_> = soaks().iter().map(|soak| soak.name).collect();
-        return Err(miette!(help = suggestion(name, "soaks", &names), "there is no soak `{name}`"));
-    };
-    let limits = Limits { count: *count, time: seconds.map(Duration::from_secs) };
-    if !coverage {
-        return run(soak, *seed, limits);
+    let SoakArguments { name, list, replay, totals, .. } = arguments;
+    if !totals.is_empty() {
+        output::print(&table(totals)?)?;
+        return Ok(Exit::Done);
     }
-    let crosses = soak.crosses();
-    if crosses.is_empty() {
-        let tell = soaks().iter().filter(|soak| !soak.crosses().is_empty());
-        let tell: Vec<_> = tell.map(|soak| format!("`{}`", soak.name)).collect();
-        return Err(miette!("soak `{name}` cannot tell what its cases meet; those that can are {}", tell.join(", ")));
+    if *list {
+        let rows: Vec<_> = soaks().iter().map(|soak| vec![soak.name.to_owned(), soak.about.to_owned()]).collect();
+        output::print(&columns(&["NAME", "WHAT IS VARIED AND CHECKED"], &rows))?;
+        return Ok(Exit::Done);
     }
-    let (ended, coverage) = collected(crosses, || run(soak, *seed, limits));
-    let exit = ended?;
-    output::print(&coverage.table())?;
-    Ok(exit)
+    let named = name.as_deref().map(of_name).transpose()?;
+    match named {
+        Some(soak) if replay.is_empty() => run(&soak, arguments),
+        named => again(named.as_ref(), replay),
+    }
 }
 
-fn run(soak: &Soak, seed: u64, limits: Limits) -> Result<Exit, Report> {
+/// The soaks of the library and those of what only the command reads.
+pub fn soaks() -> Vec<Soak> {
+    let mut soaks = tb::soak::soaks();
+    soaks.extend(inputs::inputs().iter().map(Soak::of_input));
+    soaks
+}
+
+fn of_name(name: &str) -> Result<Soak, Report> {
+    let mut soaks = soaks();
+    let names: Vec<_> = soaks.iter().map(|soak| soak.name).collect();
+    let at = names.iter().position(|&other| other == name);
+    let at = at.ok_or_else(|| miette!(help = suggestion(name, "soaks", &names), "there is no soak `{name}`"))?;
+    Ok(soaks.swap_remove(at))
+}
+
+/// What is known of a soak that runs.
+#[derive(Default)]
+struct State {
+    keeper: Option<Keeper>,
+    tally: Tally,
+}
+
+fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
+    let SoakArguments { count, seconds, seed, keep, found, coverage, .. } = arguments;
+    let crosses = soak.crosses();
+    if *coverage && crosses.is_empty() {
+        return Err(cannot_tell(soak));
+    }
     let kernels = kernels_folder()?;
+    let keeper = keep.as_deref().map(|path| Keeper::open(path, soak.name)).transpose()?;
+    let known = keeper.as_ref().map(|keeper| keeper.passed().seeds()).unwrap_or_default();
+    let mut limits = Limits { count: *count, time: seconds.map(Duration::from_secs) };
+    if keeper.is_some() && limits == Limits::default() {
+        limits.count = Some(u64::MAX);
+    }
+    let is_kept = keeper.is_some();
+    let state = Mutex::new(State { keeper, tally: Tally::default() });
+    let asked = interrupt::listen()?;
     let started = Instant::now();
     let bar = progress_line(false, None, "{msg} [{elapsed}]");
-    let mut last = None;
-    let ended = crash::caught(|| {
-        soak.run(&kernels, seed, limits, &mut |begun| {
-            bar.set_message(format!("{}, now seed {}", told(soak, &begun.tally), begun.seed));
-            bar.tick();
-            last = Some(begun);
-        })
-    });
+    let from = if is_kept { String::new() } else { format!(", from seed {seed}") };
+    let ended = interrupt::guarded(
+        &asked,
+        || {
+            let mut unkept = None;
+            let mut begin = |begun: Begun| {
+                let Begun { seed, tally } = begun;
+                bar.set_message(format!("{}, now seed {seed}", told(soak, &tally)));
+                bar.tick();
+                let mut state = held(&state);
+                state.tally = tally;
+                if let Some(Err(report)) = state.keeper.as_mut().map(|keeper| keeper.begins(seed, tally)) {
+                    unkept.get_or_insert(report);
+                }
+            };
+            let mut soaked = || soak.run(&kernels, known.others_from(*seed), limits, &mut begin);
+            let (ended, met) = if *coverage {
+                let (ended, met) = collected(crosses, soaked);
+                (ended, Some(met))
+            } else {
+                (soaked(), None)
+            };
+            (ended, unkept, met)
+        },
+        || {
+            bar.finish_and_clear();
+            let mut state = held(&state);
+            if let Some(Err(report)) = state.keeper.as_mut().map(Keeper::write) {
+                output::print_report(&report);
+            }
+            output::complain(&format!("interrupted: {}{from}: all passed", told(soak, &state.tally)));
+        },
+    );
     bar.finish_and_clear();
-    match (ended.and_then(|tally| tally), last) {
-        (Ok(tally), _) => {
+    let (ended, unkept, met) = ended?;
+    let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(keeper) = &mut state.keeper {
+        if let Ok(tally) = &ended {
+            keeper.passes(*tally);
+        }
+        keeper.write()?;
+    }
+    if let Some(report) = unkept {
+        return Err(report);
+    }
+    let exit = match ended {
+        Ok(tally) => {
             let seconds = started.elapsed().as_secs_f64();
             let rate = grouped((tally.runs as f64 / seconds.max(1e-3)) as u64);
             let what = told(soak, &tally);
-            output::print(&format!("{what}, from seed {seed}, in {seconds:.0} s, {rate} runs/s: all passed\n"))?;
-            Ok(Exit::Done)
+            output::print(&format!("{what}{from}, in {seconds:.0} s, {rate} runs/s: all passed\n"))?;
+            if let Some(keeper) = &state.keeper {
+                output::print(&format!("kept: {}\n", all(soak, keeper.passed())))?;
+            }
+            Exit::Done
         }
-        (Err(wrong), Some(Begun { seed, reproduce, tally })) => {
-            let passed = told(soak, &tally);
-            output::complain(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo see it again:\n{reproduce}"));
-            Ok(Exit::CheckFailed)
+        Err(failed) => {
+            fails(soak, &failed, found)?;
+            Exit::CheckFailed
         }
-        (Err(wrong), None) => Err(miette!("{wrong}")),
+    };
+    if let Some(met) = met {
+        output::print(&met.table())?;
     }
+    Ok(exit)
+}
+
+fn cannot_tell(soak: &Soak) -> Report {
+    let tell = soaks().into_iter().filter(|soak| !soak.crosses().is_empty());
+    let tell: Vec<_> = tell.map(|soak| format!("`{}`", soak.name)).collect();
+    miette!("soak `{}` cannot tell what its cases meet; those that can are {}", soak.name, tell.join(", "))
+}
+
+fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says what failed, makes it smaller, and keeps that.
+fn fails(soak: &Soak, failed: &Failed, folder: &Path) -> Result<(), Report> {
+    let Failed { seed, reproduce, tally, wrong, .. } = failed;
+    let passed = told(soak, tally);
+    output::complain(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo see it again:\n{reproduce}"));
+    let bar = progress_line(false, None, "making it smaller [{elapsed}]");
+    let found = failed.shrunk(SHRINK);
+    bar.finish_and_clear();
+    let Some(found) = found else {
+        output::complain("Run alone it does not fail again in this way: there is no smaller case.");
+        return Ok(());
+    };
+    let written = fs::create_dir_all(folder).and_then(|()| found.write(folder, soak.name, *seed));
+    let path = written.into_diagnostic().wrap_err_with(|| format!("{}: nothing can be kept here", folder.display()))?;
+    let path = path.display();
+    output::complain(&format!("It fails with {}, kept in {path}:\nwarpsieve soak --replay {path}", found.shrunk));
+    Ok(())
+}
+
+/// Runs cases that were kept.
+fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
+    let kernels = kernels_folder()?;
+    let mut exit = Exit::Done;
+    for path in files {
+        let shown = path.display();
+        let of_file = || {
+            let name = Found::soak_of(path).ok_or_else(|| {
+                miette!(
+                    "{shown}: the name says no soak, expected one such as ptx-17.ptx, or the soak before `--replay`"
+                )
+            })?;
+            of_name(name)
+        };
+        let mine;
+        let soak = match soak {
+            Some(soak) => soak,
+            None => {
+                mine = of_file()?;
+                &mine
+            }
+        };
+        if !path.is_file() {
+            return Err(miette!("{shown}: is no file"));
+        }
+        match soak.replay(&kernels, path) {
+            Ok(()) => output::print(&format!("{shown}: passed\n"))?,
+            Err(wrong) => {
+                output::complain(&format!("{shown}: failed: {wrong}"));
+                exit = Exit::CheckFailed;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// What files have kept, by soak.
+fn table(files: &[PathBuf]) -> Result<String, Report> {
+    let mut soaks: BTreeMap<String, (Tally, Seeds, usize)> = BTreeMap::new();
+    for path in files {
+        let passed = Passed::read(path)?;
+        let (tally, seeds, builds) = soaks.entry(passed.soak.clone()).or_default();
+        seeds.add_all(&passed.seeds());
+        *tally = tally.plus(sum(&passed));
+        *builds += passed.builds.len();
+    }
+    let row = |soak: &str, tally: Tally, builds: usize, seeds: String| {
+        let Tally { cases, runs, cycles, warp_instructions } = tally;
+        let numbers = [cases, runs, cycles, warp_instructions, builds as u64].map(grouped);
+        [vec![soak.to_owned()], numbers.to_vec(), vec![seeds]].concat()
+    };
+    let mut rows: Vec<_> =
+        soaks.iter().map(|(soak, (tally, seeds, builds))| row(soak, *tally, *builds, seeds.to_string())).collect();
+    let tally = soaks.values().fold(Tally::default(), |all, (tally, ..)| all.plus(*tally));
+    let builds = soaks.values().map(|(_, _, builds)| builds).sum();
+    rows.push(row("all", tally, builds, String::new()));
+    Ok(columns(&["SOAK", "CASES", "RUNS", "CYCLES", "WARP INSTRUCTIONS", "BUILDS", "SEEDS"], &rows))
+}
+
+fn sum(passed: &Passed) -> Tally {
+    passed.builds.iter().fold(Tally::default(), |all, build| all.plus(build.tally()))
+}
+
+/// What was kept of a soak, all pieces together.
+fn all(soak: &Soak, passed: &Passed) -> String {
+    format!("{}, seeds {}", told(soak, &sum(passed)), passed.seeds())
 }
 
 /// What was done; a soak of readers has no cycles, one of parts no instructions.

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use miette::{IntoDiagnostic, Report, WrapErr};
 
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
 use super::files::Files;
 use super::{Exit, interrupt, output};
 use tb::l2::figure2;
 use warpsieve::crash;
-use warpsieve::readers::{Life, Sighting, Subject, follow, sightings};
+use warpsieve::readers::{Life, Readback, Sighting, Subject, follow, sightings};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
     let asked = interrupt::listen()?;
@@ -43,22 +43,21 @@ fn write_figure2(folder: &Path) -> Result<Exit, Report> {
 fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     let FollowArguments { file, request, line, pc, warp, sm, core_mhz } = arguments;
     let subject = line.map(Subject::Line).or(pc.map(Subject::Pc)).or(warp.map(Subject::Warp));
-    // The library that reads dumps asserts what a damaged file does not hold to.
     let read = crash::caught(|| -> Result<String, Report> {
+        let wave = Readback::of(file).into_diagnostic()?;
         match (subject, request) {
-            (Some(subject), _) => Ok(seen(&sightings(file, subject, *sm).into_diagnostic()?, subject, *core_mhz)),
+            (Some(subject), _) => Ok(seen(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz)),
             (None, request) => {
                 // One of them is there: the arguments say so.
                 let request = request.unwrap_or_default();
-                Ok(table(&follow(file, request, *sm).into_diagnostic()?, request, *core_mhz))
+                Ok(table(&follow(wave, request, *sm).into_diagnostic()?, request, *core_mhz))
             }
         }
     });
-    match read {
-        Ok(text) => output::print(&text?)?,
-        Err(_) => return Err(miette!("{}: cannot be read: it is damaged", file.display())),
-    }
-    Ok(Exit::Done)
+    interrupt::ended(read, |text| {
+        output::print(&text)?;
+        Ok(Exit::Done)
+    })
 }
 
 /// A time in core cycles. Cycle n stands at n periods, rounded to a picosecond.

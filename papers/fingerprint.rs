@@ -19,9 +19,10 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     for folder in folders.iter().map(fs::DirEntry::path) {
-        // What is built on the pages decides nothing of what they hold.
+        // What is built on the pages decides nothing of what they hold, nor does what is a workspace of its own.
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
-        if manifest.is_ok_and(|text| !text.contains("papers.workspace")) {
+        let is_other = |text: &str| text.contains("papers.workspace") || text.lines().any(|line| line == "[workspace]");
+        if manifest.is_ok_and(|text| !is_other(&text)) {
             places.push(folder);
         }
     }
@@ -79,7 +80,9 @@ mod tests {
     fn workspace(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("cli")).unwrap();
+        fs::create_dir(root.path().join("fuzz")).unwrap();
         fs::write(root.path().join("cli/Cargo.toml"), "papers.workspace = true").unwrap();
+        fs::write(root.path().join("fuzz/Cargo.toml"), "[package]\n[workspace]\n").unwrap();
         for file in files {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -98,8 +101,9 @@ mod tests {
         "papers/build.rs",
         "papers/xie2013/fig2.rs",
     ];
-    const OTHERS: [&str; 9] = [
+    const OTHERS: [&str; 10] = [
         "cli/args.rs",
+        "fuzz/src/main.rs",
         "README.md",
         "machines/fermi.toml",
         "tests/cli/main.rs",

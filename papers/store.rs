@@ -19,7 +19,7 @@ use waves::part_file::PartFile;
 use warpsieve::config::{Resolved, fnv1a};
 
 /// Of the sources that decide what a run results in, from `build.rs`.
-const FINGERPRINT: &str = env!("FINGERPRINT");
+pub const FINGERPRINT: &str = env!("FINGERPRINT");
 
 /// Where results are kept.
 #[derive(Clone, Debug)]
@@ -141,6 +141,13 @@ fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     }
 }
 
+/// The result that a file holds under a key.
+#[must_use]
+pub fn found<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
+    let found: Found<T> = serde_json::from_slice(text).ok()?;
+    (found.key == key).then_some(found.value)
+}
+
 impl Store {
     /// The store in a folder, or in the user's folder for such things.
     ///
@@ -163,9 +170,7 @@ impl Store {
     /// A result that was kept.
     #[must_use]
     pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
-        let text = fs::read(self.folder.join(key.file())).ok()?;
-        let found: Found<T> = serde_json::from_slice(&text).ok()?;
-        (found.key == key.text).then_some(found.value)
+        found(&fs::read(self.folder.join(key.file())).ok()?, &key.text)
     }
 
     /// Keeps a result.

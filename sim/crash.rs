@@ -22,9 +22,10 @@ thread_local! {
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(listen);
-    SEEN.set(Some(String::new()));
+    // Whoever calls may be in work of its own that is watched.
+    let outer = SEEN.replace(Some(String::new()));
     let done = panic::catch_unwind(AssertUnwindSafe(work));
-    let seen = SEEN.take().unwrap_or_default();
+    let seen = SEEN.replace(outer).unwrap_or_default();
     done.map_err(|_| {
         format!("internal error: {seen}\nThe model broke one of its own rules. Nothing of this run can be trusted.")
     })
@@ -60,5 +61,14 @@ mod tests {
         assert!(report.starts_with("internal error: cycle 118, sm3.l1: sent while ready is low\n  at "), "{report}");
         assert!(report.contains("crash.rs:"), "{report}");
         assert_eq!(caught(|| 7), Ok(7));
+    }
+
+    #[test]
+    fn work_that_catches_a_panic_of_its_own_is_still_watched_itself() {
+        let report = caught(|| -> u32 {
+            assert!(caught(|| panic!("inner")).is_err());
+            panic!("outer")
+        });
+        assert!(report.unwrap_err().starts_with("internal error: outer\n  at "));
     }
 }

@@ -15,6 +15,7 @@
 //! | [`optimize`] | which loads of a PTX file go through the L1, from what they find there      |
 //! | [`trace`]    | what a recorded kernel asks of the memory, and small kernels made up        |
 //! | [`crash`]    | breaches of the model's own rules, as messages                              |
+//! | [`limit`]    | lists of what is wrong, cut where nobody reads on                           |
 
 pub mod bank;
 pub mod check;
@@ -24,6 +25,7 @@ pub mod dram;
 pub mod estimate;
 pub mod kernels;
 pub mod launch;
+pub mod limit;
 pub mod optimize;
 pub mod readers;
 pub mod run;

@@ -7,6 +7,7 @@
 //! | [`kit`]  | what stands around a device under test: source, sink, stalls, cycle tables      |
 //! | [`soak`] | long random checks, run by name                                                |
 //! | [`l2`]   | the L2 bank, with the waveform of candel2018 Figure 2                          |
+//! | [`litmus`] | small racing programs, with all that may come of them                        |
 
 mod dram;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod index;
 pub mod kit;
 mod l1;
 pub mod l2;
+pub mod litmus;
 #[cfg(test)]
 mod noc;
 #[cfg(test)]

@@ -95,7 +95,15 @@ impl Side {
     pub fn read(path: &Path) -> Result<Self, Report> {
         let name = path.display().to_string();
         let text = fs::read_to_string(path).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
-        let value: Value = serde_json::from_str(&text).map_err(|error| miette!("{name} is no JSON: {error}"))?;
+        Self::parse(name, &text)
+    }
+
+    /// Reads a text as if it stood in a file of this name.
+    ///
+    /// # Errors
+    /// If it is none that `run --stats` wrote, or one of another version.
+    pub fn parse(name: String, text: &str) -> Result<Self, Report> {
+        let value: Value = serde_json::from_str(text).map_err(|error| miette!("{name} is no JSON: {error}"))?;
         let schema = value.get("schema").unwrap_or(&Value::Null);
         if *schema != SCHEMA {
             return Err(miette!("{name}: `schema` is {schema}, expected {SCHEMA}: a file that `run --stats` wrote"));

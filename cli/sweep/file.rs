@@ -76,7 +76,11 @@ impl SweepFile {
         Ok(Self::parse(path, text)?)
     }
 
-    fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
+    /// Reads a text as if it stood in a file.
+    ///
+    /// # Errors
+    /// With every rule that it breaks.
+    pub fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, &text);
         let (document, errors) = DeTable::parse_recoverable(&text);
         if !errors.is_empty() {

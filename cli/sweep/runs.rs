@@ -15,12 +15,13 @@ use rtl::kernel::Mode;
 use serde_json::Value;
 
 use super::super::args::Shard;
-use super::super::{Exit, interrupt, limit, output};
+use super::super::{Exit, interrupt, output};
 use super::plan::{Id, Run, why};
 use super::table::Row;
 use super::tidy;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
+use warpsieve::limit;
 use warpsieve::run::{Outcome, RunError, RunOptions, Verdict};
 
 /// What there is of the runs of a plan.
@@ -226,7 +227,8 @@ pub fn told(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
 }
 
 impl Record {
-    fn of(resolved: &Resolved, measured: &Measured) -> Self {
+    /// Of a run that came to an end of some kind.
+    pub fn of(resolved: &Resolved, measured: &Measured) -> Self {
         let report = &measured.report;
         let mut notes = report.notes.clone();
         let exit = match (&report.outcome, &report.verdict) {

@@ -49,12 +49,15 @@ pub(super) struct Loader {
     pub lacks_file: bool,
     /// The files read; what is built in is none.
     pub files: Vec<PathBuf>,
+    /// A text that stands in the place of a file.
+    pub text: Option<(PathBuf, String)>,
 }
 
 impl Loader {
     pub fn new() -> Self {
         let (sources, problems) = (Sources::default(), Problems::default());
-        let mut loader = Self { sources, schema: Fields::default(), problems, lacks_file: false, files: Vec::new() };
+        let schema = Fields::default();
+        let mut loader = Self { sources, schema, problems, lacks_file: false, files: Vec::new(), text: None };
         for file in builtin::machines().iter().filter(|file| file.name == SCHEMA) {
             let source = loader.sources.add(Giver::Machine, file.path, file.text);
             let Some(document) = loader.parse(source, file.text) else { continue };
@@ -176,7 +179,7 @@ impl Loader {
         giver: Giver,
     ) -> Option<Opened> {
         let (message, help) = match file {
-            Some(path) => match std::fs::read_to_string(&path) {
+            Some(path) => match self.text_of(&path) {
                 Ok(text) => {
                     let source = self.sources.add(giver, &path.display().to_string(), &text);
                     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -201,6 +204,13 @@ impl Loader {
         self.problems.add(&self.sources, asked, message, help);
         self.lacks_file = true;
         None
+    }
+
+    fn text_of(&self, path: &Path) -> std::io::Result<String> {
+        match &self.text {
+            Some((of, text)) if of == path => Ok(text.clone()),
+            _ => std::fs::read_to_string(path),
+        }
     }
 
     fn parse<'t>(&mut self, source: usize, text: &'t str) -> Option<DeTable<'t>> {

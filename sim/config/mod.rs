@@ -32,7 +32,7 @@ mod source;
 mod suggest;
 mod typed;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use builtin::{Builtin, add_designs, designs, machines};
 pub use meta::{About, Slot};
@@ -79,8 +79,20 @@ impl Resolved {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn new(request: &Request) -> Result<Self, ConfigError> {
+        Self::of(request, Loader::new())
+    }
+
+    /// Resolves a request as if `text` stood in the file `path`, which it names.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn of_text(request: &Request, path: &Path, text: &str) -> Result<Self, ConfigError> {
+        Self::of(request, Loader { text: Some((path.to_owned(), text.to_owned())), ..Loader::new() })
+    }
+
+    fn of(request: &Request, loader: Loader) -> Result<Self, ConfigError> {
         let designs: Vec<_> = request.designs.iter().map(|name| Asked::alone("--design", name)).collect();
-        Self::with(&request.machine, &designs, &request.sets)
+        Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
     /// Resolves every request with one more design: that of `set`, which `--design-set` gave, at its number.
@@ -97,7 +109,7 @@ impl Resolved {
         for (Request { machine, designs, sets }, number) in requests {
             let under = designs.iter().map(|name| Asked::alone("--design", name));
             let designs: Vec<_> = under.chain([set[*number].clone()]).collect();
-            match Self::with(machine, &designs, sets) {
+            match Self::with(Loader::new(), machine, &designs, sets) {
                 Ok(resolved) => all.push(resolved),
                 Err(error) => problems.merge(error),
             }
@@ -105,8 +117,7 @@ impl Resolved {
         problems.or(all)
     }
 
-    fn with(machine: &str, designs: &[Asked], sets: &[String]) -> Result<Self, ConfigError> {
-        let mut loader = Loader::new();
+    fn with(mut loader: Loader, machine: &str, designs: &[Asked], sets: &[String]) -> Result<Self, ConfigError> {
         let load::Machine { about, mut fields } = loader.machine(machine);
         let designs = loader.designs(designs, &mut fields);
         loader.sets(sets, &mut fields);

@@ -57,7 +57,15 @@ pub enum TraceError {
 /// The file cannot be read, or a line of it is no request; the first such line is named.
 pub fn read(path: &Path, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
     let text = fs::read_to_string(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
-    parse(&text, memory_bytes).map_err(|Wrong { line, column, message }| TraceError::Invalid {
+    read_text(path, &text, memory_bytes)
+}
+
+/// Reads a text as if it stood in the file `path`.
+///
+/// # Errors
+/// A line of it is no request; the first such line is named.
+pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
+    parse(text, memory_bytes).map_err(|Wrong { line, column, message }| TraceError::Invalid {
         path: path.to_owned(),
         line,
         column,

@@ -35,7 +35,7 @@ pub use model::{
     Repeat, Sequence, Step, TextureShape,
 };
 pub use node::{Node, Place, Table};
-pub use npy::{NpyError, read_npy, write_npy};
+pub use npy::{NpyError, read_npy, read_npy_bytes, write_npy};
 pub use problem::{LaunchError, Problem, Problems};
 pub use structs::Field;
 pub use view::View;

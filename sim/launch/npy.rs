@@ -1,7 +1,7 @@
 //! `.npy` files: reading them as arrays of one type, writing them whole or not at all.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, IntoInnerError, Write};
+use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Write};
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType};
@@ -60,10 +60,18 @@ pub enum NpyError {
 /// # Errors
 /// If it cannot be read, or holds another type.
 pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
+    let file = File::open(path).map_err(|source| NpyError::Open { path: path.to_owned(), source })?;
+    read_npy_bytes(path, BufReader::new(file), element)
+}
+
+/// Reads bytes as if they stood in the file `path`.
+///
+/// # Errors
+/// If they are no `.npy` file, or hold another type.
+pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Result<Array, NpyError> {
     let path = || path.to_owned();
-    let file = File::open(path()).map_err(|source| NpyError::Open { path: path(), source })?;
     let format = |source| NpyError::Format { path: path(), source };
-    let npy = NpyFile::new(BufReader::new(file)).map_err(format)?;
+    let npy = NpyFile::new(bytes).map_err(format)?;
     let found = npy.dtype();
     if !holds(&found, element) {
         return Err(NpyError::Type { path: path(), found: found.descr(), expected: element });
@@ -101,7 +109,7 @@ fn holds(found: &DType, element: ElementType) -> bool {
 }
 
 fn read_as<T: Deserialize, const N: usize>(
-    npy: NpyFile<BufReader<File>>,
+    npy: NpyFile<impl Read>,
     to_bytes: impl Fn(T) -> [u8; N],
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

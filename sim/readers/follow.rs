@@ -4,7 +4,7 @@
 //! until it was last seen elsewhere.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::places::{Asker, Place, places};
 use super::readback::{Readback, Unreadable};
@@ -81,10 +81,11 @@ fn join(sms: &[u64]) -> String {
 ///
 /// # Errors
 /// If the dump cannot be read or the request not be found.
-pub fn follow(path: &Path, request: u64, sm: Option<u64>) -> Result<Life, FollowError> {
-    let dump = Signals::read(path)?;
+pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, FollowError> {
+    let path = &wave.path().to_owned();
+    let dump = Signals::read(wave)?;
     if dump.places.is_empty() {
-        return Err(FollowError::NoPlaces { path: path.to_owned() });
+        return Err(FollowError::NoPlaces { path: path.clone() });
     }
     let mut certain = Vec::new();
     let mut uncertain = Vec::new();
@@ -111,12 +112,12 @@ pub fn follow(path: &Path, request: u64, sm: Option<u64>) -> Result<Life, Follow
         }
     }
     if let Some(sm) = sm.filter(|sm| !known.contains(sm)) {
-        return Err(FollowError::NoSuchSm { path: path.to_owned(), sm, sms: known.into_iter().collect() });
+        return Err(FollowError::NoSuchSm { path: path.clone(), sm, sms: known.into_iter().collect() });
     }
     let sms: Vec<u64> = sms.into_iter().collect();
     let &[sm] = sms.as_slice() else {
         return Err(match sms.len() {
-            0 => FollowError::Absent { path: path.to_owned(), request, range },
+            0 => FollowError::Absent { path: path.clone(), request, range },
             _ => FollowError::Ambiguous { request, sms },
         });
     };
@@ -137,8 +138,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn read(path: &Path) -> Result<Self, Unreadable> {
-        let mut dump = Readback::of(path)?;
+    fn read(mut dump: Readback) -> Result<Self, Unreadable> {
         let places = places(&dump.paths);
         let mut needed = BTreeSet::new();
         for Place { id, valid, sm, .. } in &places {
@@ -148,7 +148,7 @@ impl Signals {
                 Asker::Fixed(_) | Asker::Unknown => None,
             });
         }
-        dump.load(needed);
+        dump.load(needed)?;
         Ok(Self { places, dump })
     }
 

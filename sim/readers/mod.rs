@@ -11,6 +11,7 @@
 //! | `follow`   | the life of one request, from a dump ([`follow()`])                       |
 //! | `sightings` | what happened to a line, an instruction or a warp, from a dump ([`sightings()`]) |
 //! | `readback` | the signals of a dump, for these two                                     |
+//! | `sizes`    | whether what an FST says it holds has room in it                         |
 //! | `places`   | where a request's number can be seen                                     |
 //! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
 //! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
@@ -30,6 +31,7 @@ mod queues;
 mod readback;
 mod scopes;
 mod sightings;
+mod sizes;
 mod timeline;
 mod walk;
 mod wave;
@@ -39,7 +41,7 @@ pub use dump::{Dump, NoScope, Show};
 pub use follow::{FollowError, Life, Stay, follow};
 pub use pipeline::Pipeline;
 pub use queues::{QueueHead, queues};
-pub use readback::Unreadable;
+pub use readback::{Readback, Unreadable};
 pub use sightings::{Sighting, SightingError, Subject, sightings};
 pub use timeline::Timeline;
 pub use walk::Changed;

@@ -2,9 +2,15 @@
 //! Reads a VCD or an FST back: which signals it has, when they change, and the names of their states, which
 //! an FST has.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Seek};
 use std::path::{Path, PathBuf};
 
-use wellen::{Hierarchy, SignalRef, VarRef};
+use wellen::simple::{self, Waveform};
+use wellen::{FileFormat, Hierarchy, SignalRef, VarRef, viewers};
+
+use super::sizes;
+use crate::crash;
 
 /// A file that is no dump that can be read.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -16,8 +22,9 @@ pub struct Unreadable {
 }
 
 /// The signals of a dump, known by their places in the list of paths.
-pub(super) struct Readback {
-    wave: wellen::simple::Waveform,
+pub struct Readback {
+    path: PathBuf,
+    wave: Waveform,
     variables: Vec<(VarRef, SignalRef)>,
     /// Paths, which begin with the root's name.
     pub(super) paths: Vec<String>,
@@ -27,23 +34,56 @@ pub(super) struct Readback {
 
 impl Readback {
     /// Reads what a dump has.
-    pub(super) fn of(path: &Path) -> Result<Self, Unreadable> {
-        let unreadable = |reason: String| Unreadable { path: path.to_owned(), reason };
+    ///
+    /// # Errors
+    /// If it is none that can be read.
+    pub fn of(path: &Path) -> Result<Self, Unreadable> {
         // The library asserts that there is a file.
-        if std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.is_dir() {
-            return Err(unreadable("it is a directory".to_owned()));
+        match std::fs::metadata(path) {
+            Err(error) => Err(unreadable(path, error.to_string())),
+            Ok(there) if there.is_dir() => Err(unreadable(path, "it is a directory".to_owned())),
+            Ok(_) => {
+                let file = File::open(path).map_err(|error| unreadable(path, error.to_string()))?;
+                fits(path, BufReader::new(file))?;
+                Self::read(path, || simple::read(path))
+            }
         }
-        let wave = wellen::simple::read(path).map_err(|e| unreadable(e.to_string()))?;
-        let hierarchy = wave.hierarchy();
-        let variables: Vec<_> = hierarchy.all_vars().map(|var| (var, hierarchy[var].signal_ref())).collect();
-        let full = |(var, _): &(VarRef, SignalRef)| full_name(hierarchy, *var);
-        let paths: Vec<String> = variables.iter().map(full).collect();
+    }
+
+    /// Reads bytes as if they stood in the file `path`.
+    ///
+    /// # Errors
+    /// If they are no dump that can be read.
+    pub fn of_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Unreadable> {
+        fits(path, Cursor::new(bytes))?;
+        Self::read(path, || simple::read_from_reader(Cursor::new(bytes.to_vec())))
+    }
+
+    fn read(path: &Path, read: impl FnOnce() -> wellen::Result<Waveform>) -> Result<Self, Unreadable> {
+        let wave = asserted(path, || read().map_err(|error| unreadable(path, error.to_string())))??;
+        let (variables, paths) = asserted(path, || {
+            let hierarchy = wave.hierarchy();
+            let variables: Vec<_> = hierarchy.all_vars().map(|var| (var, hierarchy[var].signal_ref())).collect();
+            let full = |(var, _): &(VarRef, SignalRef)| full_name(hierarchy, *var);
+            let paths: Vec<String> = variables.iter().map(full).collect();
+            (variables, paths)
+        })?;
         let changes = vec![Vec::new(); paths.len()];
-        Ok(Self { wave, variables, paths, changes })
+        Ok(Self { path: path.to_owned(), wave, variables, paths, changes })
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Loads the changes of these signals; of those wider than 64 bits there are none.
-    pub(super) fn load(&mut self, needed: impl IntoIterator<Item = usize>) {
+    pub(super) fn load(&mut self, needed: impl IntoIterator<Item = usize>) -> Result<(), Unreadable> {
+        let path = self.path.clone();
+        asserted(&path, || self.load_asserted(needed))
+    }
+
+    fn load_asserted(&mut self, needed: impl IntoIterator<Item = usize>) {
         let needed: Vec<usize> = needed.into_iter().collect();
         let times = self.wave.time_table().to_vec();
         self.wave.load_signals(&needed.iter().map(|&at| self.variables[at].1).collect::<Vec<_>>());
@@ -77,6 +117,29 @@ impl Readback {
         let is_code = |digits: &str| u64::from_str_radix(digits, 2) == Ok(code);
         states.into_iter().find(|(digits, _)| is_code(digits)).map(|(_, name)| name)
     }
+}
+
+/// Has work done by the library that reads dumps, which asserts what a damaged file does not hold to.
+fn asserted<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
+    crash::caught(work).map_err(|_| unreadable(path, "it is damaged".to_owned()))
+}
+
+/// Whether a dump is no larger than it can be by what it says of itself.
+fn fits(path: &Path, mut file: impl BufRead + Seek) -> Result<(), Unreadable> {
+    let format = viewers::detect_file_format(&mut file);
+    if format == FileFormat::Vcd {
+        return sizes::widths(&mut file).map_err(|reason| unreadable(path, reason));
+    }
+    if format != FileFormat::Fst {
+        return Ok(());
+    }
+    let signals = sizes::fit(&mut file).map_err(|reason| unreadable(path, reason))?;
+    file.rewind().map_err(|error| unreadable(path, error.to_string()))?;
+    asserted(path, || sizes::are_there(&mut file, signals))?.map_err(|reason| unreadable(path, reason))
+}
+
+fn unreadable(path: &Path, reason: String) -> Unreadable {
+    Unreadable { path: path.to_owned(), reason }
 }
 
 /// The path of a signal. The library makes a scope of a table and a name of the index.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::readback::{Readback, Unreadable};
 
@@ -126,20 +126,20 @@ struct Place {
 ///
 /// # Errors
 /// If the dump cannot be read or nothing be seen.
-pub fn sightings(path: &Path, subject: Subject, sm: Option<u64>) -> Result<Vec<Sighting>, SightingError> {
-    let mut dump = Readback::of(path)?;
+pub fn sightings(mut dump: Readback, subject: Subject, sm: Option<u64>) -> Result<Vec<Sighting>, SightingError> {
+    let path = dump.path().to_owned();
     let word = subject.word();
     let places = places(&dump.paths, word);
     if places.is_empty() {
         let example =
             if word == "pc" { "machine.sm0.core.scheduler0.issue_pc" } else { "machine.sm0.l1.core_req.valid" };
-        return Err(SightingError::NoPlaces { path: path.to_owned(), word, example });
+        return Err(SightingError::NoPlaces { path, word, example });
     }
     let signals = |place: &Place| {
         let besides = place.besides.iter().map(|&(_, at)| at);
         [place.subject, place.valid].into_iter().chain(besides).chain(place.outcome).collect::<Vec<_>>()
     };
-    dump.load(places.iter().flat_map(signals).collect::<BTreeSet<usize>>());
+    dump.load(places.iter().flat_map(signals).collect::<BTreeSet<usize>>())?;
     let mut found = Vec::new();
     let mut range: Option<(u64, u64)> = None;
     for place in &places {
@@ -154,7 +154,6 @@ pub fn sightings(path: &Path, subject: Subject, sm: Option<u64>) -> Result<Vec<S
         }
     }
     found.sort_by(|a, b| (a.from, a.to, &a.path).cmp(&(b.from, b.to, &b.path)));
-    let path = path.to_owned();
     match range {
         _ if !found.is_empty() => Ok(found),
         Some((low, high)) => {

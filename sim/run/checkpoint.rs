@@ -113,9 +113,25 @@ pub(super) fn write(
 
 /// Reads a checkpoint of a run like this one.
 pub(super) fn read(path: &Path, identity: &Identity) -> Result<State, RunError> {
+    let file = File::open(path).map_err(|error| RunError::input(path, &unread(&error)))?;
+    read_state(path, BufReader::new(file), identity)
+}
+
+fn unread(error: &io::Error) -> String {
+    format!("the checkpoint cannot be read: {error}")
+}
+
+/// Whether a run could go on from these bytes, as far as that shows from reading them as if they stood in the file `path`.
+///
+/// # Errors
+/// Why not.
+pub fn goes_on(path: &Path, bytes: &[u8], identity: &Identity) -> Result<(), RunError> {
+    read_state(path, bytes, identity).map(drop)
+}
+
+fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Result<State, RunError> {
     let bad = |reason: String| RunError::input(path, &reason);
-    let unread = |error: io::Error| bad(format!("the checkpoint cannot be read: {error}"));
-    let mut file = BufReader::new(File::open(path).map_err(unread)?);
+    let unread = |error| bad(unread(&error));
     let form = line(&mut file).map_err(unread)?;
     if form != FORM.as_bytes() {
         return Err(bad(format!("begins with another line than `{FORM}`, expected a checkpoint of this form")));

@@ -53,7 +53,7 @@ use rtl::sm::occupancy;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use checkpoint::{Checkpoints, Identity};
+pub use checkpoint::{Checkpoints, Identity, goes_on};
 pub use counters::{Counters, ratio};
 pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
 pub use history::Interval;

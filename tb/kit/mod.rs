@@ -33,3 +33,23 @@ pub use waves::{BenchSimulator, wave_path};
 
 /// What passed a port: each beat with the cycle in which it did.
 pub type Monitor<T> = Vec<(u64, T)>;
+
+/// Queues, tables and links on the way between SMs and memory, each as small as it may be.
+pub const LEAST_QUEUES: [&str; 16] = [
+    "link.inject=0",
+    "link.request=1",
+    "link.reply=1",
+    "link.deliver=0",
+    "link.dram_return=1",
+    "lsu.slots=1",
+    "lsu.access_queue=1",
+    "l1.mshr_entries=1",
+    "l1.mshr_merges=1",
+    "l1.miss_queue=2",
+    "xbar.buffer_flits=5",
+    "l2.mshr_entries=1",
+    "l2.mshr_merges=1",
+    "l2.reply_queue=1",
+    "dram.queue_entries=1",
+    "dram.reply_entries=1",
+];

@@ -104,6 +104,12 @@ impl Stream {
         Self { scheme: Some(scheme.name), l1, program, manners }
     }
 
+    /// The same with the first `count` of its instructions.
+    pub fn first(mut self, count: u64) -> Self {
+        self.program.truncate(count as usize);
+        self
+    }
+
     /// Runs it with every check.
     ///
     /// # Panics

@@ -99,6 +99,12 @@ impl Load {
         Self { seed, config, place, script, held, slowest: (2 + random.below(120), 2 + random.below(60)) }
     }
 
+    /// The same with the first `count` of its requests.
+    pub fn first(mut self, count: u64) -> Self {
+        self.script.truncate(count as usize);
+        self
+    }
+
     fn build(&self) -> Rig {
         let stall = |seed, percent| Stall::Random { seed, percent, longest: 40 };
         let source = Source::new(self.script.clone(), stall(self.seed, self.held.0));

@@ -20,7 +20,7 @@ use warpsieve::dram::judge;
 pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, commands by two judges, modes agree";
 
 /// Requests of a case.
-const REQUESTS: usize = 400;
+pub(super) const REQUESTS: u64 = 400;
 /// Changed streams of a case on which the judges must agree.
 const CHANGES: u32 = 25;
 /// One of so many cases runs twice.
@@ -36,8 +36,10 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![pairs::cross(), Cross { name: CHANGED, axes: vec![verdicts], excluded: Vec::new() }]
 }
 
-pub(super) fn run_case(seed: u64) -> Result<Work, String> {
-    let Case { config, offers, sink } = Case::draw(seed, REQUESTS);
+/// Runs the first `requests` of the case of a seed.
+pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
+    let Case { config, mut offers, sink } = Case::draw(seed, REQUESTS as usize);
+    offers.truncate(requests as usize);
     let ran = run_checked(&config, &offers, sink.clone());
     let commands = judged(&config, &ran);
     let (timing, refresh) = (judge::timing(&config), config.refresh == Refresh::AllBank);

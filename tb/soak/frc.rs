@@ -15,21 +15,22 @@ pub(super) fn crosses() -> Vec<Cross> {
 }
 
 /// Requests of a case.
-const REQUESTS: u64 = 10_000;
+pub(super) const REQUESTS: u64 = 10_000;
 /// Requests of a case that runs in every mode: the lint mode looks at all registers in every cycle.
 const REQUESTS_IN_ALL_MODES: u64 = 500;
 /// One of so many cases runs in every mode.
 const ALL_MODES: u64 = 16;
 
-pub(super) fn run(seed: u64) -> Result<Work, String> {
+/// Runs the first `requests` of the case of a seed.
+pub(super) fn run(seed: u64, requests: u64) -> Result<Work, String> {
     let size = SIZES[(seed % SIZES.len() as u64) as usize];
     let in_all_modes = seed.is_multiple_of(ALL_MODES);
     let count = if in_all_modes { REQUESTS_IN_ALL_MODES } else { REQUESTS };
-    let load = Load::draw(seed, size, count);
+    let load = Load::draw(seed, size, count).first(requests);
     if in_all_modes {
         load.run_in_all_modes()
     } else {
         load.run()
     };
-    Ok(Work { runs: count, cycles: 0, warp_instructions: 0 })
+    Ok(Work { runs: count.min(requests), cycles: 0, warp_instructions: 0 })
 }

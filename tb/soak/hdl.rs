@@ -7,12 +7,13 @@ use super::Work;
 pub(super) const ABOUT: &str = "parts in SystemVerilog at any size, beside their twins: every output and register";
 
 /// Cycles of a case: as many cases as there are parts run each so long.
-const CYCLES: u64 = 100_000;
+pub(super) const CYCLES: u64 = 100_000;
 
-pub(super) fn run(seed: u64) -> Result<Work, String> {
+/// Runs the first `cycles` of the case of a seed.
+pub(super) fn run(seed: u64, cycles: u64) -> Result<Work, String> {
     let blocks = blocks();
     let block = blocks[(seed % blocks.len() as u64) as usize];
-    let ended = Lockstep::new(block, Size::Any, seed, &[]).and_then(|lockstep| lockstep.run(0, CYCLES));
+    let ended = Lockstep::new(block, Size::Any, seed, &[]).and_then(|lockstep| lockstep.run(0, cycles));
     match ended {
         Ok(Ok(agreed)) => Ok(Work { runs: 1, cycles: agreed.cycles, warp_instructions: 0 }),
         Ok(Err(differs)) => Err(format!("{}: {differs}", block.path())),

@@ -22,21 +22,23 @@ pub(super) fn crosses() -> Vec<Cross> {
 /// One of so many cases is a long stream.
 const LONG: u64 = 4;
 /// Instructions of that, each a few line requests.
-const INSTRUCTIONS: usize = 10_000;
+pub(super) const INSTRUCTIONS: u64 = 10_000;
 /// Of each stream of the others.
-const SHORT: usize = 800;
+const SHORT: u64 = 800;
 /// One of so many cases runs twice.
 const TWICE: u64 = 8;
 
-pub(super) fn run(seed: u64) -> Result<Work, String> {
+/// Runs the first `instructions` of each stream of the case of a seed.
+pub(super) fn run(seed: u64, instructions: u64) -> Result<Work, String> {
     let streams = if seed.is_multiple_of(LONG) {
-        vec![(Stream::draw(seed, INSTRUCTIONS), INSTRUCTIONS)]
+        vec![(Stream::draw(seed, INSTRUCTIONS as usize), INSTRUCTIONS)]
     } else {
-        let short = |scheme| (Stream::of_scheme(scheme, seed, SHORT), SHORT);
+        let short = |scheme| (Stream::of_scheme(scheme, seed, SHORT as usize), SHORT);
         schemes().iter().map(short).collect()
     };
     let mut work = Work::default();
-    for (stream, instructions) in streams {
+    for (stream, all) in streams {
+        let stream = stream.first(instructions);
         let ended = stream.run(Mode::default());
         let mut runs = 1;
         if (seed / LONG).is_multiple_of(TWICE) {
@@ -48,7 +50,7 @@ pub(super) fn run(seed: u64) -> Result<Work, String> {
         }
         work.runs += runs;
         work.cycles += runs * ended.cycles;
-        work.warp_instructions += runs * instructions as u64;
+        work.warp_instructions += runs * all.min(instructions);
     }
     Ok(work)
 }

@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use rtl::kernel::Mode;
 use rtl::noc::packet::SECTOR_BYTES;
 
-use super::{Case, Work};
+use serde::{Deserialize, Serialize};
+
+use super::shrink::Search;
+use super::{Case, Found, Work, file};
 use crate::kit::Random;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
@@ -28,17 +31,33 @@ const LINT_SMS: u64 = 3;
 /// and only so many cycles of them.
 const LINT_CYCLES: u64 = 5_000;
 
+#[derive(Clone)]
 struct Machine {
+    /// Of the launch files.
+    folder: PathBuf,
+    case: Drawn,
+}
+
+/// What is drawn, and what a file says of a case.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Drawn {
     seed: u64,
+    /// Below the folder of the kernels.
     launch: PathBuf,
-    request: Request,
-    mode: Mode,
+    machine: String,
+    /// Fields that are set.
+    sets: Vec<String>,
+    /// Every block is evaluated at every edge.
+    evaluate_all: bool,
+    /// Draws the order of evaluation, which is fixed without.
+    shuffle: Option<u64>,
     /// Run once more without golden models.
     twice: bool,
     /// Run once more without a look at contracts.
     unchecked: bool,
-    /// Who does.
-    threads: Threads,
+    /// Threads that do, island by island; in step without.
+    threads: Option<NonZeroUsize>,
     /// Run once more under lint, up to [`LINT_CYCLES`].
     lint: bool,
 }
@@ -409,25 +428,29 @@ impl Draw {
     }
 }
 
-/// The small launch file of every kernel, in the order of their names.
+/// The small launch file of every kernel below their folder, in the order of their names.
 fn small_launches(kernels: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(kernels).into_iter().flatten().flatten();
-    let mut files: Vec<_> = folders.map(|folder| folder.path().join("small.toml")).collect();
-    files.retain(|file| file.is_file());
+    let mut files: Vec<_> = folders.map(|folder| Path::new(&folder.file_name()).join("small.toml")).collect();
+    files.retain(|file| kernels.join(file).is_file());
     files.sort();
     files
 }
 
 pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
-    Box::new(drawn(kernels, seed))
+    Box::new(Machine { folder: kernels.to_owned(), case: drawn(kernels, seed) })
 }
 
-fn drawn(kernels: &Path, seed: u64) -> Machine {
+pub(super) fn reread(kernels: &Path, _: &Path, text: &[u8]) -> Result<Box<dyn Case>, String> {
+    Ok(Box::new(Machine { folder: kernels.to_owned(), case: file::read(text)? }))
+}
+
+fn drawn(kernels: &Path, seed: u64) -> Drawn {
     let mut random = Random::new(seed);
     let launches = small_launches(kernels);
     let at = random.below(launches.len().max(1) as u64) as usize;
     // Without a single launch file the case fails with a message about the folder.
-    let launch = launches.get(at).cloned().unwrap_or_else(|| kernels.to_owned());
+    let launch = launches.get(at).cloned().unwrap_or_default();
     let changed = [10, 50, 90][random.below(3) as usize];
     let is_volta = random.percent(25);
     let mut draw = Draw { random, is_volta, changed, sets: Vec::new() };
@@ -449,26 +472,30 @@ fn drawn(kernels: &Path, seed: u64) -> Machine {
     draw.dram(l2_line_bytes);
     let Draw { mut random, sets, .. } = draw;
     let machine = if is_volta { "volta" } else { "fermi" };
-    let request = Request { machine: machine.to_owned(), designs: Vec::new(), sets };
-    let shuffle = random.percent(50).then(|| random.below(u64::MAX));
+    // Numbers of files are of 63 bits.
+    let shuffle = random.percent(50).then(|| random.below(u64::MAX) >> 1);
     let lint = sms <= LINT_SMS && random.percent(50);
-    let mode = Mode { evaluate_all: random.percent(20), shuffle, ..Mode::default() };
+    let evaluate_all = random.percent(20);
     let twice = random.percent(25);
     let unchecked = random.percent(50);
-    let threads = match random.below(4) as usize {
-        0 => Threads::InStep,
-        threads => Threads::Of(NonZeroUsize::MIN.saturating_add(threads - 1)),
-    };
-    Machine { seed, launch, request, mode, twice, unchecked, threads, lint }
+    let threads = NonZeroUsize::new(random.below(4) as usize);
+    Drawn { seed, launch, machine: machine.to_owned(), sets, evaluate_all, shuffle, twice, unchecked, threads, lint }
 }
 
 /// Counters, uses of ports and digests of a run.
 type Ran = (Counters, Option<Counts>, Option<(u64, u64)>);
 
+impl Drawn {
+    fn request(&self) -> Request {
+        Request { machine: self.machine.clone(), designs: Vec::new(), sets: self.sets.clone() }
+    }
+}
+
 impl Machine {
     /// Runs it; `None` if it is not done after so many cycles, all of them without a fault.
     fn run(&self, resolved: &Resolved, options: RunOptions) -> Result<Option<Ran>, String> {
-        let report = run(&self.launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
+        let launch = self.folder.join(&self.case.launch);
+        let report = run(&launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
         match (report.outcome, report.verdict) {
             (_, Verdict::Failed(checks)) => Err(format!("check failed:\n{}", checks.join("\n"))),
             (Outcome::Finished, Verdict::Off) if options.check => Err("nothing was checked".to_owned()),
@@ -484,39 +511,37 @@ impl Machine {
 
 impl Case for Machine {
     fn reproduce(&self) -> String {
-        let Request { machine, sets, .. } = &self.request;
+        let Drawn { seed, launch, machine, sets, evaluate_all, shuffle, twice, unchecked, threads, lint } = &self.case;
         let sets: Vec<_> = sets.iter().map(|set| format!(" --set '{set}'")).collect();
-        let once = format!("warpsieve run {} --check --machine {machine}{}", self.launch.display(), sets.concat());
-        let Mode { evaluate_all, shuffle, lint: _, digest: _, unchecked: _ } = self.mode;
+        let launch = self.folder.join(launch);
+        let once = format!("warpsieve run {} --check --machine {machine}{}", launch.display(), sets.concat());
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
-        let lint = if self.lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
-        let threads = match self.threads {
-            Threads::Of(threads) => format!("island by island in {threads} threads"),
-            Threads::InStep | Threads::Auto => "in step".to_owned(),
-        };
-        let twice = if self.twice { format!(", then without golden models, {threads}") } else { String::new() };
+        let lint = if *lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
+        let threads = threads.map_or("in step".to_owned(), |of| format!("island by island in {of} threads"));
+        let twice = if *twice { format!(", then without golden models, {threads}") } else { String::new() };
         let unchecked =
-            if self.unchecked { format!(", then without a look at contracts, {threads}") } else { String::new() };
+            if *unchecked { format!(", then without a look at contracts, {threads}") } else { String::new() };
         format!(
             "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}{unchecked}\n\
-             warpsieve soak machines --seed {} --count 1",
-            self.seed
+             warpsieve soak machines --seed {seed} --count 1"
         )
     }
 
     fn run(&self) -> Result<Work, String> {
-        let resolved = Resolved::new(&self.request).map_err(|e| e.to_string())?;
-        let mode = Mode { digest: self.twice, ..self.mode };
+        let Drawn { evaluate_all, shuffle, twice, unchecked, threads, lint, .. } = self.case;
+        let resolved = Resolved::new(&self.case.request()).map_err(|e| e.lines().join("\n"))?;
+        let mode = Mode { evaluate_all, shuffle, digest: twice, ..Mode::default() };
         let plain = RunOptions { structures: true, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
         let checked = |mode| RunOptions { check: true, mode, ..plain.clone() };
         let ran = Self::run(self, &resolved, checked(mode))?;
         let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
-        let lint = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
+        let linted = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
         // A machine without islands runs in step again.
-        let plain = RunOptions { threads: self.threads, ..plain };
-        let twice = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
-        let unchecked = RunOptions { mode: Mode::FAST, ..plain.clone() };
-        let others = [self.lint.then_some(lint), self.twice.then_some(twice), self.unchecked.then_some(unchecked)];
+        let threads = threads.map_or(Threads::InStep, Threads::Of);
+        let plain = RunOptions { threads, ..plain };
+        let again = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
+        let fast = RunOptions { mode: Mode::FAST, ..plain.clone() };
+        let others = [lint.then_some(linted), twice.then_some(again), unchecked.then_some(fast)];
         let mut work = Work { runs: 1, cycles: counters.cycles, warp_instructions: counters.warp_instructions() };
         for options in others.into_iter().flatten() {
             work.runs += 1;
@@ -540,6 +565,36 @@ impl Case for Machine {
             }
         }
         Ok(work)
+    }
+
+    /// With fewer fields that are set, and looked at in fewer ways.
+    fn shrunk(&self, search: &Search) -> Option<Found> {
+        let with = |case: Drawn| Self { folder: self.folder.clone(), case };
+        let fails = |case: &Drawn| search.fails(&with(case.clone()));
+        let mut case = self.case.clone();
+        if !fails(&case) {
+            return None;
+        }
+        let less: [fn(&mut Drawn); 7] = [
+            |case| case.lint = false,
+            |case| case.twice = false,
+            |case| case.unchecked = false,
+            |case| case.evaluate_all = false,
+            |case| case.shuffle = None,
+            |case| case.threads = None,
+            |case| case.machine = "fermi".to_owned(),
+        ];
+        for less in less {
+            let mut without = case.clone();
+            less(&mut without);
+            if fails(&without) {
+                case = without;
+            }
+        }
+        let all = case.sets.len();
+        let sets = search.fewest(&case.sets, |sets| fails(&Drawn { sets: sets.to_vec(), ..case.clone() }));
+        let case = Drawn { sets, ..case };
+        Some(file::found(search, &case, format!("{} of {all} fields that are set", case.sets.len())))
     }
 }
 
@@ -578,7 +633,7 @@ mod tests {
         let mut all = 0;
         for seed in 0..1000 {
             let drawn = drawn(Path::new("none"), seed);
-            let config = Resolved::new(&drawn.request).map_err(|e| panic!("seed {seed}: {e}")).unwrap().config;
+            let config = Resolved::new(&drawn.request()).map_err(|e| panic!("seed {seed}: {e}")).unwrap().config;
             let has = TODAY.map(|(_, has)| has(&config));
             having.iter_mut().zip(has).for_each(|(count, has)| *count += i32::from(has));
             all += i32::from(has.iter().filter(|has| **has).count() >= 6);
@@ -588,5 +643,24 @@ mod tests {
             assert!(count >= 50, "{what}: {count} of 1000");
         }
         assert!(all >= 10, "{all} of 1000");
+    }
+
+    /// The planted failure is a field that the machine refuses, as it does whatever else is set.
+    #[test]
+    fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
+        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+        let planted = "l1.miss_queue=1";
+        let mut case = Drawn { launch: "vadd/small.toml".into(), ..drawn(&kernels, 3) };
+        case.sets.retain(|set| !set.starts_with("l1.miss_queue"));
+        case.sets.push(planted.to_owned());
+        let machine = Machine { folder: kernels.clone(), case };
+        let wrong = Case::run(&machine).unwrap_err();
+        assert!(wrong.contains("l1.miss_queue is 1, expected 2 to "), "{wrong}");
+        let found = machine.shrunk(&Search::new(&wrong, std::time::Duration::from_secs(60))).unwrap();
+        let again = reread(&kernels, Path::new("machines-3.toml"), &found.bytes).unwrap();
+        assert_eq!(again.run().unwrap_err().lines().next(), wrong.lines().next());
+        let kept: Drawn = file::read(&found.bytes).unwrap();
+        assert_eq!((kept.sets, kept.machine.as_str()), (vec![planted.to_owned()], "fermi"));
+        assert!(!kept.lint && !kept.twice && !kept.unchecked && kept.threads.is_none() && kept.shuffle.is_none());
     }
 }

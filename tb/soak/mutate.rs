@@ -6,7 +6,7 @@
 use crate::kit::Random;
 
 /// Bytes of a text at most, so that repetition cannot pile up.
-const LONGEST: usize = 1 << 18;
+pub(super) const LONGEST: usize = 1 << 18;
 /// Bytes that a change of a range covers at most.
 const RANGE: u64 = 64;
 /// Times that a line is repeated at most.

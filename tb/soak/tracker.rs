@@ -23,13 +23,24 @@ const CUS: usize = 16;
 const KERNELS: usize = 5;
 /// Accesses of a compute unit in a kernel.
 const OPS: usize = 125;
+/// Accesses of a compute unit in all kernels.
+pub(super) const ACCESSES: u64 = (KERNELS * OPS) as u64;
 /// One of so many cases runs twice.
 const TWICE: u64 = 16;
 
-pub(super) fn run(seed: u64) -> Result<Work, String> {
+/// Runs the first `accesses` of each compute unit of the case of a seed.
+pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
     let protections = TrackerScheme::Corrected.protections();
-    let case =
-        tracker::Case { seed, cus: CUS, ops: OPS, kernels: KERNELS, protections, drops_overtaken: true, flushes: true };
+    let case = tracker::Case {
+        seed,
+        cus: CUS,
+        ops: OPS,
+        kernels: KERNELS,
+        accesses: accesses as usize,
+        protections,
+        drops_overtaken: true,
+        flushes: true,
+    };
     let ran = case.run(Mode::default())?;
     let mut runs = 1;
     if seed.is_multiple_of(TWICE) {

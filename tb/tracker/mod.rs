@@ -33,7 +33,9 @@ mod tests {
 
     fn case(seed: u64) -> Case {
         let protections = TrackerScheme::Corrected.protections();
-        Case { seed, cus: 4, ops: 100, kernels: 3, protections, drops_overtaken: true, flushes: true }
+        let (ops, kernels) = (100, 3);
+        let accesses = ops * kernels;
+        Case { seed, cus: 4, ops, kernels, accesses, protections, drops_overtaken: true, flushes: true }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Case {
     pub ops: usize,
     /// Kernels.
     pub kernels: usize,
+    /// Of each compute unit in all kernels only the first so many.
+    pub accesses: usize,
     /// What the tracker does for those who write.
     pub protections: Protections,
     /// L1s drop lines that were written on their way.
@@ -131,9 +133,14 @@ impl Case {
                 let (line, word) = (random.below(lines), WORDS[random.below(WORDS.len() as u64) as usize]);
                 Op { not_before, does, line, word, resident: 1 + random.below(MOST_WARPS) as u8 }
             };
-            (0..self.ops).map(op).collect()
+            (0..self.ops_of(kernel)).map(op).collect()
         };
         (0..self.cus).map(program).collect()
+    }
+
+    /// Accesses of a compute unit in a kernel.
+    fn ops_of(&self, kernel: usize) -> usize {
+        self.accesses.saturating_sub(kernel * self.ops).min(self.ops)
     }
 
     /// The rig with its first kernel.
@@ -177,7 +184,7 @@ impl Case {
             bank.stats().conserved()?;
             tracker = tracker.plus(bank.stats());
         }
-        let ops = (self.cus * self.ops * self.kernels) as u64;
+        let ops = (self.cus * self.accesses.min(self.ops * self.kernels)) as u64;
         let bypasses = rig.lsus.iter().map(|lsu| lsu.stats().bypasses).sum();
         Ok(Ran { cycles: sim.tick() / period, ops, bypasses, tracker })
     }

@@ -1,6 +1,12 @@
 //! `warpsieve soak`, for as long as a test may take.
 
-use super::{Ended, warpsieve};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::{Ended, root, warpsieve};
 
 fn soak(arguments: &[&str]) -> (Option<i32>, String, String) {
     let Ended { status, out, err } = warpsieve(&[&["soak"], arguments].concat());
@@ -26,10 +32,14 @@ fn the_same_seed_gives_the_same_machines() {
 
 #[test]
 fn readers_survive_thousands_of_damaged_files() {
-    for name in ["traces", "ptx", "launch-files"] {
-        let (status, out, err) = soak(&[name, "--count", "3"]);
+    let (_, list, _) = soak(&["--list"]);
+    let readers: Vec<_> = list.lines().filter(|line| line.contains("  damaged ")).collect();
+    assert!(readers.len() >= 13, "{list}");
+    for name in readers.iter().filter_map(|line| line.split(' ').next()) {
+        let (status, out, err) = soak(&[name, "--count", "2"]);
         assert_eq!((status, err.as_str()), (Some(0), ""), "{name}");
-        assert!(out.starts_with(&format!("soak {name}: 3 cases, 3,000 runs, from seed 1, in ")), "{out}");
+        let passed = format!("soak {name}: 2 cases, 2,000 runs, from seed 1, in ");
+        assert!(out.lines().any(|line| line.starts_with(&passed)), "{out}");
     }
 }
 
@@ -65,4 +75,123 @@ fn soaks_are_listed_and_unknown_ones_refused() {
     let (status, out, err) = soak(&["machine"]);
     assert_eq!((status, out.as_str()), (Some(2), ""));
     assert!(err.contains("there is no soak `machine`") && err.contains("did you mean `machines`?"), "{err}");
+}
+
+#[test]
+fn nine_random_litmus_programs_show_only_what_is_allowed() {
+    let (status, out, err) = soak(&["litmus", "--count", "9", "--seed", "4"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(out.starts_with("soak litmus: 9 cases, 9 runs, "), "{out}");
+}
+
+/// The file of a folder, as an argument.
+fn in_folder(folder: &tempfile::TempDir, name: &str) -> (PathBuf, String) {
+    let path = folder.path().join(name);
+    (path.clone(), path.display().to_string())
+}
+
+#[test]
+fn pieces_of_a_soak_go_on_from_what_was_kept_and_become_one_range() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = in_folder(&folder, "k.toml");
+    let piece = |more: &[&str]| soak(&[&["kept-soaks", "--keep", &file, "--count", "2"], more].concat());
+    let (status, out, _) = piece(&["--seed", "3"]);
+    assert_eq!(status, Some(0));
+    assert!(out.ends_with("all passed\nkept: soak kept-soaks: 2 cases, 2,000 runs, seeds 3-4\n"), "{out}");
+    assert!(piece(&["--seed", "9"]).1.ends_with("kept: soak kept-soaks: 4 cases, 4,000 runs, seeds 3-4, 9-10\n"));
+    assert!(piece(&[]).1.ends_with("kept: soak kept-soaks: 6 cases, 6,000 runs, seeds 1-4, 9-10\n"));
+    assert!(piece(&[]).1.ends_with("kept: soak kept-soaks: 8 cases, 8,000 runs, seeds 1-6, 9-10\n"));
+    let kept = fs::read_to_string(&path).unwrap();
+    assert!(kept.contains("soak = \"kept-soaks\"") && kept.contains("seeds = \"1-6, 9-10\""), "{kept}");
+
+    let (other_path, other) = in_folder(&folder, "l.toml");
+    assert_eq!(soak(&["kept-soaks", "--keep", &other, "--count", "1", "--seed", "8"]).0, Some(0));
+    let (_, totals, _) = soak(&["--totals", &file, &other]);
+    let rows: Vec<Vec<&str>> =
+        totals.lines().map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect()).collect();
+    assert_eq!(rows[1], ["kept-soaks", "9", "9,000", "0", "0", "2", "1-6, 8-10"], "{totals}");
+    assert_eq!(rows[2][..3], ["all", "9", "9,000"], "{totals}");
+
+    let refused = warpsieve(&["soak", "l1", "--keep", &file, "--count", "1"]);
+    refused.refused(&["k.toml: keeps the soak `kept-soaks`, expected `l1`: a file keeps one soak"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), kept);
+    fs::write(&other_path, "soak = 1\n").unwrap();
+    warpsieve(&["soak", "--totals", &other]).refused(&["l.toml:1:8: not what `soak --keep` writes: "]);
+    warpsieve(&["soak", "l1", "--keep", "nowhere/k.toml", "--count", "1"]).refused(&["nowhere/k.toml"]);
+}
+
+/// Without a limit a kept soak runs until it is told to end, or killed.
+#[test]
+fn a_soak_that_is_interrupted_or_killed_has_kept_what_passed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = in_folder(&folder, "k.toml");
+    let cases = || {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let count = |line: &str| line.strip_prefix("cases = ")?.parse::<u64>().ok();
+        text.lines().filter_map(count).sum::<u64>()
+    };
+    for signal in ["INT", "KILL"] {
+        let before = cases();
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        command.args(["soak", "kept-soaks", "--keep", &file]).current_dir(root());
+        let mut soak = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while cases() < before + 2 {
+            assert!(soak.try_wait().unwrap().is_none(), "the soak has ended by itself");
+            sleep(Duration::from_millis(50));
+        }
+        let pid = soak.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        assert_eq!(soak.wait().unwrap().code(), (signal == "INT").then_some(130), "{signal}");
+        assert!(cases() >= before + 2);
+    }
+    let kept = cases();
+    let (_, out, _) = soak(&["kept-soaks", "--keep", &file, "--count", "1"]);
+    assert!(
+        out.ends_with(&format!(
+            "{} cases, {} runs, seeds 1-{}\n",
+            grouped(kept + 1),
+            grouped((kept + 1) * 1000),
+            kept + 1
+        )),
+        "{out}"
+    );
+}
+
+/// With a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let parts: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|part| str::from_utf8(part).unwrap()).collect();
+    parts.join(",")
+}
+
+/// What soaks and fuzzing found. Each made something fail once: a panic, a wrong result, time or memory without bound.
+#[test]
+fn every_case_that_was_found_passes_now() {
+    let folder = root().join("tests/corpus/found");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let files: Vec<_> = files.iter().map(|path| path.to_str().unwrap()).collect();
+    let (status, out, err) = soak(&[&["--replay"], &files[..]].concat());
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert_eq!(out.lines().filter(|line| line.ends_with(": passed")).count(), files.len(), "{out}");
+}
+
+#[test]
+fn a_case_is_replayed_by_the_soak_of_its_name_or_by_the_one_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = in_folder(&folder, "l1-7.toml");
+    fs::write(&path, "seed = 7\nsteps = 40\n").unwrap();
+    assert_eq!(soak(&["--replay", &file]), (Some(0), format!("{file}: passed\n"), String::new()));
+    let (other, unnamed) = in_folder(&folder, "case.toml");
+    fs::rename(path, other).unwrap();
+    assert_eq!(soak(&["l1", "--replay", &unnamed]).0, Some(0));
+    let name = "case.toml: the name says no soak, expected one such as ptx-17.ptx, or the soak before `--replay`";
+    warpsieve(&["soak", "--replay", &unnamed]).refused(&[name]);
+    warpsieve(&["soak", "--replay", "lx-7.toml"]).refused(&["there is no soak `lx`", "did you mean `l1`?"]);
+    warpsieve(&["soak", "--replay", "l1-7.toml"]).refused(&["l1-7.toml: is no file"]);
+    let (status, out, err) = soak(&["frc", "--replay", "Cargo.toml"]);
+    assert_eq!((status, out.as_str()), (Some(1), ""));
+    assert!(err.starts_with("Cargo.toml: failed: Cargo.toml: ") && err.contains("unknown field"), "{err}");
+    assert!(!Path::new("l1-7.toml").exists());
 }

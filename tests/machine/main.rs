@@ -48,7 +48,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
-use tb::kit::wave_path;
+use tb::kit::{LEAST_QUEUES, wave_path};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
@@ -75,26 +75,6 @@ fn kernels() -> Vec<String> {
 fn launch(kernel: &str, file: &str) -> PathBuf {
     root().join("kernels").join(kernel).join(file)
 }
-
-/// Queues, tables and links on the way between SMs and memory, each as small as it may be.
-const LEAST_QUEUES: [&str; 16] = [
-    "link.inject=0",
-    "link.request=1",
-    "link.reply=1",
-    "link.deliver=0",
-    "link.dram_return=1",
-    "lsu.slots=1",
-    "lsu.access_queue=1",
-    "l1.mshr_entries=1",
-    "l1.mshr_merges=1",
-    "l1.miss_queue=2",
-    "xbar.buffer_flits=5",
-    "l2.mshr_entries=1",
-    "l2.mshr_merges=1",
-    "l2.reply_queue=1",
-    "dram.queue_entries=1",
-    "dram.reply_entries=1",
-];
 
 /// A machine to run on and how to run.
 #[derive(Clone, Default)]

@@ -9,7 +9,8 @@ use miette::{Diagnostic, LabeledSpan, Severity, SourceCode};
 const SHOWN: usize = 20;
 
 /// The lines of a list, and how many of `what` are left out.
-pub(super) fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
+#[must_use]
+pub fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
     let shown = list.iter().take(SHOWN).map(T::to_string);
     shown.chain(more(list.len(), what)).collect()
 }
@@ -21,10 +22,11 @@ fn more(entries: usize, what: &str) -> Option<String> {
 }
 
 /// A report of which only the first problems are shown.
-pub(super) struct Limited<'a>(pub &'a dyn Diagnostic);
+pub struct Limited<'a>(pub &'a dyn Diagnostic);
 
 impl Limited<'_> {
     /// What is said of the others.
+    #[must_use]
     pub fn more(&self) -> Option<String> {
         more(self.0.related().map_or(0, Iterator::count), "problem")
     }

@@ -1,0 +1,155 @@
+//! What only the command reads: sweep files, statistics, runs that were kept, and what soaks have kept.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use ::area::{Node, Technology};
+use miette::{Diagnostic, MietteDiagnostic, Report, miette};
+use papers::measured::{Measured, Subject};
+use papers::store::found;
+use tb::soak::input::{Input, Refusal, Sample, Samples};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::estimate::{Activity, Energy};
+use warpsieve::run::{RunOptions, RunReport};
+
+use super::super::explain::changes::Changes;
+use super::super::explain::side::Side;
+use super::super::explain::sources::Sources;
+use super::super::explain::text;
+use super::super::stats::Stats;
+use super::super::sweep::file::SweepFile;
+use super::super::sweep::runs::Record;
+use super::kept::Passed;
+
+/// The key of a kept run among samples.
+const KEY: &str = "soak";
+/// The machine that the samples come from: small, as are its statistics.
+const SMALL: [&str; 3] = ["num_sms=2", "num_partitions=1", "l2.sets=16"];
+
+/// The inputs.
+#[must_use]
+pub fn inputs() -> &'static [Input] {
+    &INPUTS
+}
+
+static INPUTS: [Input; 4] = [
+    Input {
+        name: "sweeps",
+        about: "damaged sweep files: refused or read, without panic, in bounded time and memory",
+        samples: Samples::Found(&[".toml"]),
+        read: |path, bytes| told(SweepFile::parse(path, String::from_utf8_lossy(bytes).into_owned())),
+    },
+    Input {
+        name: "statistics",
+        about: "damaged statistics, explained beside whole ones: the same",
+        samples: Samples::Made(make_statistics),
+        read: read_statistics,
+    },
+    Input {
+        name: "kept-runs",
+        about: "damaged runs that were kept, in tables and explained: the same",
+        samples: Samples::Made(make_kept_run),
+        read: read_kept_run,
+    },
+    Input {
+        name: "kept-soaks",
+        about: "damaged files of `soak --keep`: the same",
+        samples: Samples::Made(|_| Ok(vec![Sample { path: PathBuf::from("made.toml"), bytes: KEPT_SOAK.into() }])),
+        read: |path, bytes| said(Passed::parse(path, &String::from_utf8_lossy(bytes)).map(|passed| passed.seeds())),
+    },
+];
+
+const KEPT_SOAK: &str = "soak = \"ptx\"\n\n[[build]]\nversion = \"0.1.0\"\nsources = \"00\"\nseeds = \"1-250, 300\"\n\
+                         cases = 251\nruns = 251000\ncycles = 0\nwarp_instructions = 0\n";
+
+fn told<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
+    read.map(drop).map_err(|error| Box::new(error) as Refusal)
+}
+
+fn said<T>(read: Result<T, Report>) -> Result<(), Refusal> {
+    told(read.map_err(|report| MietteDiagnostic::new(report.to_string())))
+}
+
+/// A run that the samples are made of.
+fn ran(kernels: &Path) -> Result<(Resolved, RunReport), String> {
+    let sets = SMALL.map(str::to_owned).to_vec();
+    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets });
+    let resolved = resolved.map_err(|error| error.lines().join("\n"))?;
+    let options = RunOptions { structures: true, ..RunOptions::default() };
+    let report = warpsieve::run::run(&kernels.join("vadd/small.toml"), &resolved.config, &options, &mut |_| {});
+    Ok((resolved, report.map_err(|error| error.to_string())?))
+}
+
+/// Statistics that nothing was done to, to hold damaged ones against.
+static WHOLE: OnceLock<Side> = OnceLock::new();
+
+fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
+    let (resolved, report) = ran(kernels)?;
+    let energy = Technology::built_in().map_err(|error| error.to_string())?;
+    let energy = Activity::of(&report).map(|activity| Energy::of(&activity, &energy, Node::N45, energy.hop_mm()));
+    let text = serde_json::to_string_pretty(&Stats::new(&resolved, &report, energy.as_ref()))
+        .map_err(|error| error.to_string())?;
+    let whole = Side::parse("whole.json".to_owned(), &text).map_err(|report| report.to_string())?;
+    WHOLE.get_or_init(|| whole);
+    Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.into_bytes() }])
+}
+
+fn read_statistics(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+    let side = Side::parse(path.display().to_string(), &String::from_utf8_lossy(bytes)).map_err(plain)?;
+    WHOLE.get().map_or(Ok(()), |whole| explained(&side, whole))
+}
+
+/// Explains what changed, from both sides.
+fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
+    for [a, b] in [[side, whole], [whole, side]] {
+        a.is_comparable(b).map_err(plain)?;
+        let changes = Changes::of(a, b, &Sources::default(), 0.01);
+        drop(text::text(&changes));
+        drop(serde_json::to_string_pretty(&changes).map_err(|error| plain(miette!("{error}")))?);
+    }
+    Ok(())
+}
+
+fn plain(report: Report) -> Refusal {
+    Box::new(MietteDiagnostic::new(report.to_string()))
+}
+
+/// The configuration of the run that was kept.
+static KEPT_ON: OnceLock<Resolved> = OnceLock::new();
+
+fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
+    let (resolved, _) = ran(kernels)?;
+    let subject = Subject::Launch(kernels.join("vadd/small.toml"));
+    let measured = Measured::of(&subject, &resolved.config, &RunOptions::default());
+    let measured = measured.map_err(|trouble| format!("{trouble:?}"))?;
+    let text = serde_json::to_string(&serde_json::json!({ "key": KEY, "value": measured }));
+    KEPT_ON.get_or_init(|| resolved);
+    Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.map_err(|error| error.to_string())?.into_bytes() }])
+}
+
+/// One that cannot be read counts as none, of which nobody hears.
+fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+    let none = || plain(miette!("{}: no run", path.display()));
+    let (measured, resolved) = found::<Measured>(bytes, KEY).zip(KEPT_ON.get()).ok_or_else(none)?;
+    drop(Record::of(resolved, &measured));
+    drop(Side::of(&path.display().to_string(), resolved, &measured).map_err(plain)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tb::soak::input::Look;
+
+    use super::*;
+
+    #[test]
+    fn each_input_of_the_command_has_samples_that_it_reads() {
+        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+        for input in inputs() {
+            let samples = input.samples(&kernels).unwrap();
+            for Sample { path, bytes } in samples.iter() {
+                assert_eq!(input.survives(path, bytes, Look::ALL), Ok(()), "{}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! # Sizes in a dump
+//! The library that reads dumps makes room for as much as a block says it holds, which in a damaged file may be more than
+//! there is memory: it would end the process. So what blocks say of themselves is looked at first.
+//!
+//! A block is a byte that says its kind, and its length in 8 bytes, of which the length is part. Numbers are big-endian, or
+//! 7 bits a byte with the lowest first.
+
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+
+use fst_reader::{FstHierarchyEntry, FstReader};
+
+/// Bytes that one byte can unpack to at most, which is what DEFLATE reaches; LZ4 reaches 255.
+const MOST_UNPACKED: u64 = 1032;
+/// Bits of a variable of a VCD at most: that of a line of an L2 has 1024.
+const MOST_BITS: u64 = 1 << 16;
+/// Bytes of the length of a block.
+const LENGTH: u64 = 8;
+/// Bytes behind the times of a block of changes: unpacked and packed length, and their number.
+const TIMES: u64 = 24;
+
+/// Kinds of blocks that hold lengths.
+const GEOMETRY: u8 = 3;
+const BLACKOUT: u8 = 2;
+const CHANGES: [u8; 3] = [1, 5, 8];
+const HIERARCHIES: [u8; 3] = [4, 6, 7];
+const PACKED_TWICE: u8 = 7;
+const WRAPPER: u8 = 254;
+const SKIPPED: u8 = 255;
+
+/// Whether all that the blocks say they hold has room in what is there. How many signals there are.
+///
+/// # Errors
+/// What has none.
+pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
+    let told = |error: io::Error| error.to_string();
+    let end = file.seek(SeekFrom::End(0)).map_err(told)?;
+    let (mut at, mut signals, mut most_changed) = (0, 0, 0);
+    while at < end {
+        file.seek(SeekFrom::Start(at)).map_err(told)?;
+        let kind = byte(file)?;
+        let length = word(file)?;
+        if kind == SKIPPED && length == 0 {
+            break;
+        }
+        let left = end - at - 1;
+        if !(LENGTH..=left).contains(&length) {
+            return Err(format!("the block at byte {at} says that it has {length} bytes, expected {LENGTH} to {left}"));
+        }
+        let held = length - LENGTH;
+        let most = held.saturating_mul(MOST_UNPACKED);
+        let block = Block { at, most };
+        match kind {
+            GEOMETRY => {
+                let unpacked = block.holds("bytes", word(file)?, most)?;
+                signals = block.holds("signals", word(file)?, unpacked)?;
+            }
+            _ if HIERARCHIES.contains(&kind) || kind == WRAPPER => {
+                block.holds("bytes", word(file)?, most)?;
+                if kind == PACKED_TWICE {
+                    block.holds("bytes", word(file)?, most)?;
+                }
+            }
+            BLACKOUT => drop(block.holds("pauses", number(file)?, held)?),
+            _ if CHANGES.contains(&kind) => {
+                let of_block = block.changes(file, at + 1 + length)?;
+                most_changed = of_block.max(most_changed);
+            }
+            _ => {}
+        }
+        at += 1 + length;
+    }
+    if most_changed > signals {
+        return Err(format!("a block changes {most_changed} signals, of which there are {signals}"));
+    }
+    Ok(signals)
+}
+
+/// Whether the variables have signals that are there: one for each number has room made for it.
+///
+/// # Errors
+/// A variable whose signal is not there, or why there is no list of them.
+pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Result<(), String> {
+    let mut lost = None;
+    let mut reader = FstReader::open(file).map_err(|error| error.to_string())?;
+    let read = reader.read_hierarchy(|entry| match entry {
+        FstHierarchyEntry::Var { name, handle, .. } if handle.get_index() as u64 >= signals => {
+            lost.get_or_insert(format!(
+                "`{name}` is of signal {}, of which there are {signals}",
+                handle.get_index() + 1
+            ));
+        }
+        _ => {}
+    });
+    read.map_err(|error| error.to_string())?;
+    lost.map_or(Ok(()), Err)
+}
+
+/// Whether the variables of a VCD have a width that anything has: each change of one is as wide, however few digits it has.
+///
+/// # Errors
+/// The first that is wider.
+pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
+    // Words behind `$var`, of which the second is the width.
+    let mut behind = None;
+    for (number, line) in (1..).zip(file.split(b'\n')) {
+        let line = line.map_err(|error| error.to_string())?;
+        for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
+            behind = match (word, behind) {
+                (b"$enddefinitions", _) => return Ok(()),
+                (b"$var", _) => Some(0),
+                (_, Some(0)) => Some(1),
+                (width, Some(_)) => {
+                    let bits = str::from_utf8(width).ok().and_then(|width| width.parse::<u64>().ok());
+                    if let Some(bits) = bits.filter(|bits| *bits > MOST_BITS) {
+                        return Err(format!(
+                            "a variable in line {number} has {bits} bits, expected {MOST_BITS} at most"
+                        ));
+                    }
+                    None
+                }
+                (_, None) => None,
+            };
+        }
+    }
+    Ok(())
+}
+
+/// A block under way.
+struct Block {
+    at: u64,
+    /// Bytes that it can unpack to.
+    most: u64,
+}
+
+impl Block {
+    fn holds(&self, what: &str, number: u64, most: u64) -> Result<u64, String> {
+        let at = self.at;
+        (number <= most)
+            .then_some(number)
+            .ok_or_else(|| format!("the block at byte {at} says that it has {number} {what}, expected {most} at most"))
+    }
+
+    /// A block of changes: first values, changes, where those of each signal are, times. The number of its signals.
+    fn changes(&self, file: &mut (impl Read + Seek), end: u64) -> Result<u64, String> {
+        let told = |error: io::Error| error.to_string();
+        let head = self.at + 1 + 4 * LENGTH;
+        file.seek(SeekFrom::Start(head)).map_err(told)?;
+        self.holds("bytes", number(file)?, self.most)?;
+        let left = end.saturating_sub(head);
+        let packed = self.holds("bytes", number(file)?, left)?;
+        let first = number(file)?;
+        file.seek_relative(packed as i64).map_err(told)?;
+        let changed = number(file)?;
+        let times = end.saturating_sub(TIMES);
+        file.seek(SeekFrom::Start(times)).map_err(told)?;
+        let unpacked = self.holds("bytes", word(file)?, self.most)?;
+        let packed = self.holds("bytes", word(file)?, left)?;
+        self.holds("times", word(file)?, unpacked)?;
+        let places = times.checked_sub(packed + LENGTH).filter(|places| *places > head);
+        let places = places.ok_or_else(|| format!("the block at byte {} has no room for its times", self.at))?;
+        file.seek(SeekFrom::Start(places)).map_err(told)?;
+        self.holds("bytes", word(file)?, places - head)?;
+        Ok(first.max(changed))
+    }
+}
+
+fn byte(file: &mut impl Read) -> Result<u8, String> {
+    let mut byte = [0];
+    file.read_exact(&mut byte).map_err(|error| error.to_string())?;
+    Ok(byte[0])
+}
+
+fn word(file: &mut impl Read) -> Result<u64, String> {
+    let mut bytes = [0; 8];
+    file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+/// A number of 7 bits a byte.
+fn number(file: &mut impl Read) -> Result<u64, String> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let byte = byte(file)?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err("a number has more than 64 bits".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// A geometry of so many signals that packs into 100 bytes.
+    fn geometry(unpacked: u64, signals: u64) -> Vec<u8> {
+        let words = [124, unpacked, signals].map(u64::to_be_bytes).concat();
+        [vec![GEOMETRY], words, vec![0; 100]].concat()
+    }
+
+    fn fit_in(bytes: &[u8]) -> Result<u64, String> {
+        fit(&mut Cursor::new(bytes))
+    }
+
+    #[test]
+    fn a_block_holds_no_more_than_its_bytes_can_unpack_to() {
+        assert_eq!(fit_in(&geometry(500, 500)), Ok(500));
+        let wrong = fit_in(&geometry(500, 501)).unwrap_err();
+        assert_eq!(wrong, "the block at byte 0 says that it has 501 signals, expected 500 at most");
+        let wrong = fit_in(&geometry(1 << 40, 1)).unwrap_err();
+        assert_eq!(wrong, "the block at byte 0 says that it has 1099511627776 bytes, expected 119712 at most");
+    }
+
+    #[test]
+    fn a_variable_of_a_vcd_is_not_wider_than_anything_is() {
+        let vcd = |width: &str| {
+            format!("$scope module m $end\n$var wire\n {width} a b $end\n$enddefinitions $end\n$var x 99999999 $end\n")
+        };
+        let widths = |width: &str| widths(&mut Cursor::new(vcd(width)));
+        assert_eq!((widths("65536"), widths("x")), (Ok(()), Ok(())));
+        assert_eq!(widths("65537").unwrap_err(), "a variable in line 3 has 65537 bits, expected 65536 at most");
+    }
+
+    #[test]
+    fn a_block_ends_in_the_file() {
+        let cut = &geometry(5, 5)[..100];
+        assert_eq!(fit_in(cut).unwrap_err(), "the block at byte 0 says that it has 124 bytes, expected 8 to 99");
+    }
+
+    #[test]
+    fn numbers_of_7_bits_a_byte_are_read_and_endless_ones_refused() {
+        assert_eq!(number(&mut Cursor::new([0xe5, 0x8e, 0x26])), Ok(624_485));
+        assert_eq!(number(&mut Cursor::new([0x80; 11])), Err("a number has more than 64 bits".to_owned()));
+    }
+}

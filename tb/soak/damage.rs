@@ -1,0 +1,229 @@
+//! Damaged samples of an input, a thousand mutants of one of them a case, so that its seed can be repeated.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use super::input::{Input, Look, Sample, forget_peak};
+use super::mutate::mutated;
+use super::shrink::Search;
+use super::{Case, Found, Work};
+use crate::kit::Random;
+
+/// Mutants of a case.
+const MUTANTS: u64 = 1000;
+/// One of so many refusals is also drawn as a report.
+const DRAWN: u64 = 64;
+/// After one of so many mutants the process is asked for its memory.
+const WEIGHED: u64 = 16;
+
+/// A thousand mutants of a sample.
+struct Damage {
+    input: &'static Input,
+    kernels: PathBuf,
+    seed: u64,
+}
+
+pub(super) fn draw(input: &'static Input, kernels: &Path, seed: u64) -> Box<dyn Case> {
+    Box::new(Damage { input, kernels: kernels.to_owned(), seed })
+}
+
+pub(super) fn reread(input: &'static Input, path: &Path, bytes: &[u8]) -> Box<dyn Case> {
+    let sample = Sample { path: path.to_owned(), bytes: bytes.to_vec() };
+    Box::new(One { input, sample, look: Look::ALL })
+}
+
+/// A mutant.
+struct One {
+    input: &'static Input,
+    sample: Sample,
+    look: Look,
+}
+
+/// How a mutant went wrong.
+struct Wrong {
+    number: u64,
+    /// The mutant; none if that is not known.
+    mutant: Option<One>,
+    what: String,
+}
+
+impl Damage {
+    /// Damages a sample again and again, until one does not survive.
+    fn try_all(&self) -> Result<(), Wrong> {
+        let mut random = Random::new(self.seed);
+        let none = |what| Wrong { number: 0, mutant: None, what };
+        let samples = self.input.samples(&self.kernels).map_err(none)?;
+        let mut draw = || &samples[random.below(samples.len() as u64) as usize];
+        let (base, other) = (draw(), draw());
+        let mut latest = VecDeque::new();
+        // What another case held is none of this one's.
+        forget_peak();
+        for number in 0..MUTANTS {
+            let bytes = mutated(&mut random, &base.bytes, &other.bytes);
+            let look = Look { is_drawn: random.below(DRAWN) == 0, is_weighed: number % WEIGHED == WEIGHED - 1 };
+            let survived = self.input.survives(&base.path, &bytes, look);
+            let one = |bytes, look| One { input: self.input, sample: Sample { path: base.path.clone(), bytes }, look };
+            latest.push_back(bytes);
+            let Err(what) = survived else {
+                latest.drain(..latest.len().saturating_sub(WEIGHED as usize));
+                continue;
+            };
+            let Some(heaviest) = what.contains("memory of this process").then(|| self.heaviest(base, &latest)) else {
+                let mutant = latest.pop_back().map(|bytes| one(bytes, Look { is_weighed: false, ..look }));
+                return Err(Wrong { number, mutant, what });
+            };
+            let mutant = heaviest.map(|bytes| one(bytes, Look { is_weighed: true, is_drawn: false }));
+            return Err(Wrong { number, mutant, what });
+        }
+        Ok(())
+    }
+
+    /// Which of the mutants since the last look takes so much memory, if it does again.
+    fn heaviest(&self, base: &Sample, mutants: &VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
+        let look = Look { is_weighed: true, is_drawn: false };
+        let is_heavy = |bytes: &&Vec<u8>| {
+            forget_peak();
+            self.input.survives(&base.path, bytes, look).is_err()
+        };
+        mutants.iter().find(is_heavy).cloned()
+    }
+}
+
+impl Case for Damage {
+    fn reproduce(&self) -> String {
+        format!("warpsieve soak {} --seed {} --count 1", self.input.name, self.seed)
+    }
+
+    fn run(&self) -> Result<Work, String> {
+        self.try_all().map_err(|Wrong { number, mutant, what }| match mutant {
+            // What went wrong comes first, as in the mutant alone.
+            Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
+            None => what,
+        })?;
+        Ok(Work { runs: MUTANTS, cycles: 0, warp_instructions: 0 })
+    }
+
+    fn shrunk(&self, search: &Search) -> Option<Found> {
+        self.try_all().err()?.mutant?.shrunk(search)
+    }
+}
+
+impl Case for One {
+    fn reproduce(&self) -> String {
+        format!("warpsieve soak {} --replay {}", self.input.name, self.sample.path.display())
+    }
+
+    fn run(&self) -> Result<Work, String> {
+        if self.look.is_weighed {
+            forget_peak();
+        }
+        self.input.survives(&self.sample.path, &self.sample.bytes, self.look)?;
+        Ok(Work { runs: 1, cycles: 0, warp_instructions: 0 })
+    }
+
+    fn shrunk(&self, search: &Search) -> Option<Found> {
+        let Self { input, sample: Sample { path, bytes }, look } = self;
+        let fails = |bytes: &[u8]| {
+            let sample = Sample { path: path.clone(), bytes: bytes.to_vec() };
+            search.fails(&Self { input, sample, look: *look })
+        };
+        if !fails(bytes) {
+            return None;
+        }
+        let left = search.fewest(bytes, fails);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let ending = name.split_once('.').map_or("", |(_, ending)| ending).to_owned();
+        Some(Found { ending, shrunk: format!("{} of {} bytes", left.len(), bytes.len()), bytes: left })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use miette::MietteDiagnostic;
+
+    use super::super::input::{Refusal, Samples};
+    use super::super::{Limits, Soak};
+    use super::*;
+
+    fn made(_: &Path) -> Result<Vec<Sample>, String> {
+        Ok(vec![Sample { path: "a.txt".into(), bytes: b"some text of several words\nand a second line\n".to_vec() }])
+    }
+
+    const fn input(name: &'static str, read: fn(&Path, &[u8]) -> Result<(), Refusal>) -> Input {
+        Input { name, about: "", samples: Samples::Made(made), read }
+    }
+
+    fn failed(input: &'static Input) -> super::super::Failed {
+        let soak = Soak::of_input(input);
+        soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err()
+    }
+
+    #[test]
+    fn a_panic_shrinks_to_the_bytes_that_cause_it_and_is_replayed_from_its_file() {
+        static FRAGILE: Input = input("fragile", |_, bytes| {
+            let is_bad = bytes.windows(2).any(|two| two == b"ss");
+            assert!(!is_bad, "ss at {}", bytes.len());
+            Ok(())
+        });
+        let failed = failed(&FRAGILE);
+        assert!(
+            failed.wrong.starts_with("panicked: ss at ") && failed.wrong.contains("damage.rs:"),
+            "{}",
+            failed.wrong
+        );
+        assert!(failed.wrong.contains("\nThis is mutant ") && failed.wrong.ends_with(" of a.txt."), "{}", failed.wrong);
+        let found = failed.shrunk(Duration::from_secs(60)).unwrap();
+        assert_eq!((&found.bytes[..], &*found.ending), (&b"ss"[..], "txt"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = found.write(folder.path(), "fragile", failed.seed).unwrap();
+        let replayed = Soak::of_input(&FRAGILE).replay(Path::new(""), &path);
+        assert!(replayed.unwrap_err().starts_with("panicked: ss at 2\n  at "));
+    }
+
+    #[test]
+    fn readers_that_survive_pass() {
+        static STRONG: Input = input("strong", |_, _| Ok(()));
+        let damage = draw(&STRONG, Path::new(""), 3);
+        assert_eq!(damage.run(), Ok(Work { runs: MUTANTS, cycles: 0, warp_instructions: 0 }));
+        assert!(damage.shrunk(&Search::new("x", Duration::from_secs(1))).is_none());
+    }
+
+    #[test]
+    fn an_input_without_samples_that_its_reader_accepts_says_so() {
+        static NONE: Input =
+            input("none", |path, _| Err(Box::new(MietteDiagnostic::new(format!("{}", path.display())))));
+        assert_eq!(failed(&NONE).wrong, "there are no files for the soak none");
+        static BROKEN: Input = input("broken", |_, _| panic!("always"));
+        assert_eq!(failed(&BROKEN).wrong, "there are no files for the soak broken");
+    }
+
+    #[test]
+    fn a_refusal_names_its_place_and_says_something() {
+        fn refused(bytes: &[u8], message: &str) -> Result<(), Refusal> {
+            if bytes.starts_with(b"some text") { Ok(()) } else { Err(Box::new(MietteDiagnostic::new(message))) }
+        }
+        static LOST: Input = input("lost", |_, bytes| refused(bytes, "bad"));
+        assert!(failed(&LOST).wrong.starts_with("was refused without a place: bad\n"));
+        static MUTE: Input = input("mute", |_, bytes| refused(bytes, " "));
+        assert!(failed(&MUTE).wrong.starts_with("was refused without a message\n"));
+        static TOLD: Input = input("told", |_, bytes| refused(bytes, "a.txt:1: bad"));
+        assert!(draw(&TOLD, Path::new(""), 1).run().is_ok());
+    }
+
+    #[test]
+    fn memory_without_bound_is_found_and_its_mutant_too() {
+        static HEAVY: Input = input("heavy", |_, bytes| {
+            let many = if bytes.windows(2).any(|two| two == b"ss") { 1_200 << 20 } else { 0 };
+            assert!(std::hint::black_box(vec![1_u8; many]).len() == many);
+            Ok(())
+        });
+        let failed = failed(&HEAVY);
+        assert!(failed.wrong.starts_with("brought the memory of this process to "), "{}", failed.wrong);
+        // The reader takes about a second where it takes so much.
+        let found = failed.shrunk(Duration::from_secs(60)).unwrap();
+        assert!(found.bytes.windows(2).any(|two| two == b"ss"), "{found:?}");
+        forget_peak();
+    }
+}

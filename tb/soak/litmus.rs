@@ -1,0 +1,107 @@
+//! Random racing programs on machines whose L1s and L2s differ: they show only what the memory model allows.
+//!
+//! A case is a hundred rounds of one program, each with locations of its own. It is judged by all outcomes that there are.
+
+use rtl::kernel::digest_of;
+use serde::{Deserialize, Serialize};
+
+use super::shrink::Search;
+use super::{Case, Found, Work, file};
+use crate::litmus::{Op, Program, machines, observed};
+use warpsieve::config::Request;
+
+pub(super) const ABOUT: &str = "random racing programs on machines of nine kinds: only what the memory model allows";
+
+/// A program and where it runs, and what a file says of a case.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Litmus {
+    /// Of the program, and of what its rounds begin with.
+    seed: u64,
+    machine: String,
+    designs: Vec<String>,
+    sets: Vec<String>,
+    /// What each thread does.
+    threads: Vec<Vec<Op>>,
+}
+
+pub(super) fn draw(seed: u64) -> Box<dyn Case> {
+    Box::new(drawn(seed))
+}
+
+pub(super) fn reread(text: &[u8]) -> Result<Box<dyn Case>, String> {
+    Ok(Box::new(file::read::<Litmus>(text)?))
+}
+
+fn drawn(seed: u64) -> Litmus {
+    let machines = machines();
+    let Request { machine, designs, sets } = machines[(seed % machines.len() as u64) as usize].clone();
+    Litmus { seed, machine, designs, sets, threads: Program::draw(seed).0 }
+}
+
+impl Case for Litmus {
+    fn reproduce(&self) -> String {
+        format!("warpsieve soak litmus --seed {} --count 1", self.seed)
+    }
+
+    fn run(&self) -> Result<Work, String> {
+        let Self { seed, machine, designs, sets, threads } = self.clone();
+        let program = Program(threads);
+        let request = Request { machine, designs, sets };
+        let shown = observed(&program, digest_of(&seed) as u32, &request)?;
+        let allowed = program.allowed();
+        if let Some((seen, times)) = shown.seen.iter().find(|(seen, _)| !allowed.contains(*seen)) {
+            return Err(format!("an outcome is not allowed: {seen:?}, {times} times, of\n{program}"));
+        }
+        Ok(Work { runs: 1, cycles: shown.cycles, warp_instructions: shown.warp_instructions })
+    }
+
+    /// With fewer operations, and fewer fields that are set.
+    fn shrunk(&self, search: &Search) -> Option<Found> {
+        if !search.fails(self) {
+            return None;
+        }
+        let of_threads = |threads: &Vec<Vec<Op>>| {
+            let numbered = threads.iter().enumerate();
+            numbered.flat_map(|(thread, ops)| ops.iter().map(move |op| (thread, *op))).collect::<Vec<_>>()
+        };
+        let all = of_threads(&self.threads);
+        let with = |ops: &[(usize, Op)]| {
+            let of = |thread| ops.iter().filter(|(of, _)| *of == thread).map(|(_, op)| *op).collect();
+            Self { threads: (0..self.threads.len()).map(of).collect(), ..self.clone() }
+        };
+        let ops = search.fewest(&all, |ops| search.fails(&with(ops)));
+        let case = with(&ops);
+        let sets = search.fewest(&case.sets, |sets| search.fails(&Self { sets: sets.to_vec(), ..case.clone() }));
+        Some(file::found(search, &Self { sets, ..case }, format!("{} of {} operations", ops.len(), all.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn drawn_programs_pass_and_say_what_they_took() {
+        let Work { runs, cycles, warp_instructions } = drawn(4).run().unwrap();
+        assert!(runs == 1 && cycles > 100_000 && warp_instructions > 10_000, "{cycles} {warp_instructions}");
+    }
+
+    /// The planted failure is a thread that does more than a program may: it reads more than there is room for.
+    #[test]
+    fn a_program_that_fails_shrinks_and_is_replayed_from_its_file() {
+        let load = Op::Load { at: 0, is_coherent: true };
+        let mut case = drawn(3);
+        case.sets.push("num_sms=4".to_owned());
+        case.threads = vec![vec![Op::Store { at: 0, value: 1 }, Op::Fence], [vec![load; 7], vec![Op::Fence]].concat()];
+        let wrong = case.run().unwrap_err();
+        assert!(wrong.contains("reads 7 words, expected 6 at most"), "{wrong}");
+        let found = case.shrunk(&Search::new(&wrong, Duration::from_secs(60))).unwrap();
+        assert_eq!(found.shrunk, "7 of 10 operations");
+        let kept: Litmus = file::read(&found.bytes).unwrap();
+        assert_eq!((kept.threads, kept.sets), (vec![vec![], vec![load; 7]], vec![]));
+        assert_eq!(reread(&found.bytes).unwrap().run().unwrap_err(), wrong);
+    }
+}

@@ -1,0 +1,91 @@
+//! Cases that a seed says everything about, but for the number of their steps: the first so many of what the seed draws.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::shrink::Search;
+use super::{Case, Found, Soak, Work, file};
+
+/// Runs so many of the steps that a seed draws.
+type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
+
+struct OfSeed {
+    soak: &'static str,
+    seed: u64,
+    steps: u64,
+    run: Run,
+}
+
+/// What a file says of one.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    seed: u64,
+    steps: u64,
+}
+
+/// A soak of such cases, of so many steps each.
+pub(super) fn of_seed(soak: &'static str, about: &'static str, steps: u64, run: Run) -> Soak {
+    let reread = move |_: &Path, _: &Path, text: &[u8]| {
+        let Kept { seed, steps } = file::read(text)?;
+        Ok::<_, String>(Box::new(OfSeed { soak, seed, steps, run }) as Box<dyn Case>)
+    };
+    Soak {
+        name: soak,
+        about,
+        draw: Box::new(move |_, seed| Box::new(OfSeed { soak, seed, steps, run })),
+        reread: Box::new(reread),
+    }
+}
+
+impl Case for OfSeed {
+    fn reproduce(&self) -> String {
+        format!("warpsieve soak {} --seed {} --count 1", self.soak, self.seed)
+    }
+
+    fn run(&self) -> Result<Work, String> {
+        (self.run)(self.seed, self.steps)
+    }
+
+    fn shrunk(&self, search: &Search) -> Option<Found> {
+        let &Self { soak, seed, steps: all, run } = self;
+        let fails = |steps| search.fails(&Self { soak, seed, steps, run });
+        let steps = fails(all).then(|| search.least(all, fails))?;
+        Some(file::found(search, &Kept { seed, steps }, format!("{steps} of {all} steps")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::Limits;
+    use super::*;
+
+    fn planted(seed: u64, steps: u64) -> Result<Work, String> {
+        if seed == 3 && steps > 641 {
+            Err(format!("step {steps} of seed {seed} is wrong"))
+        } else {
+            Ok(Work::default())
+        }
+    }
+
+    #[test]
+    fn a_planted_failure_shrinks_to_its_first_step_and_is_replayed_from_its_file() {
+        let soak = of_seed("planted", "", 10_000, planted);
+        let failed = soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err();
+        let found = failed.shrunk(Duration::from_secs(60)).unwrap();
+        assert_eq!(found.shrunk, "642 of 10000 steps");
+        let folder = tempfile::tempdir().unwrap();
+        let path = found.write(folder.path(), soak.name, failed.seed).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "# step # of seed # is wrong\nseed = 3\nsteps = 642\n");
+        assert_eq!(soak.replay(Path::new(""), &path), Err("step 642 of seed 3 is wrong".to_owned()));
+        std::fs::write(&path, text.replace("642", "641")).unwrap();
+        assert_eq!(soak.replay(Path::new(""), &path), Ok(()));
+        std::fs::write(&path, "sead = 3\n").unwrap();
+        let refused = soak.replay(Path::new(""), &path).unwrap_err();
+        assert!(refused.contains("planted-3.toml: ") && refused.contains("unknown field `sead`"), "{refused}");
+    }
+}
