@@ -167,6 +167,16 @@ pub struct DramTiming {
 }
 
 impl DramTiming {
+    /// A REF, and a row that is opened, read or written, and closed: what must fit between two REF.
+    #[must_use]
+    pub fn refresh_busy(&self) -> u64 {
+        let &Self { wl, burst, rcd_rd, rcd_wr, rp, ras, rc, rtp, wr, rfc, .. } = self;
+        let sum = |times: &[u32]| times.iter().map(|&time| u64::from(time)).sum::<u64>();
+        let open =
+            [sum(&[ras]), sum(&[rcd_rd, rtp]), sum(&[rcd_wr, wl, burst, wr])].into_iter().fold(rc.into(), u64::max);
+        open + sum(&[rp, rfc])
+    }
+
     /// RD to the end of its data.
     #[must_use]
     pub fn read_latency(&self) -> u32 {
@@ -223,9 +233,10 @@ impl DramTiming {
         rules.expect(self.rrd_l >= self.rrd_s, "rrd_l", self.rrd_l, "rrd_s or more", long);
         rules.expect(self.ccd_l >= self.ccd_s, "ccd_l", self.ccd_l, "ccd_s or more", long);
         rules.expect(self.wtr_l >= self.wtr_s, "wtr_l", self.wtr_l, "wtr_s or more", long);
-        let busy = u64::from(self.rfc) + u64::from(self.rc) + u64::from(self.rp);
-        let why = "between two refreshes a row must be opened and closed";
-        rules.expect(u64::from(self.refi) > busy, "refi", self.refi, "more than rfc + rc + rp", why);
+        let busy = self.refresh_busy();
+        let expected = format!("more than {busy}, a REF and an access to a row");
+        let why = "between two refreshes a row must be opened, read or written, and closed";
+        rules.expect(u64::from(self.refi) > busy, "refi", self.refi, &expected, why);
     }
 }
 

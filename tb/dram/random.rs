@@ -88,7 +88,7 @@ fn config(random: &mut Random) -> DramConfig {
     config.refresh = Refresh::Off;
     if random.percent(67) {
         config.refresh = Refresh::AllBank;
-        let busy = t.rfc + t.rc + t.rp;
+        let busy = t.refresh_busy() as u32;
         t.refi = one_of(random, &[busy + 1, 300, 3604]).max(busy + 1);
     }
     config

@@ -124,8 +124,11 @@ fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
 fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_told() {
     let mut bench = Shared::new(&reference(), 1);
     let write = DramRequest { write: true, tag: 7, acknowledged: true, ..read(1, 7) };
-    bench.script[0] = [read(0, 1), read(0, 2), read(0, 3), write].into();
-    for _ in 0..1000 {
+    bench.script[0] = [read(0, 1), read(0, 2), read(0, 3)].into();
+    for cycle in 0..2000 {
+        if cycle == 1000 {
+            bench.script[0].push_back(write.clone());
+        }
         bench.edge(0b1);
     }
     // The link holds the data of two reads, so that nobody can be told of the write.

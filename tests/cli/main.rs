@@ -69,7 +69,7 @@ fn root() -> PathBuf {
 /// The command with these arguments, in the folder of the workspace.
 fn warpsieve(arguments: &[&str]) -> Ended {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    Ended::of(command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", CACHE))
+    Ended::of(command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", CACHE).env_remove("RUST_BACKTRACE"))
 }
 
 /// Where runs are kept instead of the user's folder.

@@ -478,7 +478,9 @@ fn keys_of_the_l2_that_became_those_of_a_kind_are_refused_with_their_new_spellin
 fn a_flow_takes_its_own_keys_alone() {
     assert_eq!(
         refused(&["transient"], &["l2.flow.miss_queue=8"]),
-        ["--set:1:20: unknown key `l2.flow.miss_queue` (legal keys: pending_queue, serve_transient, coherence, frc)"]
+        [
+            "--set:1:20: unknown key `l2.flow.miss_queue` (legal keys: pending_queue, serve_transient, acknowledged, coherence, frc)"
+        ]
     );
     assert_eq!(
         refused(&[], &["l2.flow={ kind = \"overlapped\", frc = { entries = 4 } }"]),
