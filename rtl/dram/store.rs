@@ -226,6 +226,8 @@ fn missing(path: &str, num_bursts: u64, burst: u64) -> StoreError {
 mod tests {
     use super::super::config::reference;
     use super::*;
+    use crate::noc::interleave::{Channels, Interleave};
+    use crate::recorded;
 
     fn store() -> Store {
         Store::new(&reference(), "dram2")
@@ -275,5 +277,21 @@ mod tests {
         assert_eq!(one.digest(), two.digest());
         one.poke(1, 0, &[1]).unwrap();
         assert_ne!(one.digest(), two.digest());
+    }
+
+    #[test]
+    fn the_digest_of_memory_behind_a_trace_follows_what_is_stored() {
+        let rounds = |count| Interleave::new(count, 128, BURST_BYTES as u32);
+        let channels = Channels { partitions: rounds(1), of_partition: rounds(1), of_channel: rounds(1) };
+        let stored = |tag| {
+            let mut store = store();
+            store.record(ChannelPlace { channel: 0, channels });
+            let mut data = [0; BURST_BYTES];
+            data[..4].copy_from_slice(&recorded::word(0, tag).to_le_bytes());
+            store.write(0, 0xf, &data).unwrap();
+            store.digest()
+        };
+        assert_eq!(stored(7), stored(7));
+        assert_ne!(stored(7), stored(8));
     }
 }

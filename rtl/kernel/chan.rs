@@ -224,12 +224,6 @@ impl<T: Payload> Chan<T> {
         assert!(from >= now, "{}: told of tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
-    /// The channel's full path.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        &self.spec.path
-    }
-
     /// Lists the channel as a scope of its receiver: handshake, occupancy and the head beat.
     /// Dead time shows the reset value of a beat, so that a waveform is quiet when the link is.
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {

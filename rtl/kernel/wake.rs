@@ -621,4 +621,21 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn who_was_woken_from_far_is_due_beside_one_that_is_due_at_every_edge() {
+        let mut wake = Wake::new(&[10]);
+        wake.at_cycle(0, block(0, 0), 1);
+        wake.at_tick(0, block(0, 1), 5000);
+        let (mut tick, mut due) = (10, wake.begin(0, 10).unwrap().1);
+        let mut both = Vec::new();
+        while let Some((next, cycle, blocks)) = wake.go_on(0, tick, BlockSet::from(1), 6000) {
+            assert_eq!(next, 10 * cycle);
+            (tick, due) = (next, blocks);
+            if due.bits() != 1 {
+                both.push((tick, due.bits()));
+            }
+        }
+        assert_eq!((tick, due.bits(), both), (5990, 1, vec![(5000, 0b11)]));
+    }
 }

@@ -77,6 +77,35 @@ fn special_registers_show_where_a_thread_runs() {
     assert_eq!([bench.out(at), bench.out(at + 1), bench.out(at + 2), bench.out(at + 3)], [6, 2, 63, 2]);
 }
 
+/// The interpreter has one SM, so that it cannot say.
+#[test]
+fn special_registers_show_the_launch_and_the_machine() {
+    let mut kernel = Kernel::new(
+        ".shared .align 4 .b8 s[48];
+         mov.u32 %r3, %nwarpid; mov.u32 %r4, %nsmid; mov.u32 %r5, %dynamic_smem_size; mov.u32 %r6, %total_smem_size;
+         mov.u32 %r7, %smid; mov.u64 %rd4, %gridid; st.global.v4.u32 [%rd2], {%r3, %r4, %r5, %r6};
+         st.global.u32 [%rd2+16], %r7; st.global.u64 [%rd2+24], %rd4; mov.u32 %r8, s; st.shared.u32 [%r8], %r8;",
+    )
+    .grid(2, 32);
+    kernel.dynamic_shared = 64;
+    let bench = kernel.run(rtl::kernel::Mode::default());
+    for cta in 0..2 {
+        let shown: Vec<u32> = (0..8).map(|word| bench.out(cta * 32 * 16 + word)).collect();
+        assert_eq!(shown, [kernel.config.warps, 2, 64, 112, cta as u32, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn the_wide_clock_is_the_narrow_one_with_its_upper_half() {
+    let kernel = Kernel::new(
+        "mov.u32 %r3, %clock; mov.u64 %rd4, %clock64; mov.u32 %r4, %clock_hi;
+         cvt.u64.u32 %rd5, %r3; sub.u64 %rd4, %rd4, %rd5; st.global.u64 [%rd2], %rd4; st.global.u32 [%rd2+8], %r4;",
+    );
+    let bench = kernel.run(rtl::kernel::Mode::default());
+    assert!((1..=9).contains(&bench.out(0)), "{} cycles apart", bench.out(0));
+    assert_eq!([bench.out(1), bench.out(2)], [0, 0]);
+}
+
 #[test]
 fn the_clock_advances_with_the_core() {
     let mut kernel =

@@ -56,6 +56,17 @@ fn launches_that_no_machine_can_run_are_refused() {
     assert_eq!(error(image([0, 1, 1], [32, 1, 1], 16)), "grid is 0x1x1, expected 1 to 2^32 - 1 CTAs");
     assert_eq!(error(image([1, 1, 1], [32, 33, 1], 16)), "block is 32x33x1, expected 1 to 1024 threads");
     assert_eq!(error(image([1, 1, 1], [32, 1, 1], 12)), "kernel `k` takes 16 bytes of parameters, got 12");
+    let mut narrow = kernel.clone();
+    narrow.ptx = narrow.ptx.replace("input) {", "input) .maxntid 16, 2, 1 {");
+    let launched = |threads| {
+        let program = allocate(&narrow.program()).unwrap();
+        KernelImage::new(program, vec![0; 16], [1; 3], [threads, 1, 1], 0, 0, Arc::default()).map(|_| ())
+    };
+    assert_eq!(launched(32), Ok(()));
+    assert_eq!(
+        launched(33).unwrap_err().to_string(),
+        "block is 33x1x1, expected at most 16x2x1 threads, as the kernel declares"
+    );
     let map = Arc::new(AddressMap::default());
     let virtual_form = KernelImage::new(kernel.program(), vec![0; 16], [1; 3], [1; 3], 0, 0, map).unwrap_err();
     assert_eq!(virtual_form.to_string(), "kernel `k` has virtual registers, expected an allocated program");
@@ -98,6 +109,52 @@ fn shared_memory_ends_with_what_the_cta_has() {
         "k.ptx:12: SM 0 warp 0 lane 16 pc 9: store of 4 bytes at 0x40 is outside the 64 bytes of shared memory of \
          its CTA"
     );
+}
+
+/// What is wrong where core 0 stops.
+fn complaint(kernel: &Kernel) -> String {
+    kernel.run(Mode::default()).cores[0].fault().expect("no fault").kind.to_string()
+}
+
+#[test]
+fn a_generic_address_leads_where_the_instruction_may_go() {
+    let to = |address: &str, access: &str| {
+        let body = format!(".local .align 8 .b8 l[8]; {address}\n{access}\nst.local.u32 [l], %r0;");
+        complaint(&Kernel::new(&body))
+    };
+    let (local, param) =
+        ("mov.u64 %rd4, l; cvta.local.u64 %rd4, %rd4;", "mov.b64 %rd4, out; cvta.param.u64 %rd4, %rd4;");
+    let (atomic, memory) = ("atom.add.u32 %r3, [%rd4], 1;", "expected global or shared memory");
+    assert_eq!(to(local, atomic), format!("atomic of 4 bytes at 0x200000000000000 is in local memory, {memory}"));
+    assert_eq!(to(param, atomic), format!("atomic of 4 bytes at 0x300000000000000 is in param memory, {memory}"));
+    assert_eq!(
+        to(param, "st.u32 [%rd4], %r0;"),
+        "store of 4 bytes at 0x300000000000000 is in the kernel parameters, which cannot be written"
+    );
+    assert_eq!(
+        to("mov.u64 %rd4, 0x7700000000000000;", "ld.u32 %r3, [%rd4];"),
+        "load of 4 bytes at 0x7700000000000000 is in no address space"
+    );
+}
+
+#[test]
+fn an_atomic_and_a_local_store_are_told_by_name_and_size() {
+    let atomic = Kernel::new("atom.global.add.u32 %r3, [%rd1+262144], 1;");
+    assert_eq!(
+        complaint(&atomic),
+        "atomic of 4 bytes at 0x20040000 is outside every buffer; nearest is `input`, 0x20000000 to 0x2000ffff"
+    );
+    let local = Kernel::new(".local .align 8 .b8 l[8]; mov.u64 %rd4, l;\nst.local.u32 [%rd4+4096], %r0;");
+    let bytes = local.program().local_bytes;
+    assert_eq!(
+        complaint(&local),
+        format!("store of 4 bytes at 0x1000 is outside the {bytes} bytes of local memory of its thread")
+    );
+}
+
+#[test]
+fn a_kernel_may_stop_itself() {
+    assert_eq!(complaint(&Kernel::new("trap;")), "the kernel executed `trap`");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use isa::texture::{Outside, Texture};
 use isa::types::Type;
 use rtl::kernel::Mode;
 use rtl::l1::access::MemorySpace;
+use rtl::sm::SmCore;
 
 use super::bench::{INPUT, Kernel};
 
@@ -119,6 +120,24 @@ fn fetching(textures: Vec<Texture>) -> Kernel {
     );
     kernel.textures = textures;
     kernel.declare(".global .texref t;").grid(2, 96)
+}
+
+#[test]
+fn a_fetch_of_no_texture_or_from_outside_of_every_buffer_is_a_fault() {
+    let complaint = |kernel: &Kernel| {
+        let bench = kernel.run(Mode::default());
+        bench.cores.iter().find_map(SmCore::fault).expect("no fault").kind.to_string()
+    };
+    let outside = fetching(vec![Texture { base: 0x7000_0000, ..texture() }]);
+    assert_eq!(
+        complaint(&outside),
+        "texture fetch of 4 bytes at 0x70000000 is outside every buffer; nearest is `input`, 0x20000000 to 0x2000ffff"
+    );
+    let none = Kernel::new(
+        "mov.u64 %rd4, 9; mov.u32 %r3, 0; tex.2d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%rd4, {%r3, %r3}];
+         st.global.u32 [%rd2], %r4;",
+    );
+    assert_eq!(complaint(&none), "texture handle 0x9 stands for no texture of the launch file");
 }
 
 #[test]

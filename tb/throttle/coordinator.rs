@@ -163,6 +163,29 @@ fn a_core_without_warps_cannot_win() {
     assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
 }
 
+/// A core and its coordinator may disagree for as long as a message is on its way.
+#[test]
+fn the_count_of_a_sample_that_nobody_asked_for_is_no_period() {
+    let config = DwtConfig { above: 1, ..DwtConfig::KHAIRY2015 };
+    let mut coordinator = Coordinator::new(&config, "coordinator", 1, 24);
+    let mut sides = sides(&config, &coordinator, 1);
+    let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
+    let mut answer = |sampled| {
+        let at = &mut Edge::new(cycle, cycle, &mut wake);
+        let report = Report { sampled, misses: Misses::new(100), instructions: Instructions::new(10) };
+        links(&mut sides[0]).reports.tx().push(at, report);
+        for _ in 0..=2 * config.latency {
+            let at = &mut Edge::new(cycle, cycle, &mut wake);
+            coordinator.eval(&mut sides, at);
+            cycle += 1;
+        }
+        let at = &mut Edge::new(cycle, cycle, &mut wake);
+        let mut order = links(&mut sides[0]).orders.rx();
+        order.waiting(at).then(|| order.pop(at).kind)
+    };
+    assert_eq!([true, false].map(&mut answer), [None, Some(OrderKind::Sample)]);
+}
+
 /// Random counts of any number of cores at random times; the orders must be what the twin says.
 #[test]
 fn the_coordinator_does_what_its_twin_says() {

@@ -18,6 +18,7 @@
 //! | the machine of a V100: results, bandwidth, peak issue                          | `volta`      |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
+//! | what a host may do between launches                                          | `host`       |
 //! | products of matrices, with tensor pipes and without                           | `tensor`     |
 //! | traces: replayed, exported, refused                                           | `replay`     |
 //! | exports are what Accel-Sim's reader takes                                     | `exports`    |
@@ -29,6 +30,7 @@ mod endings;
 mod evaluation;
 mod exports;
 mod extremes;
+mod host;
 mod icache;
 mod kernels;
 mod lines;

@@ -245,6 +245,18 @@ fn instructions_of_no_lane_are_issued_and_touch_nothing() {
 }
 
 #[test]
+fn accesses_whose_addresses_were_not_recorded_are_issued_and_touch_nothing() {
+    for opcode in
+        ["1 R2 LDG.E 1 R4", "0 STG.E 2 R4 R2", "1 R2 ATOMG.E.ADD 2 R4 R6", "1 R2 LDS 1 R4", "1 R2 ATOMS.ADD 2 R4 R6"]
+    {
+        // Nobody waits for a register that nothing brings.
+        let counters = alone(&format!("0000 ffffffff {opcode} 0 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0"));
+        assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (0, 0)), "{opcode}");
+        assert_eq!(counters.warp_instructions(), 3, "{opcode}");
+    }
+}
+
+#[test]
 fn warps_and_ctas_that_the_trace_leaves_out_do_nothing() {
     let folder = Traced::ampere("0000 ffffffff 0 EXIT 0 0 0");
     let path = folder.folder.path().join("kernel-1.traceg");
@@ -352,7 +364,7 @@ fn a_trace_is_refused_by_warps_of_another_size() {
 }
 
 /// A machine of two SMs about to run a trace, whose CTAs come from the source.
-fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
+pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
     let source = Arc::new(TraceSource::new(trace, 32, most_ahead));

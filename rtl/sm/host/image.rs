@@ -225,12 +225,6 @@ impl KernelImage {
         if self.source.is_some() { 0 } else { self.program.insts.len() }
     }
 
-    /// The mapped ranges.
-    #[must_use]
-    pub fn map(&self) -> &Arc<AddressMap> {
-        &self.map
-    }
-
     /// CTAs along x, y, z.
     #[must_use]
     pub fn grid(&self) -> [u32; 3] {
@@ -241,12 +235,6 @@ impl KernelImage {
     #[must_use]
     pub fn block(&self) -> [u32; 3] {
         self.block
-    }
-
-    /// CTAs of the grid.
-    #[must_use]
-    pub fn ctas(&self) -> u64 {
-        self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
     /// Threads of a CTA.

@@ -135,4 +135,14 @@ mod tests {
         let error = AddressMap::new(vec![range("a", 0x1000, 17), range("b", 0x1010, 16)]).unwrap_err();
         assert_eq!(error.to_string(), "buffers `a`, 0x1000 to 0x1010 and `b`, 0x1010 to 0x101f overlap");
     }
+
+    #[test]
+    fn a_range_without_bytes_or_beyond_the_last_address_is_refused() {
+        let error = |start, bytes| AddressMap::new(vec![range("a", start, bytes)]).unwrap_err().to_string();
+        assert_eq!(error(0x1000, 0), "buffer `a` has 0 bytes at 0x1000, expected at least 1 byte below 2^64");
+        assert_eq!(
+            error(u64::MAX, 2),
+            "buffer `a` has 2 bytes at 0xffffffffffffffff, expected at least 1 byte below 2^64"
+        );
+    }
 }

@@ -151,10 +151,8 @@ impl Scores {
         // Those above the base keep their order until the first is back there; before that, more warps
         // fit when the sum of those admitted has fallen below the cutoff.
         let first_back = ranked.iter().map(|(score, _)| score - base).filter(|&above| above > 0).min();
-        let until = first_back.map(|back| match falling {
-            0 => cycle + back,
-            _ => cycle + back.min((sum - cutoff) / falling + 1),
-        });
+        // The highest score is admitted always: if one is above the base, one falls.
+        let until = first_back.map(|back| cycle + back.min((sum - cutoff) / falling + 1));
         Admitted { warps, until }
     }
 }

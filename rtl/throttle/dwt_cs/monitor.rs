@@ -321,4 +321,17 @@ mod tests {
         monitor.tick(12_001);
         assert_eq!(monitor.due(), Some(22_001));
     }
+
+    #[test]
+    fn a_launch_that_ends_before_its_first_cycle_takes_nothing_of_the_period() {
+        let mut monitor = Monitor::new(&DwtConfig { persist: Persist::Kernel, ..DwtConfig::KHAIRY2015 }, 24);
+        monitor.load(9);
+        monitor.tick(0);
+        monitor.end_kernel(4_000);
+        monitor.load(9);
+        monitor.end_kernel(4_500);
+        monitor.load(9);
+        monitor.tick(5_000);
+        assert_eq!(monitor.due(), Some(11_000));
+    }
 }
