@@ -66,8 +66,8 @@ struct State {
 
 fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
     let SoakArguments { count, seconds, seed, keep, found, coverage, .. } = arguments;
-    let crosses = soak.crosses();
-    if *coverage && crosses.is_empty() {
+    let crosses = coverage.then(|| soak.crosses());
+    if crosses.as_ref().is_some_and(Vec::is_empty) {
         return Err(cannot_tell(soak));
     }
     let kernels = kernels_folder()?;
@@ -98,11 +98,12 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
                 }
             };
             let mut soaked = || soak.run(&kernels, known.others_from(*seed), limits, &mut begin);
-            let (ended, met) = if *coverage {
-                let (ended, met) = collected(crosses, soaked);
-                (ended, Some(met))
-            } else {
-                (soaked(), None)
+            let (ended, met) = match crosses {
+                Some(crosses) => {
+                    let (ended, met) = collected(crosses, soaked);
+                    (ended, Some(met))
+                }
+                None => (soaked(), None),
             };
             (ended, unkept, met)
         },

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::measured::{Measured, Part};
+use rtl::l1::stages::Stays;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -71,14 +72,6 @@ pub struct Load {
     pub bypasses: u64,
     pub answers: u64,
     pub latency: u64,
-    pub latencies: Vec<u64>,
-}
-
-/// How long loads or reads were in a part of the machine.
-#[derive(Default, Deserialize)]
-pub struct Stays {
-    pub number: u64,
-    pub cycles: u64,
     pub latencies: Vec<u64>,
 }
 

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ::area::{Node, Technology};
-use miette::{Diagnostic, MietteDiagnostic, Report, miette};
 use papers::measured::{Measured, Subject};
 use papers::store::found;
-use tb::soak::input::{Input, Refusal, Sample, Samples};
+use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, said, told};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport};
@@ -62,14 +61,6 @@ static INPUTS: [Input; 4] = [
 const KEPT_SOAK: &str = "soak = \"ptx\"\n\n[[build]]\nversion = \"0.1.0\"\nsources = \"00\"\nseeds = \"1-250, 300\"\n\
                          cases = 251\nruns = 251000\ncycles = 0\nwarp_instructions = 0\n";
 
-fn told<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
-    read.map(drop).map_err(|error| Box::new(error) as Refusal)
-}
-
-fn said<T>(read: Result<T, Report>) -> Result<(), Refusal> {
-    told(read.map_err(|report| MietteDiagnostic::new(report.to_string())))
-}
-
 /// A run that the samples are made of.
 fn ran(kernels: &Path) -> Result<(Resolved, RunReport), String> {
     let sets = SMALL.map(str::to_owned).to_vec();
@@ -95,23 +86,19 @@ fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
 }
 
 fn read_statistics(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let side = Side::parse(path.display().to_string(), &String::from_utf8_lossy(bytes)).map_err(plain)?;
+    let side = Side::parse(path.display().to_string(), &String::from_utf8_lossy(bytes)).map_err(in_words)?;
     WHOLE.get().map_or(Ok(()), |whole| explained(&side, whole))
 }
 
 /// Explains what changed, from both sides.
 fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
     for [a, b] in [[side, whole], [whole, side]] {
-        a.is_comparable(b).map_err(plain)?;
+        a.is_comparable(b).map_err(in_words)?;
         let changes = Changes::of(a, b, &Sources::default(), 0.01);
         drop(text::text(&changes));
-        drop(serde_json::to_string_pretty(&changes).map_err(|error| plain(miette!("{error}")))?);
+        drop(serde_json::to_string_pretty(&changes).map_err(in_words)?);
     }
     Ok(())
-}
-
-fn plain(report: Report) -> Refusal {
-    Box::new(MietteDiagnostic::new(report.to_string()))
 }
 
 /// The configuration of the run that was kept.
@@ -129,10 +116,10 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
 
 /// One that cannot be read counts as none, of which nobody hears.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let none = || plain(miette!("{}: no run", path.display()));
+    let none = || in_words(format!("{}: no run", path.display()));
     let (measured, resolved) = found::<Measured>(bytes, KEY).zip(KEPT_ON.get()).ok_or_else(none)?;
     drop(Record::of(resolved, &measured));
-    drop(Side::of(&path.display().to_string(), resolved, &measured).map_err(plain)?);
+    drop(Side::of(&path.display().to_string(), resolved, &measured).map_err(in_words)?);
     Ok(())
 }
 

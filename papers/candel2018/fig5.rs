@@ -1,13 +1,11 @@
 //! Figure 5: L2 misses a thousand operations.
 
-use super::{App, BASELINE, Desk, FRC_64, L2S, Plot, app, compared, listed, measured, most};
+use super::{App, BASELINE, Desk, FRC_64, L2S, LEAST, Plot, app, compared, listed, measured, most};
 use crate::Halt;
 use crate::chart::Chart;
 use crate::judge::{Class, Row, number};
 use crate::page::Page;
 
-/// What falls, falls by so much at least.
-const LEAST: f64 = 0.02;
 /// An MPKO up to this is near zero.
 const NONE: f64 = 0.1;
 /// Below this the paper calls it relatively low.

@@ -1,13 +1,11 @@
 //! Figure 6: how long a miss is held up in the L2.
 
-use super::{App, BASELINE, Desk, FRC_4, FRC_8, FRC_512, LARGER, Plot, app, compared, listed, measured, most};
+use super::{App, BASELINE, Desk, FRC_4, FRC_8, FRC_512, LARGER, LEAST, Plot, app, compared, listed, measured, most};
 use crate::Halt;
 use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
 
-/// What is shorter or longer is so by so much at least.
-const LEAST: f64 = 0.02;
 /// A delay of so many cycles, or so small a part of the baseline's, is near zero.
 const NONE: (f64, f64) = (4.0, 0.05);
 

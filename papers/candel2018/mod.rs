@@ -82,6 +82,8 @@ const FRC_512: usize = 8;
 /// The L2s that are larger instead.
 const LARGER: [usize; 2] = [9, 10];
 
+/// What is said to rise or fall does so by this part at least.
+const LEAST: f64 = 0.02;
 /// A part that is hardly any, as it is and in percent.
 const RARE: f64 = 0.01;
 const RARE_PERCENT: u32 = 1;

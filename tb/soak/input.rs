@@ -4,12 +4,12 @@
 //! endings, or made by a small run where the tree has none.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteDiagnostic};
 use warpsieve::crash;
 use warpsieve::limit::Limited;
 
@@ -17,6 +17,21 @@ use super::mutate::LONGEST;
 
 /// What a reader says of an input that it does not accept.
 pub type Refusal = Box<dyn Diagnostic>;
+
+/// A refusal in words alone.
+pub fn in_words(what: impl fmt::Display) -> Refusal {
+    Box::new(MietteDiagnostic::new(what.to_string()))
+}
+
+/// What a reader accepts, or its refusal with its excerpt.
+pub fn told<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
+    read.map(drop).map_err(|error| Box::new(error) as Refusal)
+}
+
+/// What a reader accepts, or its refusal in words alone.
+pub fn said<T>(read: Result<T, impl fmt::Display>) -> Result<(), Refusal> {
+    read.map(drop).map_err(in_words)
+}
 
 /// A kind of file.
 pub struct Input {
@@ -109,7 +124,7 @@ impl Input {
             Ok(()) => Ok(()),
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
-        survived.map_err(|internal| format!("panicked: {}", said(&internal)))??;
+        survived.map_err(|internal| format!("panicked: {}", panicked(&internal)))??;
         if began.elapsed() > SLOWEST {
             return Err(format!("took {:.1} s", began.elapsed().as_secs_f64()));
         }
@@ -131,7 +146,7 @@ impl Input {
 }
 
 /// What was said as it panicked, with its place.
-fn said(internal: &str) -> String {
+fn panicked(internal: &str) -> String {
     let said = internal.strip_prefix("internal error: ").unwrap_or(internal);
     said.lines().take_while(|line| !line.starts_with("The model broke")).collect::<Vec<_>>().join("\n")
 }

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use golden::reference::ElementType;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
-use miette::{Diagnostic, MietteDiagnostic};
 use ptx::{Source, lower};
 use trace::{KernelTrace, KernelsList, Limits};
 
-use super::input::{Input, Refusal, Sample, Samples};
+use super::input::{Input, Refusal, Sample, Samples, in_words, said, told};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::dram::trace as requests;
 use warpsieve::launch::{LaunchFile, read_npy_bytes};
@@ -99,16 +98,6 @@ static INPUTS: [Input; 9] = [
     },
 ];
 
-/// What is refused, with its excerpt.
-fn told<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
-    read.map(drop).map_err(|error| Box::new(error) as Refusal)
-}
-
-/// What is refused in words alone.
-fn said<T>(read: Result<T, impl std::fmt::Display>) -> Result<(), Refusal> {
-    told(read.map_err(|error| MietteDiagnostic::new(error.to_string())))
-}
-
 fn read_trace(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let (text, name) = (Cursor::new(bytes.to_vec()), path.display().to_string());
     if path.extension().is_some_and(|extension| extension == "g") {
@@ -130,33 +119,29 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
 
 /// As each type: a file has one, which is looked at before the elements are.
 fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let mut read = Err(MietteDiagnostic::new("no type"));
+    let mut read = Err(in_words("no type"));
     for element in ElementType::ALL {
-        read = read_npy_bytes(path, bytes, element).map(drop).map_err(|error| MietteDiagnostic::new(error.to_string()));
+        read = said(read_npy_bytes(path, bytes, element));
         if read.is_ok() {
             break;
         }
     }
-    told(read)
+    read
 }
 
 /// A request and a line that are there in no dump are looked for: for that everything is read.
 fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     use warpsieve::readers::{FollowError, SightingError};
-    match follow(Readback::of_bytes(path, bytes).map_err(plain)?, u64::MAX, None) {
+    match follow(Readback::of_bytes(path, bytes).map_err(in_words)?, u64::MAX, None) {
         Ok(_) | Err(FollowError::Absent { .. } | FollowError::NoPlaces { .. }) => {}
         Err(error) => return said(Err::<(), _>(error)),
     }
-    match sightings(Readback::of_bytes(path, bytes).map_err(plain)?, Subject::Line(u64::MAX), None) {
+    match sightings(Readback::of_bytes(path, bytes).map_err(in_words)?, Subject::Line(u64::MAX), None) {
         Ok(_) | Err(SightingError::Unseen { .. } | SightingError::Nothing { .. } | SightingError::NoPlaces { .. }) => {
             Ok(())
         }
         Err(error) => said(Err::<(), _>(error)),
     }
-}
-
-fn plain(error: impl std::fmt::Display) -> Refusal {
-    Box::new(MietteDiagnostic::new(error.to_string()))
 }
 
 /// Runs a small kernel on a small machine, and reads what it has written.

@@ -151,5 +151,6 @@ impl Lsu {
 /// Core cycles in so many ticks: every clock has an edge at tick 0.
 #[inline(always)]
 fn in_cycles(ticks: u64, at: &impl AnyEdge) -> u64 {
-    ticks * at.cycle() / at.tick().max(1)
+    let period = at.tick() / at.cycle().max(1);
+    ticks / period.max(1)
 }

@@ -136,7 +136,7 @@ impl Transient {
         more
     }
 
-    /// Memory has the line of a leaver, and as far as it acknowledges that, it has.
+    /// Memory has the line of a leaver, or has heard that it leaves.
     pub(super) fn written(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = self.leaving_mut(who);
         (leaving.dirty, leaving.unheard) = (false, false);
