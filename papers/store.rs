@@ -1,8 +1,9 @@
 //! # Results kept on disk
 //! One JSON file a run, in a folder for each fingerprint of the sources:
 //! `CACHE/FINGERPRINT/KERNEL-SIZE-KIND-HASH.json`. A file appears whole or not at all, so that what was
-//! done before a kill counts, and holds its key, so that no hash has to be trusted. A file that cannot
-//! be read as what it should be is no error but a run to be made again.
+//! done before a kill counts, and holds its key, so that no hash has to be trusted, and a digest of the
+//! result, so that a damaged one is found out. A file that cannot be read as what it should be is no error
+//! but a run to be made again.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,6 +15,7 @@ use std::{env, fs, io};
 use miette::{Context, IntoDiagnostic, Report, miette};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use waves::part_file::PartFile;
 
 use warpsieve::config::{Resolved, fnv1a};
@@ -43,16 +45,13 @@ pub struct Key {
     text: String,
 }
 
-#[derive(Serialize)]
-struct Kept<'a, T> {
-    key: &'a str,
-    value: &'a T,
-}
-
-#[derive(Deserialize)]
-struct Found<T> {
+/// What a file holds.
+#[derive(Serialize, Deserialize)]
+struct Kept {
     key: String,
-    value: T,
+    /// Of the text of the result.
+    digest: u64,
+    value: Box<RawValue>,
 }
 
 impl Input {
@@ -141,11 +140,22 @@ fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     }
 }
 
-/// The result that a file holds under a key.
+/// The text of a file that holds a result under a key.
+///
+/// # Errors
+/// If the result cannot be written as JSON.
+pub fn kept<T: Serialize>(key: &str, value: &T) -> serde_json::Result<String> {
+    let value = serde_json::value::to_raw_value(value)?;
+    serde_json::to_string(&Kept { key: key.to_owned(), digest: fnv1a(value.get().as_bytes()), value })
+}
+
+/// The result that a file holds under a key, if it is as it was kept.
 #[must_use]
 pub fn found<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
-    let found: Found<T> = serde_json::from_slice(text).ok()?;
-    (found.key == key).then_some(found.value)
+    let kept: Kept = serde_json::from_slice(text).ok()?;
+    let value = kept.value.get();
+    let is_whole = kept.key == key && kept.digest == fnv1a(value.as_bytes());
+    is_whole.then(|| serde_json::from_str(value).ok())?
 }
 
 impl Store {
@@ -179,8 +189,7 @@ impl Store {
     /// If it cannot be written.
     pub fn put<T: Serialize>(&self, key: &Key, value: &T) -> io::Result<()> {
         let mut file = PartFile::create(&self.folder.join(key.file()))?;
-        serde_json::to_writer(&mut file, &Kept { key: &key.text, value })?;
-        file.write_all(b"\n")?;
+        writeln!(file, "{}", kept(&key.text, value)?)?;
         file.keep().map(drop)
     }
 }
@@ -219,7 +228,14 @@ mod tests {
         fs::write(&launch, "title = \"a\"\n").unwrap();
         let store = Store::new(Some(folder.path())).unwrap();
         let key = key(&launch, "l1.ways=4");
-        fs::write(store.folder.join(key.file()), "{\"key\":").unwrap();
-        assert_eq!(store.get::<u64>(&key), None);
+        store.put(&key, &1234_u64).unwrap();
+        let path = store.folder.join(key.file());
+        let text = fs::read_to_string(&path).unwrap();
+        for damaged in [&text[..7], &text.replace("1234", "1334")] {
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(store.get::<u64>(&key), None, "{damaged}");
+        }
+        fs::write(&path, text).unwrap();
+        assert_eq!(store.get(&key), Some(1234_u64));
     }
 }

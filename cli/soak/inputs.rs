@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use ::area::{Node, Technology};
 use papers::measured::{Measured, Subject};
-use papers::store::found;
+use papers::store::{found, kept};
 use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, said, told};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::estimate::{Activity, Energy};
@@ -46,7 +46,7 @@ static INPUTS: [Input; 4] = [
     },
     Input {
         name: "kept-runs",
-        about: "damaged runs that were kept, in tables and explained: the same",
+        about: "damaged runs that were kept: taken for none, or for what was kept",
         samples: Samples::Made(make_kept_run),
         read: read_kept_run,
     },
@@ -101,23 +101,28 @@ fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The configuration of the run that was kept.
-static KEPT_ON: OnceLock<Resolved> = OnceLock::new();
+/// The configuration of the run that was kept, and the run.
+static KEPT: OnceLock<(Resolved, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     let (resolved, _) = ran(kernels)?;
     let subject = Subject::Launch(kernels.join("vadd/small.toml"));
     let measured = Measured::of(&subject, &resolved.config, &RunOptions::default());
     let measured = measured.map_err(|trouble| format!("{trouble:?}"))?;
-    let text = serde_json::to_string(&serde_json::json!({ "key": KEY, "value": measured }));
-    KEPT_ON.get_or_init(|| resolved);
-    Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.map_err(|error| error.to_string())?.into_bytes() }])
+    let text = kept(KEY, &measured).map_err(|error| error.to_string())?;
+    let measured = serde_json::to_value(measured).map_err(|error| error.to_string())?;
+    KEPT.get_or_init(|| (resolved, measured));
+    Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.into_bytes() }])
 }
 
 /// One that cannot be read counts as none, of which nobody hears.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let none = || in_words(format!("{}: no run", path.display()));
-    let (measured, resolved) = found::<Measured>(bytes, KEY).zip(KEPT_ON.get()).ok_or_else(none)?;
+    let (measured, (resolved, as_kept)) = found::<Measured>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;
+    assert!(
+        serde_json::to_value(&measured).is_ok_and(|found| found == *as_kept),
+        "a damaged run was taken for a whole one"
+    );
     drop(Record::of(resolved, &measured));
     drop(Side::of(&path.display().to_string(), resolved, &measured).map_err(in_words)?);
     Ok(())

@@ -1,6 +1,7 @@
 //! Reading machines, designs and `--set` into fields.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use toml::de::{DeTable, DeValue};
 
@@ -38,6 +39,7 @@ pub(super) struct Machine {
 }
 
 /// Reads the files of one configuration. What is wrong with one part keeps no other from being read.
+#[derive(Clone)]
 pub(super) struct Loader {
     /// Every text read.
     pub sources: Sources,
@@ -54,7 +56,13 @@ pub(super) struct Loader {
 }
 
 impl Loader {
+    /// Before anything is read but the schema, which is read once in a process.
     pub fn new() -> Self {
+        static SCHEMA_ALONE: LazyLock<Loader> = LazyLock::new(Loader::of_schema);
+        SCHEMA_ALONE.clone()
+    }
+
+    fn of_schema() -> Self {
         let (sources, problems) = (Sources::default(), Problems::default());
         let schema = Fields::default();
         let mut loader = Self { sources, schema, problems, lacks_file: false, files: Vec::new(), text: None };

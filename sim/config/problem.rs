@@ -64,7 +64,7 @@ fn counted(problems: usize) -> String {
 }
 
 /// Collects the problems of a configuration.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {

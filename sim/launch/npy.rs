@@ -1,7 +1,7 @@
 //! `.npy` files: reading them as arrays of one type, writing them whole or not at all.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Write};
+use std::io::{self, BufReader, BufWriter, Cursor, IntoInnerError, Read, Write};
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType};
@@ -9,6 +9,11 @@ use half::f16;
 use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use thiserror::Error;
 use waves::part_file::PartFile;
+
+/// Bytes that say what the file is, and its version.
+const MAGIC: u64 = 8;
+/// How deep brackets stand in each other in a header at most: those of a record that holds one with arrays.
+const MOST_NESTED: usize = 6;
 
 /// Why a `.npy` file could not be used.
 #[derive(Debug, Error)]
@@ -71,7 +76,7 @@ pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
 pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Result<Array, NpyError> {
     let path = || path.to_owned();
     let format = |source| NpyError::Format { path: path(), source };
-    let npy = NpyFile::new(bytes).map_err(format)?;
+    let npy = nested(bytes).and_then(NpyFile::new).map_err(format)?;
     let found = npy.dtype();
     if !holds(&found, element) {
         return Err(NpyError::Type { path: path(), found: found.descr(), expected: element });
@@ -93,6 +98,31 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
         ElementType::F64 => read_as(npy, f64::to_le_bytes),
     };
     Ok(Array::from_bytes(element, bytes.map_err(format)?))
+}
+
+/// Looks how deep the brackets of the header stand in each other: the library takes a multiple of time for each more.
+fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
+    let mut read = Vec::new();
+    bytes.by_ref().take(MAGIC).read_to_end(&mut read)?;
+    let of_length = if read.get(6) == Some(&1) { 2 } else { 4 };
+    let start = read.len() + of_length;
+    bytes.by_ref().take(of_length as u64).read_to_end(&mut read)?;
+    let length = read.iter().skip(MAGIC as usize).rev().fold(0, |length, byte| length << 8 | u64::from(*byte));
+    bytes.by_ref().take(length).read_to_end(&mut read)?;
+    let (mut depth, mut most) = (0_usize, 0);
+    for byte in read.iter().skip(start) {
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = depth.max(most);
+    }
+    if most > MOST_NESTED {
+        let reason = format!("the brackets of its header are {most} deep, expected {MOST_NESTED} at most");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    }
+    Ok(Cursor::new(read).chain(bytes))
 }
 
 /// Whether a file of type `found`, in either byte order, holds `element`.

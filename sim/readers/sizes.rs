@@ -19,13 +19,20 @@ const LENGTH: u64 = 8;
 const TIMES: u64 = 24;
 
 /// Kinds of blocks that hold lengths.
+const HEADER: u8 = 0;
 const GEOMETRY: u8 = 3;
 const BLACKOUT: u8 = 2;
 const CHANGES: [u8; 3] = [1, 5, 8];
 const HIERARCHIES: [u8; 3] = [4, 6, 7];
 const PACKED_TWICE: u8 = 7;
+const LAST: u8 = 8;
 const WRAPPER: u8 = 254;
 const SKIPPED: u8 = 255;
+
+/// Whether a file that begins with this byte is one of blocks: no text begins with it.
+pub(super) fn begins(first: u8) -> bool {
+    (HEADER..=LAST).contains(&first) || [WRAPPER, SKIPPED].contains(&first)
+}
 
 /// Whether all that the blocks say they hold has room in what is there. How many signals there are.
 ///
@@ -228,6 +235,14 @@ mod tests {
     fn a_block_ends_in_the_file() {
         let cut = &geometry(5, 5)[..100];
         assert_eq!(fit_in(cut).unwrap_err(), "the block at byte 0 says that it has 124 bytes, expected 8 to 99");
+    }
+
+    #[test]
+    fn blocks_lead_on_and_never_back() {
+        let back = [vec![HEADER], u64::MAX.to_be_bytes().to_vec()].concat();
+        let wrong = fit_in(&back).unwrap_err();
+        assert_eq!(wrong, format!("the block at byte 0 says that it has {} bytes, expected 8 to 8", u64::MAX));
+        assert!(begins(HEADER) && begins(WRAPPER) && !begins(b'$') && !begins(b'G') && !begins(b'\n'));
     }
 
     #[test]

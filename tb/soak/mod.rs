@@ -189,7 +189,11 @@ impl Soak {
             name: input.name,
             about: input.about,
             draw: Box::new(move |kernels, seed| damage::draw(input, kernels, seed)),
-            reread: Box::new(move |_, path, bytes| Ok(damage::reread(input, path, bytes))),
+            reread: Box::new(move |kernels, path, bytes| {
+                // What it is held against may be made with them.
+                input.samples(kernels)?;
+                Ok(damage::reread(input, path, bytes))
+            }),
         }
     }
 

@@ -1,10 +1,11 @@
 //! What buffers hold, and `.npy` files in and out.
 
 use std::fs;
+use std::path::Path;
 
 use golden::reference::{Array, ElementType};
 
-use super::super::{read_npy, write_npy};
+use super::super::{read_npy, read_npy_bytes, write_npy};
 use super::{Folder, with_launch};
 
 fn initial(folder: &Folder, element: &str, elements: usize, init: &str) -> Array {
@@ -81,6 +82,20 @@ fn an_npy_file_fills_a_buffer_whatever_its_shape_and_byte_order() {
     let file = folder.read(&with_launch(text)).unwrap();
     assert_eq!(file.buffers[0].elements, 4);
     assert_eq!(reals(&file.initial()[0]), [1.0, -2.0, 3.0, -4.0]);
+}
+
+#[test]
+fn a_header_with_brackets_deeper_than_any_type_has_is_refused_before_it_is_parsed() {
+    let read = |header: &str| {
+        let length = (header.len() as u16).to_le_bytes();
+        let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &length, header.as_bytes(), b"{{{{{{{{"].concat();
+        read_npy_bytes(Path::new("x.npy"), bytes.as_slice(), ElementType::U64)
+    };
+    let of_record = "{'descr': [('a', [('b', '<i4', (2,))])], 'fortran_order': False, 'shape': (1,), }";
+    assert!(read(of_record).unwrap_err().to_string().starts_with("x.npy holds "));
+    let refused = read(&"{".repeat(40)).unwrap_err().to_string();
+    let why = "x.npy is not a readable .npy file: the brackets of its header are 40 deep, expected 6 at most";
+    assert_eq!(refused, why);
 }
 
 #[test]
