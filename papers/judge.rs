@@ -6,13 +6,14 @@
 //! | class    | holds if                                                                             |
 //! |----------|--------------------------------------------------------------------------------------|
 //! | exact    | our number is the published one                                                      |
-//! | sign     | our number is on the same side of a neutral value, or at it, as the published one    |
+//! | sign     | our distance from a neutral value is at least a third of the published one, on the   |
+//! |          | same side, and at least a least effect; where the published one is none, so is ours  |
 //! | ordering | ours follow one another as the published ones do; equal ones may                     |
-//! | factor   | our distance from the neutral value is half to twice the published one; of a share, \|
+//! | factor   | our distance from the neutral value is half to twice the published one; of a share,  |
 //! |          | our number is within so many points of it                                            |
 //!
-//! A row that could not have come out otherwise, because it repeats what the configuration or another row says, is no
-//! evidence: it is shown and not counted.
+//! A row that could not have come out otherwise, because it repeats what the configuration or another row says, or that no
+//! paper states, is no evidence: it is shown and not counted.
 
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,40 @@ fn is_evidence() -> bool {
     true
 }
 
+/// What a number is far from if there is an effect, and how far.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect {
+    /// The number without effect.
+    pub neutral: f64,
+    /// How far from it is none yet.
+    pub none: f64,
+}
+
+impl Effect {
+    /// On a ratio: none up to 2 %.
+    pub const RATIO: Self = Self { neutral: 1.0, none: 0.02 };
+    /// On a change in percent: none up to 2.
+    pub const PERCENT: Self = Self { neutral: 0.0, none: 2.0 };
+
+    /// The number that shows a third of a published effect; `None` if that is none.
+    #[must_use]
+    pub fn least(self, published: f64) -> Option<f64> {
+        let published = published - self.neutral;
+        let least = (published.abs() / 3.0).max(self.none);
+        (published.abs() > self.none).then_some(self.neutral + least.copysign(published))
+    }
+
+    /// Whether ours shows the published effect, or none where that is none.
+    #[must_use]
+    pub fn shows(self, ours: f64, published: f64) -> bool {
+        match self.least(published) {
+            None => (ours - self.neutral).abs() <= self.none,
+            Some(least) if least < self.neutral => ours <= least,
+            Some(least) => ours >= least,
+        }
+    }
+}
+
 /// How far two numbers may be apart and still count as equal in an [`Row::ordering`].
 const SAME: f64 = 1e-9;
 
@@ -82,11 +117,18 @@ impl Row {
         Self { what, ours, published, class, passed, is_evidence: true, why: String::new() }
     }
 
-    /// Both numbers are above `neutral`, both below, or both at it, which is up to `band` away.
+    /// Our number shows the published effect, or none if the published one shows none.
     #[must_use]
-    pub fn sign(what: &str, ours: f64, published: f64, (neutral, band): (f64, f64)) -> Self {
-        let side = |value: f64| if (value - neutral).abs() <= band { 0.0 } else { (value - neutral).signum() };
-        Self::of(Class::Sign, what, ours, published, side(ours) == side(published))
+    pub fn sign(what: &str, ours: f64, published: f64, effect: Effect) -> Self {
+        let least = match effect.least(published) {
+            None => String::new(),
+            Some(least) => {
+                let bound = if least < effect.neutral { "at most" } else { "at least" };
+                format!(", here {bound} {}", number(least))
+            }
+        };
+        let published_and_least = format!("{}{least}", number(published));
+        Self::claim(Class::Sign, what, &number(ours), &published_and_least, effect.shows(ours, published))
     }
 
     /// Our distance from `neutral` is half to twice the published one, on the same side.
@@ -148,6 +190,14 @@ pub fn number(value: f64) -> String {
     format!("{value:.places$}")
 }
 
+/// The least and the highest mean of all values but one; none of fewer than three.
+#[must_use]
+pub fn leave_one_out(values: &[f64], mean: impl Fn(&[f64]) -> f64) -> Option<(f64, f64)> {
+    let without = |at: usize| mean(&[&values[..at], &values[at + 1..]].concat());
+    let means = || (0..values.len()).map(without);
+    (values.len() > 2).then(|| (means().fold(f64::INFINITY, f64::min), means().fold(f64::NEG_INFINITY, f64::max)))
+}
+
 /// The geometric mean; none of nothing, or of what has a number that is not positive.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
@@ -173,10 +223,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sign_holds_on_the_same_side_of_the_neutral_band() {
-        let passes = |ours, published| Row::sign("", ours, published, (1.0, 0.02)).passed;
+    fn a_sign_holds_from_a_third_of_the_published_effect_on_and_two_percent() {
+        let passes = |ours, published| Row::sign("", ours, published, Effect::RATIO).passed;
         assert!(passes(1.5, 1.03) && passes(0.5, 0.97) && passes(1.01, 0.99));
         assert!(!passes(0.97, 1.2) && !passes(1.01, 1.2) && !passes(1.2, 1.0));
+        assert!(passes(1.11, 1.3) && !passes(1.09, 1.3) && passes(0.89, 0.7) && !passes(0.91, 0.7));
+        assert!(passes(1.03, 1.03) && !passes(1.015, 1.03));
+        assert_eq!(Row::sign("", 1.0, 1.3, Effect::RATIO).published, "1.30, here at least 1.10");
+        assert_eq!(Row::sign("", 1.0, -60.0, Effect::PERCENT).published, "-60.0, here at most -20.0");
+        assert_eq!(Row::sign("", 1.0, 1.0, Effect::RATIO).published, "1.00");
+    }
+
+    #[test]
+    fn leaving_one_out_shows_what_a_single_value_carries() {
+        let harmonic = |values: &[f64]| harmonic_mean(values).unwrap_or(f64::NAN);
+        let (least, most) = leave_one_out(&[1.0, 1.0, 5.0], harmonic).unwrap();
+        assert!((least - 1.0).abs() < 1e-12 && (most - 2.0 / 1.2).abs() < 1e-12);
+        assert_eq!(leave_one_out(&[1.0, 2.0], harmonic), None);
     }
 
     #[test]

@@ -7,7 +7,13 @@ use std::iter::once;
 use miette::Report;
 
 use crate::chart::{Chart, Form, Series};
-use crate::page::Page;
+use crate::judge::leave_one_out;
+use crate::page::{Page, comma_separated};
+
+/// The ends of a range of means without one number.
+type End = fn((f64, f64)) -> f64;
+const WITHOUT_ONE: [(&str, End); 2] =
+    [("least without one", |(least, _)| least), ("most without one", |(_, most)| most)];
 
 /// Rows with names, and columns of numbers.
 #[derive(Clone, Debug)]
@@ -16,8 +22,15 @@ pub struct Sheet {
     heads: Vec<String>,
     texts: Vec<Vec<String>>,
     columns: Vec<Column>,
-    /// Rows below the others, with a number for each column.
-    below: Vec<(Vec<String>, Vec<f64>)>,
+    /// Rows below the others, with a mean for each column.
+    below: Vec<(Vec<String>, Vec<Mean>)>,
+}
+
+/// A mean, and the least and the highest if one of its numbers is left out: what a single one carries.
+#[derive(Clone, Copy, Debug)]
+struct Mean {
+    of_all: f64,
+    without_one: Option<(f64, f64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,15 +67,26 @@ impl Sheet {
         self
     }
 
-    /// Adds a row below the others: what is made of each column that there is by now.
+    /// Adds a row below the others: a mean of some rows of each column that there is by now.
     #[must_use]
-    pub fn below<const N: usize>(mut self, texts: [&str; N], of: impl Fn(&[f64]) -> f64) -> Self {
-        let numbers = self.columns.iter().map(|column| of(&column.values)).collect();
-        self.below.push((owned(texts), numbers));
+    pub fn below<const N: usize>(
+        mut self,
+        texts: [&str; N],
+        is_of: impl Fn(usize) -> bool,
+        mean: impl Fn(&[f64]) -> f64,
+    ) -> Self {
+        let of_column = |column: &Column| {
+            let rows = column.values.iter().enumerate().filter(|(row, _)| is_of(*row));
+            let values: Vec<f64> = rows.map(|(_, value)| *value).collect();
+            Mean { of_all: mean(&values), without_one: leave_one_out(&values, &mean) }
+        };
+        let means = self.columns.iter().map(of_column).collect();
+        self.below.push((owned(texts), means));
         self
     }
 
-    /// The table below a heading, and the same as the numbers of the page.
+    /// The table below a heading, and the same as the numbers of the page, where what means are without one of their
+    /// numbers stands in lines of its own.
     ///
     /// # Errors
     /// If a row has not as many cells as the head.
@@ -74,12 +98,39 @@ impl Sheet {
             let numbers = self.columns.iter().map(|column| column.shown(column.values[at]));
             texts.iter().cloned().chain(numbers).collect()
         };
-        let last = |(texts, numbers): &(Vec<String>, Vec<f64>)| {
-            let numbers = self.columns.iter().zip(numbers).map(|(column, number)| column.shown(*number));
-            texts.iter().cloned().chain(numbers).collect()
+        let rows: Vec<Vec<String>> = self.texts.iter().enumerate().map(row).collect();
+        let line = |texts: &[String], means: &[Mean], shown: &dyn Fn(&Column, Mean) -> String| -> Vec<String> {
+            let cells = self.columns.iter().zip(means).map(|(column, mean)| shown(column, *mean));
+            texts.iter().cloned().chain(cells).collect()
         };
-        let rows = self.texts.iter().enumerate().map(row).chain(self.below.iter().map(last));
-        page.numbers(&head, rows.collect(), self.heads.len())
+        let with_range = |column: &Column, Mean { of_all, without_one }: Mean| match without_one {
+            None => column.shown(of_all),
+            Some((least, most)) => {
+                format!("{} ({} to {})", column.shown(of_all), column.shown(least), column.shown(most))
+            }
+        };
+        let (mut shown, mut numbers) = (rows.clone(), rows);
+        for (texts, means) in &self.below {
+            shown.push(line(texts, means, &with_range));
+            numbers.push(line(texts, means, &|column, mean| column.shown(mean.of_all)));
+            if means.iter().all(|mean| mean.without_one.is_none()) {
+                continue;
+            }
+            for (name, end) in WITHOUT_ONE {
+                let mut texts = texts.clone();
+                texts[0] = format!("{}, {name}", texts[0]);
+                let of_end = |column: &Column, mean: Mean| {
+                    mean.without_one.map_or(String::new(), |ends| column.shown(end(ends)))
+                };
+                numbers.push(line(&texts, means, &of_end));
+            }
+        }
+        page.table(&head, shown, self.heads.len());
+        page.csv = comma_separated(&head, &numbers)?;
+        if self.below.iter().any(|(_, means)| means.iter().any(|mean| mean.without_one.is_some())) {
+            page.text("In brackets: the least and the highest that a mean is if one of its rows is left out.");
+        }
+        Ok(())
     }
 
     /// A chart with a group for each row and a series for each of some columns.
@@ -119,11 +170,12 @@ pub fn row(name: &str, cells: impl IntoIterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::mean;
 
     fn sheet() -> Sheet {
         let sheet = Sheet::new(["app", "class"], [["vadd", "streaming"], ["syrk", "conflict"]]);
         let sheet = sheet.columns(1, [("a", vec![1.0, 2.0])]).columns(2, [("b", vec![3.0, 5.0])]);
-        sheet.below(["mean", ""], |values| values.iter().sum::<f64>() / values.len() as f64)
+        sheet.below(["mean", ""], |_| true, |values| mean(values).unwrap_or(f64::NAN))
     }
 
     #[test]
@@ -132,6 +184,17 @@ mod tests {
         sheet().table(&mut page, "## Numbers").unwrap();
         assert_eq!(page.csv, "app,class,a,b\nvadd,streaming,1.0,3.00\nsyrk,conflict,2.0,5.00\nmean,,1.5,4.00\n");
         assert!(page.markdown.starts_with("\n## Numbers\n\n| app "), "{}", page.markdown);
+    }
+
+    #[test]
+    fn a_mean_shows_what_it_is_without_one_of_its_rows() {
+        let sheet = Sheet::new(["app"], [["a"], ["b"], ["c"], ["d"]]).columns(1, [("x", vec![1.0, 2.0, 6.0, 100.0])]);
+        let mut page = Page::default();
+        let sheet = sheet.below(["mean"], |row| row < 3, |values| mean(values).unwrap_or(f64::NAN));
+        sheet.table(&mut page, "## Numbers").unwrap();
+        assert!(page.markdown.contains("| mean | 3.0 (1.5 to 4.0) |"), "{}", page.markdown);
+        let below = "mean,3.0\n\"mean, least without one\",1.5\n\"mean, most without one\",4.0\n";
+        assert!(page.csv.ends_with(below), "{}", page.csv);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
 use crate::Halt;
-use crate::judge::Row;
+use crate::judge::{Effect, Row};
 use crate::page::{Page, comma_separated};
 use crate::runs::resolved;
 use crate::structures::{block, scope};
@@ -59,8 +59,9 @@ impl Added {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank over that of an FRC of {entries} lines");
         vec![
-            Row::exact(&format!("lines of a second bank over {entries} of an FRC"), self.of_paper(), times),
-            Row::sign(&area, self.times(), f64::from(times), (1.0, 0.0)),
+            Row::exact(&format!("lines of a second bank over {entries} of an FRC"), self.of_paper(), times)
+                .no_evidence("two numbers of the configuration, divided"),
+            Row::sign(&area, self.times(), f64::from(times), Effect::RATIO),
         ]
     }
 }

@@ -35,7 +35,7 @@ pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {
     let compared = variants.iter().enumerate().filter(|(_, (_, l2))| *l2 != BASELINE);
     let sheet = Sheet::new(["application"], APPS.iter().map(|(name, _)| [*name]));
     let sheet = sheet.columns(3, compared.map(column));
-    let sheet = sheet.below(["geometric mean"], |gains| geometric_mean(gains).unwrap_or(f64::NAN));
+    let sheet = sheet.below(["geometric mean"], |_| true, |gains| geometric_mean(gains).unwrap_or(f64::NAN));
     sheet.table(&mut page, "## Gain by L2, and by entries of the MSHR of an L1")?;
     let of_64_lines = (0..ENTRIES.len()).map(|entries| entries * OTHERS.len() + 1);
     let chart = Chart::relative("candel2018: 64 lines a bank, by MSHR entries of the L1s", "OPC, relative to no FRC");

@@ -4,7 +4,7 @@ use rtl::throttle::dwt_cs::DwtConfig;
 
 use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measured, miss_percent, sheet, with};
 use crate::chart::Chart;
-use crate::judge::Row;
+use crate::judge::{Effect, Row};
 use crate::page::Page;
 use crate::runs::Clocked;
 use crate::{Desk, Halt, place};
@@ -34,7 +34,7 @@ pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
     );
     let mut rows: Vec<Row> = MOST.map(|name| most(name, cuts.each_ref().map(|cuts| cuts[place(&apps, name)]))).into();
     rows.extend(SOME.map(|name| {
-        Row::sign(&format!("{name}, misses cut by percent"), cuts[0][place(&apps, name)], 60.0, (0.0, 0.0))
+        Row::sign(&format!("{name}, misses cut by percent"), cuts[0][place(&apps, name)], 60.0, Effect::PERCENT)
     }));
     rows.extend(NEAR.map(|name| near(name, &done[place(&apps, name)])));
     let mut page = Page::held("khairy2015/fig10", desk.is_quick, TITLE, &about, rows);

@@ -5,7 +5,7 @@ use rtl::l1::watch::{Fail, NUM_FAILS};
 use super::fig4::REASONS;
 use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, fails_per_kilocycle, measured, sheet, with};
 use crate::chart::Chart;
-use crate::judge::{Class, Row, mean};
+use crate::judge::{Class, Effect, Row, mean};
 use crate::page::Page;
 use crate::{Desk, Halt, place};
 
@@ -25,9 +25,9 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     let of_mshrs = each(&done, 1, |run| fails_per_kilocycle(run)[Fail::MshrEntry as usize]);
     let left = mean(&fails[1]).unwrap_or(f64::NAN);
     let average = mean(&cuts).unwrap_or(f64::NAN);
-    let mut rows = vec![Row::sign("refusals cut by percent, mean", average, 20.0, (0.0, 0.0))];
+    let mut rows = vec![Row::sign("refusals cut by percent, mean", average, 20.0, Effect::PERCENT)];
     rows.extend(FALLING.map(|(name, published)| {
-        Row::sign(&format!("{name}, refusals cut by percent"), cuts[place(&apps, name)], published, (0.0, 0.0))
+        Row::sign(&format!("{name}, refusals cut by percent"), cuts[place(&apps, name)], published, Effect::PERCENT)
     }));
     rows.extend(HIGH.map(|name| high(name, fails_per_kilocycle(&done[place(&apps, name)][1]), left)));
     let about = format!(

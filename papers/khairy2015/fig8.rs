@@ -4,12 +4,10 @@ use std::iter::once;
 
 use super::{APPS, App, CONTENTION, DWT_PRIC, Kind, METHOD, STREAMING, mean_of, measured, relative, with, with_means};
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, Effect, Row};
 use crate::page::Page;
 use crate::{Desk, Halt, place};
 
-/// What SYRK and GESUMMV have to gain: the published 21 and 16.8 are those of other row strides.
-const LEAST: f64 = 5.0;
 /// A friendly application that comes so near has lost nothing.
 const SAME: f64 = 0.98;
 
@@ -46,16 +44,13 @@ fn rows(apps: &[&App], gains: &[f64]) -> Vec<Row> {
     let friendly = apps.iter().zip(gains).filter(|(app, _)| app.kind == Kind::Friendly);
     let worst = friendly.min_by(|(_, one), (_, other)| one.total_cmp(other));
     let (name, worst) = worst.map_or(("none", f64::NAN), |(app, gain)| (app.name, *gain));
-    let above = |name: &str, published: &str| {
-        let ours = gains[place(apps, name)];
-        Row::claim(Class::Sign, name, &format!("{ours:.2}"), published, ours > LEAST)
-    };
+    let of = |name: &str, published: f64| Row::sign(name, gains[place(apps, name)], published, Effect::RATIO);
     vec![
-        Row::sign("all, harmonic mean", mean(&Kind::ALL), 1.54, (1.0, 0.0)),
-        Row::sign("streaming, harmonic mean", mean(&STREAMING), 1.2, (1.0, 0.0)),
-        Row::sign("contention, harmonic mean", mean(&CONTENTION), 2.3, (1.0, 0.0)),
-        above("SYRK", "21, or above 5"),
-        above("GESUMMV", "16.8, or above 5"),
+        Row::sign("all, harmonic mean", mean(&Kind::ALL), 1.54, Effect::RATIO),
+        Row::sign("streaming, harmonic mean", mean(&STREAMING), 1.2, Effect::RATIO),
+        Row::sign("contention, harmonic mean", mean(&CONTENTION), 2.3, Effect::RATIO),
+        of("SYRK", 21.0),
+        of("GESUMMV", 16.8),
         Row::claim(Class::Sign, "worst of the friendly", &format!("{name} {worst:.3}"), "none loses", worst >= SAME),
     ]
 }

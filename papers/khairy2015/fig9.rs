@@ -5,7 +5,7 @@ use super::{
     with_means,
 };
 use crate::chart::Chart;
-use crate::judge::Row;
+use crate::judge::{Effect, Row};
 use crate::page::Page;
 use crate::runs::Clocked;
 use crate::{Desk, Halt, place};
@@ -57,7 +57,7 @@ impl Found {
         let over = |(scheme, published): (usize, f64)| {
             let ratios: Vec<_> = gains[1].iter().zip(&gains[scheme]).map(|(ours, theirs)| ours / theirs).collect();
             let what = format!("DWT-PRIC over {}, {name}", NAMES[scheme]);
-            Row::sign(&what, mean_of(kinds, apps, &ratios), published, (1.0, 0.0))
+            Row::sign(&what, mean_of(kinds, apps, &ratios), published, Effect::RATIO)
         };
         let [ccws, mrpb] = [(2, published[0]), (3, published[1])].map(over);
         let means = order.map(|machine| (NAMES[machine], mean_of(kinds, apps, &gains[machine])));

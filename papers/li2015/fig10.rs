@@ -1,10 +1,10 @@
 //! Figure 10: hits in the L1, and what the schemes leave to the L2 and to memory.
 
 use super::reuse::{Counted, counted};
-use super::schemes::{Scheme, Schemes, hits};
-use super::{Kind, sheet};
+use super::schemes::{Scheme, Schemes, all_hits};
+use super::{BELOW_ONE, Kind, sheet};
 use crate::chart::Chart;
-use crate::judge::{Row, mean};
+use crate::judge::{Effect, Row, mean};
 use crate::page::Page;
 use crate::runs::Clocked;
 use crate::{Desk, Halt};
@@ -53,7 +53,7 @@ struct Found<'a> {
 pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let few = counted(desk, &schemes.apps)?.iter().map(Counted::at_most_twice).collect();
-    let [hits, l2, dram] = [hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
+    let [hits, l2, dram] = [all_hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
     let found = Found { schemes: &schemes, few, hits, l2, dram };
     let about = format!(
         "Loads that hit the L1, in percent of all loads; requests that reach the L2 and its misses, a thousand thread instructions.\n{}",
@@ -65,10 +65,10 @@ pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
         [("hits %", found.hits), ("L2", found.l2), ("DRAM", found.dram)].into_iter().flat_map(|(what, values)| {
             SHOWN.iter().zip(values).map(move |(scheme, values)| (format!("{what} {}", scheme.name()), values))
         });
-    let sheet = sheet(&schemes.apps, 1, columns).below(["mean"], average);
+    let sheet = sheet(&schemes.apps, 1, columns).below(["mean"], |_| true, average);
     sheet.table(&mut page, "## Applications")?;
     let charts = [
-        ("-a", "Loads that hit the L1", "percent"),
+        ("-a", "Loads and stores that hit the L1", "percent"),
         ("-b", "Requests to the L2", "a thousand instructions"),
         ("-c", "Misses of the L2", "a thousand instructions"),
     ];
@@ -122,7 +122,7 @@ impl Found<'_> {
         let [pdp, decoupled, second] = [PDP, DECOUPLED, SECOND].map(|at| self.schemes.of(app, &self.hits[at]));
         let what = format!("hit rate of {app}, Decoupled over PDP-best, %");
         let over = 100.0 * (decoupled / pdp - 1.0);
-        Row::sign(&what, over, published, (0.0, 0.0)).explained(|| {
+        Row::sign(&what, over, published, Effect::PERCENT).explained(|| {
             let few = match ANEW {
                 (name, why) if name == app => why.to_owned(),
                 _ => format!("{:.1} % of its lines have no more than two requests (figure 3)", self.schemes.of(app, &self.few)),
@@ -137,7 +137,7 @@ impl Found<'_> {
     fn none(&self, app: &str) -> Row {
         let of = |scheme: usize| self.schemes.of(app, &self.hits[scheme]);
         let most = (0..SHOWN.len()).map(of).fold(0.0, f64::max);
-        let row = Row::sign(&format!("hit rate of {app} under any scheme, below 1 %"), most, 0.0, (0.0, 1.0));
+        let row = Row::sign(&format!("hit rate of {app} under any scheme, below 1 %"), most, 0.0, BELOW_ONE);
         row.explained(|| format!("{:.1} % hit the plain L1, {:.1} % under PDP-best", of(0), of(PDP)))
     }
 

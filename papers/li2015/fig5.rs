@@ -1,7 +1,8 @@
 //! Figure 5: hit rates of the L1, and requests of lines that are asked for once.
 
 use super::reuse::counted;
-use super::{App, KERNELS, Kind, apps, measured, sheet};
+use super::schemes::all_hits;
+use super::{App, BELOW_ONE, KERNELS, Kind, apps, measured, sheet};
 use crate::chart::Chart;
 use crate::judge::{Row, mean};
 use crate::page::Page;
@@ -10,19 +11,10 @@ use crate::sheet::Sheet;
 use crate::{Desk, Halt, place};
 use warpsieve::run::ratio;
 
-/// Hits of loads and stores in percent of both, and those of the hits that are stores'.
-struct Hits {
-    all: f64,
-    of_stores: f64,
-}
-
-impl Hits {
-    fn new(run: &Clocked) -> Self {
-        let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
-        let hits = sum(|unit| unit.hits + unit.store_hits);
-        let all = sum(|unit| unit.accesses + unit.store_hits + unit.store_misses);
-        Self { all: 100.0 * ratio(hits, all), of_stores: 100.0 * ratio(sum(|unit| unit.store_hits), hits) }
-    }
+/// Hits of stores, in percent of all hits.
+fn of_stores(run: &Clocked) -> f64 {
+    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
+    100.0 * ratio(sum(|unit| unit.store_hits), sum(|unit| unit.hits + unit.store_hits))
 }
 
 const STORES: &str =
@@ -34,9 +26,7 @@ const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indice
 pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
     let done = measured(desk, &apps, &[(vec![], vec![])])?;
-    let hits: Vec<_> = done.iter().map(|runs| Hits::new(&runs[0])).collect();
-    let of_stores: Vec<_> = hits.iter().map(|hits| hits.of_stores).collect();
-    let hits: Vec<_> = hits.iter().map(|hits| hits.all).collect();
+    let [hits, of_stores] = [all_hits, of_stores].map(|of| done.iter().map(|runs| of(&runs[0])).collect::<Vec<_>>());
     let once: Vec<_> = counted(desk, &apps)?.iter().map(super::reuse::Counted::once).collect();
     let about = format!(
         "Hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of both; a load that finds its line on the way is no hit.\n\
@@ -64,8 +54,8 @@ fn rows(apps: &[&App], hits: &[f64], once: &[f64]) -> Vec<Row> {
         Row::points("hit rate of the unfriendly, mean", low, 8.9, 15.0),
         Row::points("hit rate of the friendly, mean", high, 55.4, 15.0),
         Row::ordering("mean hit rate", &[("friendly", high), ("unfriendly", low)]),
-        Row::sign("hit rate of NW, below 1 %", of("NW"), 0.0, (0.0, 1.0)).because(STORES),
-        Row::sign("hit rate of HS, below 1 %", of("HS"), 0.0, (0.0, 1.0)).because(HALO),
+        Row::sign("hit rate of NW, below 1 %", of("NW"), 0.0, BELOW_ONE).because(STORES),
+        Row::sign("hit rate of HS, below 1 %", of("HS"), 0.0, BELOW_ONE).because(HALO),
         Row::points("hit rate of LUD", of("LUD"), 36.8, 15.0),
         Row::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0).explained(|| AGAIN.to_owned()),
         Row::points("requests without reuse of the friendly, mean", least, 7.9, 15.0),

@@ -3,7 +3,7 @@
 use super::schemes::{Scheme, Schemes, THRESHOLDS, hits};
 use super::{Kind, RELATIVE_IPC, mean_of};
 use crate::chart::Chart;
-use crate::judge::Row;
+use crate::judge::{Effect, Row};
 use crate::page::Page;
 use crate::{Desk, Halt};
 
@@ -53,16 +53,17 @@ impl Found<'_> {
             Row::factor("Decoupled, most", most, 1.568, 1.0),
             Row::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0),
             Row::factor("MRPB, mean", self.mean(Scheme::Mrpb), 1.192, 1.0),
-            Row::sign("Decoupled over MRPB, mean", decoupled / self.mean(Scheme::Mrpb), 1.11, (1.0, 0.0)),
-            Row::sign("Decoupled over Profiled, BH", over("BH", Scheme::Profiled), 1.11, (1.0, 0.0)),
+            Row::sign("Decoupled over MRPB, mean", decoupled / self.mean(Scheme::Mrpb), 1.11, Effect::RATIO)
+                .no_evidence("it follows from the two means above"),
+            Row::sign("Decoupled over Profiled, BH", over("BH", Scheme::Profiled), 1.11, Effect::RATIO),
         ];
         rows.extend([("BH", 1.08), ("SSSP", 1.11), ("PTF", 1.1033)].map(|(app, published)| {
             let what = format!("Decoupled over PDP-best, {app}");
-            Row::sign(&what, over(app, Scheme::Pdp), published, (1.0, 0.0)).explained(|| self.sooner(app))
+            Row::sign(&what, over(app, Scheme::Pdp), published, Effect::RATIO).explained(|| self.sooner(app))
         }));
         rows.extend(["HS", "NW", "LUD"].map(|app| {
             let what = format!("Decoupled over PDP-best, {app}: the same within {:.0} %", 100.0 * BAND);
-            Row::sign(&what, over(app, Scheme::Pdp), 1.0, (1.0, BAND))
+            Row::sign(&what, over(app, Scheme::Pdp), 1.0, Effect { neutral: 1.0, none: BAND })
         }));
         rows
     }

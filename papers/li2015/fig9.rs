@@ -3,7 +3,7 @@
 use super::schemes::{Scheme, Schemes, common_distance, ipc, most_hits};
 use super::{Kind, RELATIVE_IPC, apps, measured};
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, Effect, Row};
 use crate::page::Page;
 use crate::{Desk, Halt};
 
@@ -52,7 +52,7 @@ fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
         )
     };
     let row = |(scheme, published): (Scheme, f64)| {
-        let row = Row::sign(&format!("{}, worst", scheme.name()), worst(schemes, scheme), published, (1.0, 0.0));
+        let row = Row::sign(&format!("{}, worst", scheme.name()), worst(schemes, scheme), published, Effect::RATIO);
         if scheme == Scheme::Pdp { row.explained(otherwise) } else { row }
     };
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()

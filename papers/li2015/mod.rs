@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use miette::Report;
 
-use crate::judge::geometric_mean;
+use crate::judge::{Effect, geometric_mean};
 use crate::runs::{Clocked, Point};
 use crate::sheet::Sheet;
 use crate::{Desk, Figure, Halt, Named, SECTORS, place};
@@ -155,6 +155,9 @@ fn walk(desk: &Desk) -> Result<(usize, u32), Report> {
     Ok((nodes, threads.unwrap_or_default() / WARP))
 }
 
+/// Hits that the text calls none: less than 1 %.
+const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
+
 /// Threads of a warp.
 const WARP: u32 = 32;
 
@@ -174,7 +177,7 @@ fn relative_sheet(
     apps: &[&App],
     columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>,
 ) -> Sheet {
-    sheet(apps, 3, columns).below(["mean"], |values| mean_of(kind, apps, values))
+    sheet(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
 }
 
 /// What such a sheet shows.
@@ -182,7 +185,10 @@ const RELATIVE_IPC: &str = "IPC, relative";
 
 /// The geometric mean over the applications of a kind.
 fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {
-    let of_kind: Vec<_> =
-        apps.iter().zip(values).filter(|(app, _)| app.kind == kind).map(|(_, value)| *value).collect();
-    geometric_mean(&of_kind).unwrap_or(f64::NAN)
+    let of_kind = apps.iter().zip(values).filter(|(app, _)| app.kind == kind);
+    geometric(&of_kind.map(|(_, value)| *value).collect::<Vec<_>>())
+}
+
+fn geometric(values: &[f64]) -> f64 {
+    geometric_mean(values).unwrap_or(f64::NAN)
 }

@@ -147,6 +147,13 @@ impl Schemes {
     }
 }
 
+/// Loads and stores that found their line, in percent of both, as Figure 5 counts; those past the L1 included.
+pub(super) fn all_hits(run: &Clocked) -> f64 {
+    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
+    let all = sum(|unit| unit.accesses + unit.store_hits + unit.store_misses);
+    100.0 * ratio(sum(|unit| unit.hits + unit.store_hits), all)
+}
+
 /// Loads that found their line, in percent of all, those past the L1 included.
 pub(super) fn hits(run: &Clocked) -> f64 {
     let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();

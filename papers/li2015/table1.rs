@@ -2,13 +2,10 @@
 
 use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
 use crate::chart::Chart;
-use crate::judge::{Row, geometric_mean};
+use crate::judge::{Effect, Row, geometric_mean};
 use crate::page::Page;
 use crate::sheet::Sheet;
 use crate::{Desk, Halt};
-
-/// How far a mean may be from one and still say that the L1 makes no difference.
-const BAND: f64 = 0.02;
 
 pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     let apps: Vec<&App> = APPS.iter().collect();
@@ -25,7 +22,7 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     );
     let rows = Kind::ALL.map(|kind| {
         let what = format!("geometric mean of the {} class", kind.name());
-        Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), (1.0, BAND))
+        Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), Effect::RATIO)
     });
     let title = "li2015, Table 1: who is friendly to the L1";
     let mut page = Page::held("li2015/table1", desk.is_quick, title, &about, rows.into());

@@ -4,7 +4,7 @@
 use super::schemes::{FIRST_COUNTS, hits};
 use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measured, relative_sheet, walk};
 use crate::chart::Chart;
-use crate::judge::{Class, Row, number};
+use crate::judge::{Class, Effect, Row, number};
 use crate::page::Page;
 use crate::runs::Clocked;
 use crate::{Desk, Halt, place};
@@ -93,8 +93,13 @@ pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
     let [srrip, ship, decoupled] = [1, 2, 3].map(|at| measured.mean(at, 0));
     let order = [(VARIANTS[3].0, decoupled), (VARIANTS[1].0, srrip)];
     let rows = vec![
-        Row::sign(&format!("SRRIP, mean: no difference within {BAND}"), srrip, 1.0, (1.0, BAND)),
-        Row::sign(&format!("SHiP, mean: no difference within {BAND}"), ship, 1.0, (1.0, BAND)),
+        Row::sign(
+            &format!("SRRIP, mean: no difference within {BAND}"),
+            srrip,
+            1.0,
+            Effect { neutral: 1.0, none: BAND },
+        ),
+        Row::sign(&format!("SHiP, mean: no difference within {BAND}"), ship, 1.0, Effect { neutral: 1.0, none: BAND }),
         Row::ordering("mean", &order),
     ];
     let title = "li2015, Figure 12: replacement policies";
@@ -191,7 +196,7 @@ fn of_tags(measured: &Measured) -> [Row; 2] {
         "256 tags best, here within 1 %, and not 128",
         1.01 * measured.mean(TWO_A_LINE, best) >= 1.0 && best != 0,
     );
-    let ways = Row::sign("16 ways over 8, mean", measured.mean(SIXTEEN, EIGHT), 1.02, (1.0, 0.0));
+    let ways = Row::sign("16 ways over 8, mean", measured.mean(SIXTEEN, EIGHT), 1.02, Effect::RATIO);
     [number, ways.explained(|| farther(measured))]
 }
 
@@ -301,6 +306,7 @@ pub(in super::super) fn fig15(desk: &Desk) -> Result<Page, Halt> {
 
 /// What the decoupled L1 gains over the plain one; the paper says only that it does.
 fn gained(place: &str, ours: f64) -> Row {
-    let row = Row::sign(&format!("gain {place}, mean"), ours, 1.1, (1.0, 0.0));
-    Row { published: "a gain".to_owned(), ..row }
+    let least = Effect::RATIO.neutral + Effect::RATIO.none;
+    let published = format!("a gain, here at least {least:.2}");
+    Row::claim(Class::Sign, &format!("gain {place}, mean"), &number(ours), &published, ours >= least)
 }

@@ -151,7 +151,7 @@ pub(in super::super) fn contention(desk: &Desk) -> Result<Page, Halt> {
     let sheet = sheet(&apps, 1, ["footprint %", "refused %", "misses %"].into_iter().zip(first.clone()));
     let second = ["footprint %, 2nd", "refused %, 2nd", "misses %, 2nd"].into_iter().zip(changes(&runs, &watched, 2));
     let sheet = sheet.columns(1, second).columns(1, ["stalls % BL", "stalls % Decoupled"].into_iter().zip(stalls));
-    let sheet = sheet.below(["mean"], average);
+    let sheet = sheet.below(["mean"], |_| true, average);
     sheet.table(&mut page, "## Applications")?;
     sheet.chart(&mut page, "", Chart::new("Change from the plain L1 to the decoupled one", "percent"), 0..3);
     Ok(page)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::speedup::{BENCHMARKS, Benchmark, SIZES, chosen, cycles, gain, mean, percent};
 use crate::Desk;
 use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, Effect, Row};
 use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::launch::LaunchFile;
@@ -133,12 +133,16 @@ fn draw(desk: &Desk, bars: &[Bar<'_>]) -> Result<Page, Halt> {
         page.table(&HEAD, rows, 3);
         means.push(ours);
     }
-    page.judged(verdicts(&means, || losing(desk, bars))?);
+    let mut rows = verdicts(&means, || losing(desk, bars))?;
+    rows.push(most(bars));
+    page.judged(rows);
     let head = ["l1_kb", "benchmark", "bypass_all_cycles", "cache_all_cycles", "heuristic_cycles", "ilp_cycles"];
     page.csv = comma_separated(&head, &bars.iter().map(Bar::numbers).collect::<Vec<_>>())?;
     Ok(page)
 }
 
+/// The highest speedup that the paper reports, of which benchmark it does not say.
+const MOST: f64 = 2.62;
 /// The benchmark by which caching all loses at 16 KB.
 const LOSING: &str = "SRR";
 /// Another index of the sets of the L1.
@@ -186,15 +190,28 @@ fn losing(desk: &Desk, bars: &[Bar<'_>]) -> Result<String, Halt> {
     ))
 }
 
+/// The highest speedup of the heuristic, of any benchmark at any size.
+fn most(bars: &[Bar<'_>]) -> Row {
+    let gain = |bar: &Bar<'_>| bar.found.gains()[1];
+    let most = bars.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
+    let (times, name) = most.map_or((f64::NAN, ""), |bar| (1.0 + gain(bar) / 100.0, bar.benchmark.theirs));
+    let others = bars.iter().filter(|bar| bar.benchmark.theirs != name).map(gain);
+    let next = 1.0 + others.fold(f64::NEG_INFINITY, f64::max) / 100.0;
+    Row::factor("heuristic over bypass all, most of all", times, MOST, 1.0)
+        .because(&format!("{name}; {next:.2} without it"))
+}
+
 /// What the paper says of the means, and whether it is so here.
 fn verdicts(means: &[[f64; 3]], losing: impl FnOnce() -> Result<String, Halt>) -> Result<Vec<Row>, Halt> {
     let list = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(percent).collect::<Vec<_>>().join(", ");
     let listed = |of: &dyn Fn(&[f64; 3]) -> f64| list(&mut means.iter().map(of));
     let all = |holds: &dyn Fn(&[f64; 3]) -> bool| means.iter().all(holds);
     let gains = |what: &str, which: usize| {
-        let theirs = list(&mut SIZES.iter().map(|size| size.theirs[which]));
+        let published = || SIZES.iter().map(|size| size.theirs[which]);
         let what = format!("{what} over bypass all, geometric means in percent");
-        Row::claim(Class::Sign, &what, &listed(&|means| means[which]), &theirs, all(&|means| means[which] > 0.0))
+        let mut pairs = means.iter().map(|means| means[which]).zip(published());
+        let holds = pairs.all(|(ours, theirs)| Effect::PERCENT.shows(ours, theirs));
+        Row::claim(Class::Sign, &what, &listed(&|means| means[which]), &list(&mut published()), holds)
     };
     let cache_all = gains("cache all", 0);
     let cache_all = if cache_all.passed { cache_all } else { cache_all.because(&losing()?) };
