@@ -240,6 +240,8 @@ struct L2 {
     miss_delay: u64,
     /// Requests that waited for a way or for a line on its way out; only in the transient flow.
     put_down: Option<u64>,
+    /// Parts of `miss_delay`; only in the transient flow.
+    delays: Option<Delays>,
     /// Cycles in which the oldest request was held up, by reason.
     stalls: BankStalls,
     /// The Fetch and Replacement Caches; only where there are any.
@@ -253,6 +255,15 @@ struct L2 {
 /// Cycles of banks by [`Stall`].
 #[derive(Debug, Serialize)]
 struct BankStalls(Map<String, Value>);
+
+/// What misses waited for; what is left of all is in the queue of the channel.
+#[derive(Debug, Serialize)]
+struct Delays {
+    /// Cycles until there was a way or an entry of the FRC for the line.
+    way: u64,
+    /// Cycles until the line before had left its way.
+    eviction: u64,
+}
 
 /// The Fetch and Replacement Cache, of [`L2Stats`].
 #[derive(Debug, Serialize)]
@@ -531,6 +542,9 @@ impl L2 {
             miss_delay: sum(|unit| unit.miss_delay),
             stalls: BankStalls::of(units, config),
             put_down: config.is_transient().then(|| sum(|unit| unit.put_down)),
+            delays: config
+                .is_transient()
+                .then(|| Delays { way: sum(|unit| unit.way_delay), eviction: sum(|unit| unit.eviction_delay) }),
             frc: (config.frc_entries() > 0).then(|| Frc {
                 misses: sum(|unit| unit.frc_misses),
                 hits: sum(|unit| unit.frc_hits),

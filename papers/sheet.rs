@@ -91,6 +91,15 @@ impl Sheet {
     /// # Errors
     /// If a row has not as many cells as the head.
     pub fn table(&self, page: &mut Page, heading: &str) -> Result<(), Report> {
+        page.csv = self.show(page, heading)?;
+        Ok(())
+    }
+
+    /// The table alone; the numbers as text.
+    ///
+    /// # Errors
+    /// If a row has not as many cells as the head.
+    pub fn show(&self, page: &mut Page, heading: &str) -> Result<String, Report> {
         page.text(heading);
         let head: Vec<&str> =
             self.heads.iter().chain(self.columns.iter().map(|column| &column.name)).map(String::as_str).collect();
@@ -126,11 +135,10 @@ impl Sheet {
             }
         }
         page.table(&head, shown, self.heads.len());
-        page.csv = comma_separated(&head, &numbers)?;
         if self.below.iter().any(|(_, means)| means.iter().any(|mean| mean.without_one.is_some())) {
             page.text("In brackets: the least and the highest that a mean is if one of its rows is left out.");
         }
-        Ok(())
+        comma_separated(&head, &numbers)
     }
 
     /// A chart with a group for each row and a series for each of some columns.

@@ -33,3 +33,18 @@ pub(crate) fn counted_scope<'a>(machine: &'a Counts, path: &str) -> Result<&'a C
 fn no_scope(path: &str) -> Report {
     miette!("there is no scope {path}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_that_wait_in_an_mrpb_lie_in_one_memory_and_not_in_its_slots() {
+        let mrpb = counts("fermi", &["mrpb"], &[]).unwrap();
+        let buffer = counted_scope(&mrpb, "sm0.l1.queue").unwrap();
+        let memories: Vec<_> = buffer.arrays.iter().map(|array| (array.rows, array.bits())).collect();
+        assert_eq!(memories, [(48 * 32, 48 * 32 * 128 * 9)]);
+        let slot = counted_scope(&mrpb, "sm0.l1.queue.queue[0].slot[0]").unwrap();
+        assert!((1..128).contains(&slot.flops), "{}", slot.flops);
+    }
+}

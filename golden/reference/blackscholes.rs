@@ -7,6 +7,9 @@ const INPUTS: &[Input] =
     &[input("stock", ElementType::F32), input("strike", ElementType::F32), input("years", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("n"), real("rate"), real("volatility")];
 
+const DRAWN_INPUTS: &[Input] = &[input("drawn", ElementType::F32)];
+const DRAWN_PARAMETERS: &[Parameter] = &[count("n")];
+
 /// Price of the right to buy each of `n` stocks at its strike price in so many years.
 pub(super) static CALL: Reference = Reference {
     name: "blackscholes_call",
@@ -26,6 +29,42 @@ pub(super) static PUT: Reference = Reference {
     output: ElementType::F32,
     compute: |arguments| prices(arguments, |[_, put]| put),
 };
+
+/// The call prices where one number of `[0, 1)` draws all that makes an option.
+pub(super) static DRAWN_CALL: Reference = Reference {
+    name: "blackscholes_drawn_call",
+    summary: "prices of n European call options, each drawn by one number",
+    inputs: DRAWN_INPUTS,
+    parameters: DRAWN_PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| drawn_prices(arguments, |[call, _]| call),
+};
+
+/// The put prices of the same.
+pub(super) static DRAWN_PUT: Reference = Reference {
+    name: "blackscholes_drawn_put",
+    summary: "prices of n European put options, each drawn by one number",
+    inputs: DRAWN_INPUTS,
+    parameters: DRAWN_PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| drawn_prices(arguments, |[_, put]| put),
+};
+
+fn drawn_prices(
+    arguments: &Arguments<'_>,
+    which: impl Fn([Rounded; 2]) -> Rounded,
+) -> Result<Expected, ReferenceError> {
+    let n = arguments.count("n");
+    let drawn = arguments.input("drawn", n, "n")?;
+    let element = |i: usize| {
+        let part = Rounded::exact(drawn.real(i));
+        let rest = Rounded::exact(1.0) - part;
+        let between = |[low, high]: [f64; 2]| Rounded::constant(low) * part + Rounded::constant(high) * rest;
+        let [amount, years, rate, volatility] = [[10.0, 100.0], [1.0, 10.0], [0.01, 0.05], [0.01, 0.1]].map(between);
+        which(price(amount, amount, years, rate, volatility)).with_bound()
+    };
+    Ok(Expected::bounded((0..n).map(element)))
+}
 
 fn prices(arguments: &Arguments<'_>, which: impl Fn([Rounded; 2]) -> Rounded) -> Result<Expected, ReferenceError> {
     let n = arguments.count("n");

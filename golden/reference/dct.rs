@@ -7,9 +7,10 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 
 const SIDE: usize = 8;
 
-/// The most rounded operations that a pixel goes through in one dimension, if even and odd coefficients are
-/// made of sums and differences of opposite values: that sum, a coefficient, a product, three additions.
-const ROUNDINGS: usize = 6;
+/// The most rounded operations that a pixel goes through in one dimension: a coefficient, a product and eight
+/// additions if each is multiplied and added in turn; six if coefficients are made of sums and differences of
+/// opposite values.
+const ROUNDINGS: usize = 10;
 
 /// Orthonormal DCT-II of each 8 x 8 tile. The image has `height` rows of `width`, both multiples of 8,
 /// `ld` elements apart; what lies between the rows stays.

@@ -191,6 +191,8 @@ pub const ALL: &[&Reference] = &[
     &binomial::BINOMIAL,
     &blackscholes::CALL,
     &blackscholes::PUT,
+    &blackscholes::DRAWN_CALL,
+    &blackscholes::DRAWN_PUT,
     &btree::BTREE,
     &cfd::CFD,
     &cfd::CFD_UNDISTURBED,

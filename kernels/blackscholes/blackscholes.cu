@@ -3,6 +3,9 @@
 // Three input and two output streams of float2, unit stride, two lines per warp load, nothing used
 // twice. The normal distribution is the five-term polynomial of Abramowitz and Stegun 26.2.17, the
 // rest is the work of the special function units.
+//
+// blackscholes_drawn has all that makes an option from one random number, four options a thread, as
+// the sample of the AMD APP SDK does: one input and two output streams of float4.
 #include "../common/cuda_shim.h"
 
 constexpr float LOG2_E = 1.44269504f;
@@ -45,4 +48,26 @@ extern "C" __global__ void blackscholes(const float2 *stock, const float2 *strik
         call[i] = c;
         put[i] = p;
     }
+}
+
+// What lies that far from the higher end of a range to the lower.
+static __device__ inline float between(float low, float high, float part) {
+    return low * part + high * (1.0f - part);
+}
+
+static __device__ inline void price_drawn(float drawn, float *call, float *put) {
+    price(between(10.0f, 100.0f, drawn), between(10.0f, 100.0f, drawn), between(1.0f, 10.0f, drawn),
+          between(0.01f, 0.05f, drawn), between(0.01f, 0.1f, drawn), call, put);
+}
+
+extern "C" __global__ void blackscholes_drawn(const float4 *drawn, float4 *call, float4 *put) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 d = drawn[i];
+    float4 c, p;
+    price_drawn(d.x, &c.x, &p.x);
+    price_drawn(d.y, &c.y, &p.y);
+    price_drawn(d.z, &c.z, &p.z);
+    price_drawn(d.w, &c.w, &p.w);
+    call[i] = c;
+    put[i] = p;
 }

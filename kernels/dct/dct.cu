@@ -4,6 +4,10 @@
 // A warp takes four tiles side by side: each lane reads a column of eight pixels, rows ld elements
 // apart, a line each, transforms it, hands it over to the lanes that transform rows through shared
 // memory, and writes its column back. Every line is read once and written once, in place.
+//
+// dct_direct has a thread a pixel and no fast transform, as the sample of the AMD APP SDK does: eight
+// products of the pixel's column with a table in global memory, then eight of the row that the tile's
+// threads have left in shared memory. The result is another image.
 #include "../common/cuda_shim.h"
 
 constexpr int SIDE = 8;
@@ -65,4 +69,42 @@ extern "C" __global__ void dct(float *image, int width, int height, int ld) {
             image[(row + i) * ld + column] = strip[i][lane];
         }
     }
+}
+
+// What the value in row k adds to coefficient i, at 8 k + i. Not const: it is to lie in global memory.
+__device__ float BASIS[SIDE * SIDE] = {
+    0.353553391f, 0.49039264f, 0.461939766f, 0.415734806f,
+    0.353553391f, 0.277785117f, 0.191341716f, 0.097545161f,
+    0.353553391f, 0.415734806f, 0.191341716f, -0.097545161f,
+    -0.353553391f, -0.49039264f, -0.461939766f, -0.277785117f,
+    0.353553391f, 0.277785117f, -0.191341716f, -0.49039264f,
+    -0.353553391f, 0.097545161f, 0.461939766f, 0.415734806f,
+    0.353553391f, 0.097545161f, -0.461939766f, -0.277785117f,
+    0.353553391f, 0.415734806f, -0.191341716f, -0.49039264f,
+    0.353553391f, -0.097545161f, -0.461939766f, 0.277785117f,
+    0.353553391f, -0.415734806f, -0.191341716f, 0.49039264f,
+    0.353553391f, -0.277785117f, -0.191341716f, 0.49039264f,
+    -0.353553391f, -0.097545161f, 0.461939766f, -0.415734806f,
+    0.353553391f, -0.415734806f, 0.191341716f, 0.097545161f,
+    -0.353553391f, 0.49039264f, -0.461939766f, 0.277785117f,
+    0.353553391f, -0.49039264f, 0.461939766f, -0.415734806f,
+    0.353553391f, -0.277785117f, 0.191341716f, -0.097545161f,
+};
+
+extern "C" __global__ void dct_direct(const float *image, float *out, int width) {
+    // Coefficients of the columns of the tile.
+    __shared__ float columns[SIDE][SIDE];
+    int x = threadIdx.x, y = threadIdx.y;
+    int corner = (blockIdx.y * width + blockIdx.x) * SIDE;
+    float sum = 0.0f;
+    for (int k = 0; k < SIDE; k++) {
+        sum += BASIS[k * SIDE + x] * image[corner + k * width + y];
+    }
+    columns[y][x] = sum;
+    __syncthreads();
+    sum = 0.0f;
+    for (int k = 0; k < SIDE; k++) {
+        sum += columns[k][y] * BASIS[k * SIDE + x];
+    }
+    out[corner + y * width + x] = sum;
 }

@@ -3,7 +3,8 @@
 // fwt_far combines four elements that lie `stride` apart, for strides of 1,024 and more; each of
 // its launches reads and writes the whole array, one line a warp and element, so that a line comes
 // back only a launch later. fwt_near does the last ten levels of each 1,024 elements in shared
-// memory.
+// memory. fwt_step does one level a launch, all of them in global memory, as the sample of the AMD
+// APP SDK does.
 #include "../common/cuda_shim.h"
 
 constexpr int BLOCK = 1024;
@@ -46,4 +47,14 @@ extern "C" __global__ void fwt_near(float *data) {
     for (int i = t; i < BLOCK; i += THREADS) {
         mine[i] = block[i];
     }
+}
+
+extern "C" __global__ void fwt_step(float *data, int step) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int low = i & (step - 1);
+    int at = 2 * (i - low) + low;
+    float a = data[at];
+    float b = data[at + step];
+    data[at] = a + b;
+    data[at + step] = a - b;
 }

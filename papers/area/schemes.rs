@@ -62,8 +62,8 @@ pub(super) fn schemes() -> Result<Page, Halt> {
     ));
     page.table(&HEAD, rows.clone(), 2);
     page.text(
-        "Queues are of flip-flops here, each slot with the bytes of a store: that, and not its logic, is what the 48 queues of 32\n\
-         requests of `mrpb` cost.",
+        "Queues are of flip-flops here. The bytes of stores that wait in the 48 queues of 32 requests of `mrpb` lie in one memory of an L1, with a\n\
+         read and a write a cycle.",
     );
     page.judged(published(&technology)?);
     let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];

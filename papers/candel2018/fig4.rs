@@ -44,7 +44,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
         let far = relative(name).map(|opc| (opc - 1.0).abs()).into_iter().fold(0.0, f64::max);
         claim(Class::Sign, name, &format!("within {:.1} %", 100.0 * far), "the same on all", far <= SAME);
     }
-    let gains: Vec<_> = APPS.map(|(name, _)| (name, 1.0 + app(&apps, name).best_gain())).into();
+    let gains: Vec<_> = APPS.map(|(name, ..)| (name, 1.0 + app(&apps, name).best_gain())).into();
     let chart = Chart::relative("candel2018, Figure 4: operations a cycle", "OPC, relative to 128 KB");
     let plot = Plot { figure: "candel2018/fig4", chart, l2s: compared(), of: App::relative_opc };
     let about = format!(

@@ -1,10 +1,13 @@
 //! Figure 6: how long a miss is held up in the L2.
 
-use super::{App, BASELINE, Desk, FRC_4, FRC_8, FRC_512, LARGER, LEAST, Plot, app, compared, listed, measured, most};
+use super::{
+    App, BASELINE, Desk, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, LEAST, Plot, app, compared, listed, measured, most,
+};
 use crate::Halt;
 use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
+use crate::sheet::Sheet;
 
 /// A delay of so many cycles, or so small a part of the baseline's, is near zero.
 const NONE: (f64, f64) = (4.0, 0.05);
@@ -31,5 +34,15 @@ pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {
     let chart = Chart::new("candel2018, Figure 6: miss delaying latency", "cycles");
     let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared(), of: |app| app.delay };
     let about = "Cycles from the look-up that missed to the departure of the fetch, on average: the time in memory is no part of it.";
-    plot.page(desk, &apps, about, rows)
+    let mut page = plot.page(desk, &apps, about, rows)?;
+    let l2s = [BASELINE, FRC_4, FRC_64, LARGER[0]];
+    let parts = ["way", "eviction", "channel"];
+    let columns = l2s.into_iter().flat_map(|l2| {
+        let column = move |(part, name): (usize, &str)| (format!("{name} {}", L2S[l2].0), (part, l2));
+        parts.into_iter().enumerate().map(column)
+    });
+    let columns = columns.map(|(name, (part, l2))| (name, apps.iter().map(|app| app.delays[l2][part]).collect()));
+    let sheet = Sheet::new(["application"], apps.iter().map(|app| [app.name])).columns(1, columns);
+    sheet.show(&mut page, "## Parts of the delay\nCycles until there is a way or an entry of the FRC, until the line before has left it, and in the queue of the DRAM channel.")?;
+    Ok(page)
 }

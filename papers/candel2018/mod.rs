@@ -14,7 +14,7 @@ use crate::page::Page;
 use crate::runs::Point;
 use crate::sheet::Sheet;
 use crate::{Desk, Figure, Halt, Named, place};
-use warpsieve::run::{Counters, ratio};
+use warpsieve::run::Counters;
 
 use fig2::fig2;
 use fig4::fig4;
@@ -41,21 +41,22 @@ pub(super) const FIGURES: &[Figure] = &[
 /// The machine that the paper ran on.
 const MACHINE: &str = "southern-islands";
 
-/// The applications, and our kernels of the same algorithms.
-const APPS: [(&str, &str); 13] = [
-    ("BinomialOption", "binomial"),
-    ("BlackScholes", "blackscholes"),
-    ("DCT", "dct"),
-    ("DwtHaar1D", "dwthaar"),
-    ("FastWalshTransform", "fwt"),
-    ("MatrixMultiplication", "sgemm_cache"),
-    ("Matrixtranspose", "transpose"),
-    ("MersenneTwister", "mersenne"),
-    ("QuasiRandomSequence", "quasirandom"),
-    ("Reduction", "reduction"),
-    ("ScanLargeArrays", "scan"),
-    ("SobelFilter", "sobel"),
-    ("URNG", "urng"),
+/// The applications, and our kernels of the same algorithms, with their sizes: data are several times the largest L2
+/// compared, but for BinomialOption, which has next to none.
+const APPS: [(&str, &str, &str); 13] = [
+    ("BinomialOption", "binomial", "launch"),
+    ("BlackScholes", "blackscholes", "candel"),
+    ("DCT", "dct", "candel"),
+    ("DwtHaar1D", "dwthaar", "candel"),
+    ("FastWalshTransform", "fwt", "candel"),
+    ("MatrixMultiplication", "sgemm_cache", "candel"),
+    ("Matrixtranspose", "transpose", "launch"),
+    ("MersenneTwister", "mersenne", "candel"),
+    ("QuasiRandomSequence", "quasirandom", "candel"),
+    ("Reduction", "reduction", "candel"),
+    ("ScanLargeArrays", "scan", "candel"),
+    ("SobelFilter", "sobel", "candel"),
+    ("URNG", "urng", "candel"),
 ];
 
 /// The bars of the paper's plots: their names and our designs.
@@ -95,12 +96,10 @@ struct App {
     mpko: [f64; L2S.len()],
     delay: [f64; L2S.len()],
     share: [f64; L2S.len()],
-    /// On the baseline: DRAM channels; misses that found every way of their set taken, in parts of all; channels that
-    /// have requests, on average; and the part of that time for which their buses are busy.
-    channels: usize,
-    waiting: f64,
-    active: f64,
-    busy: f64,
+    /// Parts of the delay: until there is a way or an entry, until it is free, in the queue of the channel.
+    delays: [[f64; 3]; L2S.len()],
+    /// The part of the time in which channels have requests for which their buses are busy.
+    busy: [f64; L2S.len()],
 }
 
 impl Named for App {
@@ -115,14 +114,20 @@ impl App {
         self.opc.map(|opc| opc / self.opc[BASELINE])
     }
 
-    /// What there is for an FRC to mend on the baseline, for a row that does not hold.
+    /// What there is for an FRC to mend on the baseline, and what it makes of it, for a row that does not hold.
     fn why(&self) -> String {
-        let Self { channels, waiting, active, busy, .. } = self;
+        let of = |l2: usize| {
+            let [way, eviction, channel] = self.delays[l2];
+            let busy = 100.0 * self.busy[l2];
+            format!(
+                "misses wait {way:.0} cycles for a way, {eviction:.0} for its eviction and {channel:.0} in the queue of the channel, whose bus is busy \
+                 for {busy:.0} % of the time in which it has requests"
+            )
+        };
         format!(
-            "without an FRC {:.1} % of its misses find every way of their set taken; {active:.1} of {channels} channels have requests at a \
-             time, and their buses are busy for {:.0} % of it; with 64 lines it has {:.1} % of those misses",
-            100.0 * waiting,
-            100.0 * busy,
+            "without an FRC {}; with 64 lines {}, and {:.1} % of the misses are left",
+            of(BASELINE),
+            of(FRC_64),
             100.0 * self.misses_left()
         )
     }
@@ -138,17 +143,12 @@ impl App {
     }
 }
 
-/// Requests that had to wait for a way, in parts of all misses.
-fn waiting(counters: &Counters) -> f64 {
-    ratio(counters.l2.iter().map(|bank| bank.put_down).sum(), counters.l2_misses())
-}
-
 /// Measures every application on every L2; the five plots share the runs.
 fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
-    let done = desk.runner.table(&APPS, &L2S, |(_, kernel), (_, designs)| {
-        Point::new(&desk.launch(kernel, "launch"), MACHINE, designs, &[])
+    let done = desk.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
+        Point::new(&desk.launch(kernel, size), MACHINE, designs, &[])
     })?;
-    let apps = APPS.iter().zip(&done).map(|(&(name, _), runs)| {
+    let apps = APPS.iter().zip(&done).map(|(&(name, ..), runs)| {
         let each = |measure: fn(&Counters) -> f64| std::array::from_fn(|l2| measure(&runs[l2].counters));
         App {
             name,
@@ -156,10 +156,8 @@ fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
             mpko: each(Counters::mpko),
             delay: each(Counters::miss_delay),
             share: each(Counters::frc_share),
-            channels: runs[BASELINE].counters.dram.len(),
-            waiting: each(waiting)[BASELINE],
-            active: each(Counters::dram_channels_active)[BASELINE],
-            busy: each(Counters::dram_bus_use)[BASELINE],
+            delays: std::array::from_fn(|l2| runs[l2].counters.miss_delays()),
+            busy: each(Counters::dram_bus_use),
         }
     });
     Ok(apps.collect())
@@ -171,8 +169,9 @@ fn compared() -> Vec<usize> {
 }
 
 const L2S_SHOWN: &str = "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and
-*512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms, of the sizes in their `launch.toml`: the
-paper states none.";
+*512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms. The paper states no sizes: data here are 3 to
+8 MB (`candel.toml`; Matrixtranspose `launch.toml`), several times the 1 MB of the largest L2s, so that lines leave all of them; BinomialOption has next
+to no data. BlackScholes, DCT, FastWalshTransform and MatrixMultiplication do their work as the samples of the AMD APP SDK do.";
 
 /// One of the plots: a number for each application and L2.
 struct Plot<'a> {
@@ -207,24 +206,28 @@ fn explained(apps: &[App], rows: Vec<Row>) -> Vec<Row> {
     rows.into_iter().map(explained).collect()
 }
 
-/// What there is for an FRC to mend on the baseline in most applications.
+/// What there is for an FRC to mend on the baseline, and what it makes of it, in the middle of all applications.
 fn why_most(apps: &[App]) -> String {
-    let rare = apps.iter().filter(|app| app.waiting < RARE).count();
-    let unchanged = apps.iter().filter(|app| app.misses_left() > 1.0 - RARE).count();
-    let middle = |of: fn(&App) -> f64| {
+    let middle = |of: &dyn Fn(&App) -> f64| {
         let mut values: Vec<f64> = apps.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
+    let of = |l2: usize| {
+        let [way, eviction, channel] = [0, 1, 2].map(|part: usize| middle(&|app| app.delays[l2][part]));
+        let busy = 100.0 * middle(&|app| app.busy[l2]);
+        format!(
+            "{way:.0} cycles for a way, {eviction:.0} for its eviction, {channel:.0} in the queue of the channel, whose bus is busy for {busy:.0} %"
+        )
+    };
+    let unchanged = apps.iter().filter(|app| app.misses_left() > 1.0 - RARE).count();
     format!(
-        "without an FRC fewer than {RARE_PERCENT} % of the misses of {rare} of {} applications find every way of their set taken, \
-         and with 64 lines {unchanged} have {} % of their misses or more; in the middle {:.1} of {} channels have requests at a \
-         time, and their buses are busy for {:.0} % of it",
+        "in the middle of all applications misses wait {} of the time in which it has requests; with 64 lines {}; {unchanged} of {} then have \
+         {} % of their misses or more",
+        of(BASELINE),
+        of(FRC_64),
         apps.len(),
-        100 - RARE_PERCENT,
-        middle(|app| app.active),
-        apps[0].channels,
-        100.0 * middle(|app| app.busy)
+        100 - RARE_PERCENT
     )
 }
 

@@ -16,9 +16,9 @@ const OTHERS: [usize; 3] = [FRC_4, FRC_64, LARGER[1]];
 pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {
     let variants: Vec<(u32, usize)> =
         ENTRIES.iter().flat_map(|&entries| [BASELINE].into_iter().chain(OTHERS).map(move |l2| (entries, l2))).collect();
-    let done = desk.runner.table(&APPS, &variants, |(_, kernel), &(entries, l2)| {
+    let done = desk.runner.table(&APPS, &variants, |(_, kernel, size), &(entries, l2)| {
         let set = format!("l1.mshr_entries={entries}");
-        Point::new(&desk.launch(kernel, "launch"), MACHINE, L2S[l2].1, &[&set])
+        Point::new(&desk.launch(kernel, size), MACHINE, L2S[l2].1, &[&set])
     })?;
     let figure = "candel2018/mshrs";
     let mut page = Page::new(figure, desk.is_quick, "candel2018: an FRC by the MSHRs of the L1s");
@@ -33,7 +33,7 @@ pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {
         (format!("{} of {entries}", L2S[l2].0), gains.collect::<Vec<_>>())
     };
     let compared = variants.iter().enumerate().filter(|(_, (_, l2))| *l2 != BASELINE);
-    let sheet = Sheet::new(["application"], APPS.iter().map(|(name, _)| [*name]));
+    let sheet = Sheet::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
     let sheet = sheet.columns(3, compared.map(column));
     let sheet = sheet.below(["geometric mean"], |_| true, |gains| geometric_mean(gains).unwrap_or(f64::NAN));
     sheet.table(&mut page, "## Gain by L2, and by entries of the MSHR of an L1")?;

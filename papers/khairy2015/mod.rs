@@ -130,7 +130,7 @@ const APPS: [App; 22] = [
     app("MM", "mm2", "paper", Kind::Conflict),
     app("SCLUSTER", "streamcluster", "paper", Kind::Conflict),
     app("BFS", "bfs", "thesis", Kind::Thrashing),
-    app("SpMV", "spmv_csr", "launch", Kind::Thrashing),
+    app("SpMV", "spmv_csr", "paper", Kind::Thrashing),
     app("IIX", "invindex", "launch", Kind::Thrashing),
     app("KM", "kmeans", "paper", Kind::Thrashing),
     app("SYRK", "syrk", "paper", Kind::Both),

@@ -12,6 +12,7 @@ use crate::page::Page;
 use crate::runs::Clocked;
 use crate::sheet::row;
 use warpsieve::run::ratio;
+use warpsieve::text::grouped;
 
 /// Applications, and what the search and DWT-CS found for them.
 const PUBLISHED: [(&str, u8, u8); 6] =
@@ -182,7 +183,13 @@ pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
          design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
          best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.persist = \"kernel\"`). {METHOD}"
     );
-    let rows = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
+    let mut rows: Vec<Row> = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
+    let search = u64::from(DWT.period * (DWT.above + DWT.sample));
+    rows.push(
+        Row::claim(Class::Factor, "cycles to a limit", &grouped(search), "around 60K", true).no_evidence(
+            "the periods before a sample and in it were chosen so, as the paper states no more than the sum",
+        ),
+    );
     let mut page = Page::held("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
     let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
     page.text("## Applications");

@@ -138,6 +138,8 @@ pub(in super::super) fn cost(desk: &Desk) -> Result<Page, Halt> {
         let [plain, decoupled] = pair.map(|energy| energy.map(|pj| pj / 1e9));
         cells.push(shown(&format!("{app}, dynamic energy in mJ"), plain[0], decoupled[0]));
         cells.push(shown(&format!("{app}, leakage in mJ"), plain[1], decoupled[1]));
+        let left = decoupled[0] / plain[0];
+        cells.push(shown(&format!("{app}, dynamic energy, of the plain L1's"), 1.0, left));
     }
     page.numbers(&["figure", "plain", "decoupled"], cells, 1)?;
     Ok(page)

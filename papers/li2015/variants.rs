@@ -239,12 +239,12 @@ fn of_thresholds(measured: &Measured) -> [Row; 2] {
     ]
 }
 
-/// How fig14's L1 of 64 KB does with BH, whose data fit.
-fn fits(measured: &Measured, nodes: usize) -> String {
+/// How fig14's L1 of 64 KB does with BH.
+fn of_walks(measured: &Measured, nodes: usize) -> String {
     let [plain, decoupled] = [4, 5].map(|machine| hits(measured.of("BH", machine)));
     format!(
-        "the data of BH ({} nodes) fit in 64 KB, where the plain L1 hits with {plain:.0} % of its loads; the decoupled one lets the first two \
-         loads of a line pass and hits with {decoupled:.0} %",
+        "of the loads of BH ({} nodes) the plain L1 of 64 KB hits with {plain:.0} %; the decoupled one lets the first two loads of a line \
+         pass and hits with {decoupled:.0} %",
         grouped(nodes as u64)
     )
 }
@@ -268,11 +268,11 @@ pub(in super::super) fn fig14(desk: &Desk) -> Result<Page, Halt> {
     let sizes = ["16 KB", "32 KB", "64 KB", "128 KB"];
     let gains = [0, 1, 2, 3].map(|size| (sizes[size], measured.mean(2 * size + 1, 2 * size)));
     let mut rows: Vec<_> =
-        gains.map(|(size, gain)| gained(&format!("at {size}"), gain).explained(|| fits(&measured, nodes))).into();
+        gains.map(|(size, gain)| gained(&format!("at {size}"), gain).explained(|| of_walks(&measured, nodes))).into();
     rows.push(Row::ordering("gain of the decoupled L1, mean", &gains));
     let [small, large] = [measured.mean(1, 0), measured.mean(6, 0)];
     let row = Row::factor("Decoupled 16 KB beside BL 128 KB, mean", small, large, 1.0);
-    rows.push(row.explained(|| fits(&measured, nodes)));
+    rows.push(row.explained(|| of_walks(&measured, nodes)));
     let title = "li2015, Figure 14: larger L1s";
     let mut page = Page::held("li2015/fig14", desk.is_quick, title, &about, rows);
     measured.show(&mut page, |_| 0, &[("", "IPC with larger L1s", &[0, 1, 2, 3, 4, 5, 6, 7])])?;

@@ -102,6 +102,8 @@ pub struct LineShape {
     pub judged: bool,
     /// A miss brings sectors.
     pub sectored: bool,
+    /// The bytes stored, and which they are, lie in a memory beside the queues.
+    pub data_beside: bool,
 }
 
 impl Payload for LineAccess {
@@ -138,8 +140,10 @@ impl Payload for LineAccess {
         to.bits("lanes", *lanes);
         to.sized("sectors", u64::from(*sectors), SECTORS);
         atomic.fields(&(), to);
-        to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
-        to.wide("data", &data[..line_bytes]);
+        if !shape.data_beside {
+            to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
+            to.wide("data", &data[..line_bytes]);
+        }
     }
 }
 

@@ -168,7 +168,8 @@ impl Lsu {
         let judge = bypass::judge(l1, place.line_bits);
         let judged = judge.is_some();
         let sectored = l1.fetch == Fetch::Sectors;
-        let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged, sectored };
+        let shape =
+            LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged, sectored, data_beside: false };
         let by_sector = l1.bypass_sectors != 0;
         let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector || sectored);
         if let Some(judge) = judge {
@@ -179,7 +180,7 @@ impl Lsu {
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
-        let queue = AccessQueue::new(lsu.access_queue, l1.lookups, &l1.mrpb, shape);
+        let queue = AccessQueue::new(&format!("{}.queue", place.path), lsu.access_queue, l1.lookups, &l1.mrpb, shape);
         Self {
             sends_all: l1.bypass.sends_all(),
             by_sector,

@@ -12,7 +12,8 @@
 //! Latency: a request is seen in the cycle after its push, in a buffer of several queues `latency` cycles
 //! later. Ordering: requests of one warp keep their order; a fixed order may keep a warp of a high number
 //! waiting for as long as those below it have requests, which ends as they wait for data. A head that is refused
-//! stays selected only as long as the order says so. Area: the queues, one comparator tree of their levels.
+//! stays selected only as long as the order says so. Area: the queues, one comparator tree of their levels, and a memory of
+//! one read and one write a cycle for the bytes of all stores that wait in a buffer of several queues.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 
@@ -20,11 +21,15 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};
 
+use super::access::AccessKind;
 use super::coalescer::{LineAccess, LineShape};
 use super::watch::Fail;
 use crate::cells::fifo::Fifo;
 use crate::config::Rules;
-use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::kernel::{
+    Accesses, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Storage, digest_of,
+};
+use crate::noc::packet::LINE_BYTES;
 
 /// Which queue is drained next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,22 +119,85 @@ pub struct Buffer {
     current: u6,
     /// Queue and cycle of the last push, until it can be seen.
     entering: Option<(u6, u64)>,
+    stored: Stored,
+}
+
+/// The memory of the bytes that wait to be stored, with a bit for each that says whether it is: a row for each place of
+/// each queue. The model has them in the requests.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stored {
+    spec: ArraySpec,
+    line_bytes: u32,
+    accesses: Accesses,
+}
+
+/// The memory as its readers see it.
+struct StoredView<'a>(&'a Buffer);
+
+impl ArrayView for StoredView<'_> {
+    fn spec(&self) -> &ArraySpec {
+        &self.0.stored.spec
+    }
+
+    fn cell_bits(&self) -> u32 {
+        (8 + 1) * self.0.stored.line_bytes
+    }
+
+    fn digest(&self) -> u64 {
+        let bytes = |access: &LineAccess| (access.byte_mask, access.data);
+        let waiting = |queue: &Fifo<LineAccess>| queue.iter().map(bytes).collect::<Vec<_>>();
+        digest_of(&self.0.queues.iter().map(waiting).collect::<Vec<_>>())
+    }
+
+    fn accesses(&self) -> Accesses {
+        self.0.stored.accesses
+    }
+
+    fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
+        let depth = self.0.stored.spec.rows as usize / self.0.queues.len();
+        let (queue, place) = (row as usize / depth, row as usize % depth);
+        let access = self.0.queues[queue].iter().nth(place);
+        let (mask, data) = access.map_or((0, [0; LINE_BYTES]), |access| (access.byte_mask, access.data));
+        let line_bytes = self.0.stored.line_bytes as usize;
+        to.wide("byte_mask", &mask.to_le_bytes()[..line_bytes / 8]);
+        to.wide("data", &data[..line_bytes]);
+    }
+}
+
+/// Whether a request brings bytes.
+fn brings(access: &LineAccess) -> bool {
+    access.kind != AccessKind::Load
 }
 
 impl AccessQueue {
-    /// One queue of `depth` requests, of which so many move in a cycle, or as many queues as `mrpb` has.
+    /// One queue of `depth` requests, of which so many move in a cycle, or as many queues as `mrpb` has, at a path.
     #[must_use]
-    pub fn new(depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
+    pub fn new(path: &str, depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         match mrpb {
             MrpbConfig { queues: 0, .. } => Self::Plain(Fifo::new(depth, shape).moving(moves)),
             MrpbConfig { queues: 1, latency: 0, .. } => Self::Plain(Fifo::new(mrpb.depth, shape)),
             _ => Self::Buffer(Box::new(Buffer {
-                queues: (0..mrpb.queues).map(|_| Fifo::new(mrpb.depth, shape)).collect(),
+                queues: (0..mrpb.queues)
+                    .map(|_| Fifo::new(mrpb.depth, LineShape { data_beside: true, ..shape }))
+                    .collect(),
                 order: mrpb.order,
                 greedy: mrpb.greedy,
                 latency: u64::from(mrpb.latency),
                 current: u6::default(),
                 entering: None,
+                stored: Stored {
+                    spec: ArraySpec {
+                        path: format!("{path}.stored"),
+                        storage: Storage::Sram,
+                        rows: mrpb.queues * mrpb.depth,
+                        columns: 1,
+                        reads: 1,
+                        writes: 1,
+                        collide: Collide::Old,
+                    },
+                    line_bytes: shape.line_bytes,
+                    accesses: Accesses::default(),
+                },
             })),
         }
     }
@@ -183,7 +251,11 @@ impl AccessQueue {
     pub fn drop_front(&mut self) {
         match self {
             Self::Plain(queue) => queue.drop_front(),
-            Self::Buffer(buffer) => buffer.queues[buffer.current.as_usize()].drop_front(),
+            Self::Buffer(buffer) => {
+                let queue = &mut buffer.queues[buffer.current.as_usize()];
+                buffer.stored.accesses.reads += u64::from(queue.front().is_some_and(brings));
+                queue.drop_front();
+            }
         }
     }
 
@@ -213,7 +285,12 @@ impl AccessQueue {
             Self::Plain(queue) => queue.push_with(form),
             Self::Buffer(buffer) => {
                 let queue = buffer.queue_of(warp);
-                buffer.queues[queue.as_usize()].push_with(form);
+                let mut has_bytes = false;
+                buffer.queues[queue.as_usize()].push_with(|access| {
+                    form(access);
+                    has_bytes = brings(access);
+                });
+                buffer.stored.accesses.writes += u64::from(has_bytes);
                 buffer.entering = Some((queue, cycle));
             }
         }
@@ -288,13 +365,14 @@ impl Buffer {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { queues, order: _, greedy: _, latency: _, current, entering } = self;
+        let Self { queues, order: _, greedy: _, latency: _, current, entering, stored: _ } = self;
         to.bits("current", *current);
         to.flag("entering", entering.is_some());
         to.bits("entering_queue", entering.map_or(u6::default(), |(queue, _)| queue));
         for (number, queue) in (0..).zip(queues) {
             to.parts("queue", number, |to| queue.describe(to));
         }
+        to.array("stored", &StoredView(self));
         let inputs = queues.len() as u32;
         to.logic("select", Logic::PriorityEncoder { inputs });
         let width = queues.first().map_or(0, Fifo::width);

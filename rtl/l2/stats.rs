@@ -86,6 +86,10 @@ pub struct L2Stats {
     pub changes: u64,
     /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
     pub miss_delay: u64,
+    /// Of these, cycles until there was a way or an entry of the FRC for the line; only in the transient flow, as the next.
+    pub way_delay: u64,
+    /// Of these, cycles until the line that was in the way had left it.
+    pub eviction_delay: u64,
     /// Requests that had to wait for a way of their set or for a line on its way out.
     pub put_down: u64,
     /// Misses whose line was fetched into the FRC.
@@ -192,6 +196,12 @@ impl L2Stats {
         ]);
     }
 
+    /// Lists the counters of a bank in which lines leave before others come.
+    pub fn describe_delays(&self, to: &mut dyn Describe) {
+        let Self { way_delay, eviction_delay, .. } = *self;
+        to.stats([("way_delay", way_delay), ("eviction_delay", eviction_delay)]);
+    }
+
     /// Lists the counters of every bank.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
@@ -211,6 +221,8 @@ impl L2Stats {
             replays,
             changes,
             miss_delay,
+            way_delay: _,
+            eviction_delay: _,
             put_down,
             frc_misses,
             frc_hits,

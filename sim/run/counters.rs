@@ -145,6 +145,17 @@ impl Counters {
         ratio(sum(|bank| bank.miss_delay), sum(|bank| bank.fetches))
     }
 
+    /// Its parts: until there is a way or an entry of the FRC for the line, until the line before has left it, and in the
+    /// queue of the channel. Of a bank whose lines come before others leave, all of it is the last.
+    #[must_use]
+    pub fn miss_delays(&self) -> [f64; 3] {
+        let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum::<u64>();
+        let all = sum(|bank| bank.miss_delay);
+        let (way, eviction) = (sum(|bank| bank.way_delay), sum(|bank| bank.eviction_delay));
+        // Those that have not left yet are in their parts only.
+        [way, eviction, all.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, sum(|bank| bank.fetches)))
+    }
+
     /// DRAM channels that have requests, on average.
     #[must_use]
     pub fn dram_channels_active(&self) -> f64 {

@@ -31,10 +31,17 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     let twin = Config { groups, depth, order: twin_order, greedy, delay: 1 + latency };
     (
         AccessQueue::new(
+            "queue",
             8,
             1,
             &config,
-            LineShape { line_bits: line_bits(128), line_bytes: 128, judged: false, sectored: false },
+            LineShape {
+                line_bits: line_bits(128),
+                line_bytes: 128,
+                judged: false,
+                sectored: false,
+                data_beside: false,
+            },
         ),
         Mrpb::new(twin),
     )

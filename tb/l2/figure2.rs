@@ -183,7 +183,10 @@ mod tests {
              600    .        .       .     .      D",
         );
         // B's request leaves 80 cycles after its miss, C's 190 and D's 240; A's was not held up at all.
-        assert_eq!((rig.bank.stats().miss_delay, rig.bank.stats().fetches), (80 + 190 + 240, 4));
+        let stats = rig.bank.stats();
+        assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
+        // The first finds a way at once, the others when the one before has its line; each waits for an eviction.
+        assert_eq!((stats.way_delay, stats.eviction_delay), (110 + 160, 80 + 80 + 80));
     }
 
     #[test]

@@ -222,6 +222,7 @@ impl Transient {
         core.lines.take_back(at, (set, way), &mut core.stats, can_write)?;
         core.mshr.allocate(at, (entry, core.whole), (set, way), request);
         core.stats.fetches += 1;
+        core.stats.way_delay += at.cycle() - missed;
         core.stats.count(kind, Found::Nowhere);
         if let (Some(way), Some(frc)) = (frc_way, frc) {
             let bound = victim.filter(|_| *binds_early).map(|way| way as u8);

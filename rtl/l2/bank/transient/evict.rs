@@ -31,6 +31,7 @@ impl Transient {
             unheard: self.acknowledged && state.is_here(),
             id,
             missed,
+            reserved: at.cycle(),
         };
         self.core.stats.evictions += u64::from(state.is_here());
         self.step_out(at, entry);
@@ -62,7 +63,8 @@ impl Transient {
         });
         if is_gone {
             // A fetch of the line that has just left would be behind its write in the same channel.
-            let Leaving { id, missed, .. } = leaving;
+            let Leaving { id, missed, reserved, .. } = leaving;
+            self.core.stats.eviction_delay += at.cycle() - reserved;
             self.ask_for(Job { write: false, who: who as u16, id, missed });
             self.pending.wake(set);
         }

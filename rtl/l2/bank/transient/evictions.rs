@@ -41,6 +41,8 @@ pub struct Leaving {
     pub id: u32,
     /// Cycle of its look-up, if it has to wait for this: for the statistics.
     pub missed: u64,
+    /// Cycle in which it got the place: for the statistics.
+    pub reserved: u64,
 }
 
 impl Leaving {
@@ -58,7 +60,7 @@ impl Leaving {
 
     /// Lists the registers; `l1s` is the number of L1s, 0 if they are not recalled from.
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
-        let Self { sharers, inv_left, dirty, unheard, id, missed: _ } = self;
+        let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
             to.mask("sharers", *sharers, l1s);
             to.sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
