@@ -168,6 +168,15 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The lowest and the highest mean of all but one of several things: how far a single one of them decides it. None of
+/// fewer than two, or if one of the means is none.
+#[must_use]
+pub fn leave_one_out<T: Clone>(of: &[T], mean: impl Fn(&[T]) -> Option<f64>) -> Option<(f64, f64)> {
+    let without = |at: usize| mean(&[&of[..at], &of[at + 1..]].concat());
+    let means = (0..of.len()).map(without).collect::<Option<Vec<_>>>().filter(|means| means.len() > 1)?;
+    Some((means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(f64::NEG_INFINITY, f64::max)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,5 +212,14 @@ mod tests {
         let near = |mean: Option<f64>, value: f64| (mean.unwrap() - value).abs() < 1e-12;
         assert!(near(geometric_mean(&[1.0, 4.0]), 2.0) && near(harmonic_mean(&[1.0, 3.0]), 1.5));
         assert!(near(mean(&[1.0, 3.0]), 2.0) && geometric_mean(&[1.0, 0.0]).is_none() && mean(&[]).is_none());
+    }
+
+    #[test]
+    fn a_mean_that_one_number_makes_is_far_from_that_without_it() {
+        assert_eq!(leave_one_out(&[1.0, 2.0, 9.0], mean), Some((1.5, 5.5)));
+        assert_eq!(leave_one_out(&[4.0, 4.0], geometric_mean), Some((4.0, 4.0)));
+        // One number left out leaves nothing, and no mean of the others is one.
+        assert_eq!(leave_one_out(&[1.0], |of| Some(of.len() as f64)), None);
+        assert_eq!(leave_one_out(&[1.0, 0.0, 2.0], geometric_mean), None);
     }
 }
