@@ -7,6 +7,7 @@
 mod accelsim;
 mod anssari2012;
 mod area;
+mod beyond;
 mod candel2018;
 pub mod chart;
 mod counted;
@@ -82,6 +83,7 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
         area::FIGURES,
         accelsim::FIGURES,
         volta::FIGURES,
+        beyond::FIGURES,
     ]
     .into_iter()
     .flatten()

@@ -39,10 +39,10 @@ pub(super) const FIGURES: &[Figure] = &[
 ];
 
 /// The machine that the paper ran on.
-const MACHINE: &str = "southern-islands";
+pub(super) const MACHINE: &str = "southern-islands";
 
 /// The applications, and our kernels of the same algorithms.
-const APPS: [(&str, &str); 13] = [
+pub(super) const APPS: [(&str, &str); 13] = [
     ("BinomialOption", "binomial"),
     ("BlackScholes", "blackscholes"),
     ("DCT", "dct"),
@@ -59,7 +59,7 @@ const APPS: [(&str, &str); 13] = [
 ];
 
 /// The bars of the paper's plots: their names and our designs.
-const L2S: [(&str, &[&str]); 11] = [
+pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("128 KB", &[]),
     ("+4e", &["frc-4"]),
     ("+8e", &["frc-8"]),
@@ -72,12 +72,12 @@ const L2S: [(&str, &[&str]); 11] = [
     ("256 KB", &["l2-256k"]),
     ("512 KB", &["l2-512k"]),
 ];
-const BASELINE: usize = 0;
+pub(super) const BASELINE: usize = 0;
 /// The L2s with an FRC, by its size.
 const FRCS: std::ops::Range<usize> = 1..9;
 const FRC_4: usize = 1;
 const FRC_8: usize = 2;
-const FRC_64: usize = 5;
+pub(super) const FRC_64: usize = 5;
 const FRC_512: usize = 8;
 /// The L2s that are larger instead.
 const LARGER: [usize; 2] = [9, 10];
@@ -139,7 +139,7 @@ impl App {
 }
 
 /// Requests that had to wait for a way, in parts of all misses.
-fn waiting(counters: &Counters) -> f64 {
+pub(super) fn waiting(counters: &Counters) -> f64 {
     ratio(counters.l2.iter().map(|bank| bank.put_down).sum(), counters.l2_misses())
 }
 
@@ -170,7 +170,7 @@ fn compared() -> Vec<usize> {
     [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect()
 }
 
-const L2S_SHOWN: &str = "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and
+pub(super) const L2S_SHOWN: &str = "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and
 *512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms, of the sizes in their `launch.toml`: the
 paper states none.";
 
