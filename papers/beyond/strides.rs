@@ -1,7 +1,7 @@
 //! Padded rows against schemes: how much of what a scheme gains where rows meet in few sets is gained by rows an odd number of
 //! lines apart, which cost nothing but memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use miette::Report;
 
@@ -88,7 +88,7 @@ fn pairs_of_files(desk: &Desk) -> Result<Vec<(String, PathBuf)>, Report> {
 }
 
 /// Threads of all launches of a file.
-fn threads(path: &std::path::Path) -> Result<u64, Report> {
+fn threads(path: &Path) -> Result<u64, Report> {
     let file = open(path, None)?;
     let count = |sides: &[u32; 3]| sides.iter().map(|side| u64::from(*side)).product::<u64>();
     Ok(file.launches().map(|launch| count(&launch.grid) * count(&launch.block)).sum())
@@ -204,7 +204,11 @@ fn findings(found: &Found) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::runs::Runner;
+    use crate::store::Store;
 
     #[test]
     fn a_gain_of_two_is_half_of_a_gain_of_four_and_no_part_of_next_to_nothing() {
@@ -212,6 +216,22 @@ mod tests {
         assert_eq!(share(&[(0.5, 2.0), (1.0, 1.0)]), Some(-100.0));
         assert_eq!(share(&[(2.0, 1.04)]), None);
         assert_eq!(share(&[(2.0, 0.5)]), None);
+    }
+
+    #[test]
+    fn every_kernel_with_a_padded_file_is_taken_and_quickly_those_with_the_fewest_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = |is_quick| {
+            let runner = Runner::new(Store::new(Some(folder.path())).unwrap(), 1, true, Arc::default()).unwrap();
+            let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+            pairs_of_files(&Desk { kernels, is_quick, is_quiet: true, runner }).unwrap()
+        };
+        let (all, quick) = (taken(false), taken(true));
+        assert!(all.len() > QUICK && quick.len() == QUICK && quick.iter().all(|one| all.contains(one)), "{quick:?}");
+        assert!(all.iter().all(|(_, path)| path.ends_with(FILES[0])), "{all:?}");
+        let most = quick.iter().map(|(_, path)| threads(path).unwrap()).max();
+        let others = all.iter().filter(|one| !quick.contains(one)).map(|(_, path)| threads(path).unwrap()).min();
+        assert!(most <= others, "{quick:?}");
     }
 
     #[test]
