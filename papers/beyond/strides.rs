@@ -108,9 +108,12 @@ fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
         "A kernel whose rows are a power of two of lines apart finds them in few sets of the L1. `padded.toml` beside its `launch.toml` does the same\n\
          work with rows an odd number of lines apart. On `{MACHINE}`,\n\
          {which}:\n\
-         what a scheme gains on the rows as they are, what padding gains without any, and what the scheme still gains on padded rows.\n\
-         {MEANS} *By padding* is the part of a scheme's gain that padding alone has, in percent: gains multiply, so that of a gain of\n\
-         four one of two is half. Of a gain below {:.0} % there is no part.",
+         what a scheme gains on the rows as they are, what padding gains without any, and what the scheme still gains on padded rows. These kernels\n\
+         have a padded file because of their rows: of others it says nothing. Padding moves lines in the L2 and in the DRAM too, which none of the\n\
+         schemes does.\n\
+         {MEANS}\n\
+         *By padding* is the part of a scheme's gain that padding alone has, in percent: gains multiply, so that of a gain of four one of two is\n\
+         half. Of a gain below {:.0} % there is no part.",
         100.0 * NOTED
     ));
     let head = [
