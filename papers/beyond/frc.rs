@@ -4,7 +4,7 @@
 use super::{NOTED, PAYS, gain_and_lose, geometric, in_words, listed, ranged};
 use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE, waiting};
 use crate::chart::{Chart, Series};
-use crate::judge::{geometric_mean, median};
+use crate::judge::{geometric_mean, mean};
 use crate::page::Page;
 use crate::runs::{Clocked, Point, resolved};
 use crate::sheet::Sheet;
@@ -74,17 +74,16 @@ struct Measured {
 impl Measured {
     /// The runs of each application without an FRC and with it.
     fn of(setting: Setting, runs: &[[&Clocked; 2]]) -> Self {
-        // A few applications wait ten times longer than the others.
-        let middle = |l2: usize, of: fn(&Counters) -> f64| {
+        let average = |l2: usize, of: fn(&Counters) -> f64| {
             let values: Vec<_> = runs.iter().map(|pair| of(&pair[l2].counters)).collect();
-            median(&values).unwrap_or(f64::NAN)
+            mean(&values).unwrap_or(f64::NAN)
         };
         Self {
             setting,
             gains: runs.iter().map(|[without, with]| with.counters.opc() / without.counters.opc()).collect(),
-            waiting: 100.0 * middle(0, waiting),
-            busy: 100.0 * middle(0, Counters::dram_bus_use),
-            delays: [0, 1].map(|l2| middle(l2, Counters::miss_delay)),
+            waiting: 100.0 * average(0, waiting),
+            busy: 100.0 * average(0, Counters::dram_bus_use),
+            delays: [0, 1].map(|l2| average(l2, Counters::miss_delay)),
         }
     }
 }
@@ -122,8 +121,8 @@ fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, Halt> {
     page.text(&format!(
         "## By setting\n\
          The geometric mean of the applications, behind it the lowest and the highest with one of them left out; how many gain {0:.0} %, and lose it.\n\
-         Then of the application in the middle: misses that find every way of their set taken and how much of the time in which DRAM channels have\n\
-         requests their buses are busy, both without an FRC, and for how many cycles a miss is held up in the L2.",
+         Of the machine without an FRC, the mean of the applications: misses that find every way of their set taken, and how much of the time in which\n\
+         DRAM channels have requests their buses are busy. Last, cycles for which a miss is held up in the L2.",
         100.0 * NOTED
     ));
     let head = [
