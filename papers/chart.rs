@@ -251,7 +251,7 @@ fn widest<'a>(names: impl IntoIterator<Item = &'a String>) -> u32 {
 }
 
 /// The colour of a series: of those beyond the named ones no two neighbours are near.
-fn colour(number: usize) -> RGBColor {
+pub(crate) fn colour(number: usize) -> RGBColor {
     COLOURS.get(number).copied().unwrap_or_else(|| {
         let further = (number - COLOURS.len()) as f64;
         let (red, green, blue) = HSLColor((0.25 + 0.47 * further).fract(), 0.6, 0.3 + 0.15 * (further % 3.0)).rgb();

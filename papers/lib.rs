@@ -7,8 +7,10 @@
 mod accelsim;
 mod anssari2012;
 mod area;
+mod beyond;
 mod candel2018;
 pub mod chart;
+mod counted;
 pub mod curve;
 #[cfg(test)]
 mod fingerprint;
@@ -20,6 +22,7 @@ pub mod measured;
 pub mod page;
 pub mod progress;
 pub mod runs;
+pub mod scatter;
 pub mod sheet;
 pub mod store;
 mod structures;
@@ -35,6 +38,7 @@ use page::Page;
 use progress::progress_bar;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use runs::Runner;
+use warpsieve::kernels::{name_of, sorted};
 
 /// Why a figure was not drawn.
 #[derive(Debug)]
@@ -79,6 +83,7 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
         area::FIGURES,
         accelsim::FIGURES,
         volta::FIGURES,
+        beyond::FIGURES,
     ]
     .into_iter()
     .flatten()
@@ -131,6 +136,13 @@ impl Desk {
     fn launch(&self, kernel: &str, size: &str) -> PathBuf {
         let size = if self.is_quick { "small" } else { size };
         self.kernels.join(kernel).join(format!("{size}.toml"))
+    }
+
+    /// The kernels with a usual size, and its launch file; that of the small size if that is used.
+    fn suite(&self) -> Result<Vec<(String, PathBuf)>, Report> {
+        let names = sorted(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
+        let kernels = names.map(|kernel| (self.launch(&kernel, "launch"), kernel));
+        Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
     }
 
     /// Does the same with each of several things, which is no run of the machine, on the threads of the runner.

@@ -108,9 +108,14 @@ impl Page {
 
     /// Adds a chart; `suffix` tells several of a page apart.
     pub fn chart(&mut self, suffix: &str, chart: &Chart) {
+        self.drawing(suffix, &chart.title, chart.svg());
+    }
+
+    /// Adds a drawing of any kind.
+    pub fn drawing(&mut self, suffix: &str, title: &str, svg: String) {
         let file = self.name.rsplit('/').next().unwrap_or_default().to_owned();
-        self.text(&format!("![{}]({file}{suffix}.svg)", chart.title));
-        self.charts.push((suffix.to_owned(), chart.svg()));
+        self.text(&format!("![{title}]({file}{suffix}.svg)"));
+        self.charts.push((suffix.to_owned(), svg));
     }
 
     /// Writes all files and returns their paths.

@@ -78,7 +78,9 @@ impl Sheet {
         let of_column = |column: &Column| {
             let rows = column.values.iter().enumerate().filter(|(row, _)| is_of(*row));
             let values: Vec<f64> = rows.map(|(_, value)| *value).collect();
-            Mean { of_all: mean(&values), without_one: leave_one_out(&values, &mean) }
+            // Of two the ends are the two.
+            let without_one = leave_one_out(&values, |of| Some(mean(of))).filter(|_| values.len() > 2);
+            Mean { of_all: mean(&values), without_one }
         };
         let means = self.columns.iter().map(of_column).collect();
         self.below.push((owned(texts), means));

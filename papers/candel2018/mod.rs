@@ -39,11 +39,11 @@ pub(super) const FIGURES: &[Figure] = &[
 ];
 
 /// The machine that the paper ran on.
-const MACHINE: &str = "southern-islands";
+pub(super) const MACHINE: &str = "southern-islands";
 
 /// The applications, and our kernels of the same algorithms, with their sizes: data are several times the largest L2
 /// compared, but for BinomialOption, which has next to none.
-const APPS: [(&str, &str, &str); 13] = [
+pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("BinomialOption", "binomial", "launch"),
     ("BlackScholes", "blackscholes", "candel"),
     ("DCT", "dct", "candel"),
@@ -60,7 +60,7 @@ const APPS: [(&str, &str, &str); 13] = [
 ];
 
 /// The bars of the paper's plots: their names and our designs.
-const L2S: [(&str, &[&str]); 11] = [
+pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("128 KB", &[]),
     ("+4e", &["frc-4"]),
     ("+8e", &["frc-8"]),
@@ -73,12 +73,12 @@ const L2S: [(&str, &[&str]); 11] = [
     ("256 KB", &["l2-256k"]),
     ("512 KB", &["l2-512k"]),
 ];
-const BASELINE: usize = 0;
+pub(super) const BASELINE: usize = 0;
 /// The L2s with an FRC, by its size.
 const FRCS: std::ops::Range<usize> = 1..9;
 const FRC_4: usize = 1;
 const FRC_8: usize = 2;
-const FRC_64: usize = 5;
+pub(super) const FRC_64: usize = 5;
 const FRC_512: usize = 8;
 /// The L2s that are larger instead.
 const LARGER: [usize; 2] = [9, 10];

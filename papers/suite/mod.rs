@@ -17,7 +17,7 @@ use crate::runs::{Clocked, Point, Trouble};
 use crate::{Figure, Halt};
 use reference::{Reference, references};
 use warpsieve::config::Resolved;
-use warpsieve::kernels::{name_of, sorted};
+use warpsieve::kernels::name_of;
 use warpsieve::run::l2;
 use warpsieve::run::{profile, ratio};
 
@@ -95,18 +95,13 @@ pub(super) fn suite(desk: &Desk) -> Result<Page, Halt> {
 /// small sizes have no references.
 fn jobs<'a>(desk: &Desk, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
-    for folder in sorted(&desk.kernels)? {
-        let kernel = name_of(&folder);
-        let path = desk.launch(&kernel, "launch");
-        if !path.is_file() {
-            continue;
-        }
+    for (kernel, path) in desk.suite()? {
         let main = name_of(&path);
         let of_kernel = || references.iter().filter(|reference| reference.kernel == kernel);
         let reference = of_kernel().find(|reference| reference.launch == main);
         jobs.push(Job { kernel: kernel.clone(), path, is_clocked: true, reference });
         for other in of_kernel().filter(|other| other.launch != main && !desk.is_quick) {
-            let path = folder.join(&other.launch);
+            let path = desk.kernels.join(&kernel).join(&other.launch);
             jobs.push(Job { kernel: kernel.clone(), path, is_clocked: false, reference: Some(other) });
         }
     }

@@ -2,19 +2,16 @@
 //! machine of their time.
 
 mod design;
-mod measure;
 mod page;
 mod size;
 mod verdict;
 
-use warpsieve::run::RunOptions;
-
+use crate::counted::{Measured, counted};
 use crate::page::Page;
 use crate::runs::{Point, resolved};
 use crate::{Desk, Figure, Halt};
 
 use design::Design;
-use measure::{Measured, measured};
 use page::Found;
 
 /// What is compared, and what draws it.
@@ -47,8 +44,7 @@ fn volta(desk: &Desk) -> Result<Page, Halt> {
             points.extend(kernels.iter().map(point));
         }
     }
-    let options = RunOptions { structures: true, ..RunOptions::default() };
-    let done = desk.runner.reports("measured", &points, &options, &|report| measured(&report))?;
+    let done = counted(desk, &points)?;
     let mut done = done.chunks(kernels.len().max(1)).map(<[_]>::to_vec);
     let mut next = || done.next().unwrap_or_default();
     let runs = designs.iter().map(|&design| Runs { design, volta: next(), fermi: next() }).collect();

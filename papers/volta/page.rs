@@ -4,17 +4,16 @@ use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
 use super::design::{BASELINE, FRC, ONE_LOOKUP, TAGS, TRANSIENT, refused};
-use super::measure::{Measured, NODE};
 use super::size::{Kernel, SIZES};
 use super::verdict::{KEPT, PAYS, Verdict};
 use super::{FERMI, Runs, VOLTA};
 use crate::Halt;
 use crate::chart::{Chart, Series};
+use crate::counted::{self, Measured, NODE};
 use crate::judge::{geometric_mean, mean};
 use crate::page::{Page, comma_separated};
 use crate::sheet::Sheet;
 use crate::structures::block;
-use warpsieve::run::ratio;
 use warpsieve::text::grouped;
 
 /// What was measured, the baseline's runs first.
@@ -56,13 +55,11 @@ impl Found {
 
     /// What a number of each kernel becomes with a design, in parts of that of the baseline.
     fn parts(&self, runs: &Runs, on: On, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
-        let parts = runs.on(on).iter().zip(self.runs[0].on(on)).map(|(with, without)| (of(with), of(without)));
-        // What the baseline has nothing of says nothing of a design.
-        parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
+        counted::parts(runs.on(on), self.runs[0].on(on), of)
     }
 
     fn speedups(&self, runs: &Runs, on: On) -> Vec<f64> {
-        self.parts(runs, on, |one| one.cycles as f64).into_iter().map(f64::recip).collect()
+        counted::speedups(runs.on(on), self.runs[0].on(on))
     }
 
     fn speedup(&self, runs: &Runs, on: On) -> f64 {
@@ -80,8 +77,7 @@ fn geometric(values: &[f64]) -> f64 {
 
 /// Loads that find their line in the L1 or on its way there, in percent: the mean of the kernels that load.
 fn hits(runs: &Runs, on: On) -> f64 {
-    let loading = runs.on(on).iter().filter(|one| one.loads > 0);
-    let percent: Vec<_> = loading.map(|one| 100.0 * ratio(one.found, one.loads)).collect();
+    let percent: Vec<_> = runs.on(on).iter().filter_map(Measured::hits).collect();
     mean(&percent).unwrap_or(f64::NAN)
 }
 
@@ -154,11 +150,7 @@ fn answer(found: &Found) -> String {
         "Without a design the L1s of `{FERMI}` answer {old:.1} % of the loads of a kernel, those of `{VOLTA}` {new:.1} %.\n"
     ));
     if let (Some(frc), Some(transient)) = (found.named(FRC), found.named(TRANSIENT)) {
-        let over = |on| {
-            let cycles =
-                transient.on(on).iter().zip(frc.on(on)).map(|(without, with)| ratio(without.cycles, with.cycles));
-            geometric(&cycles.collect::<Vec<_>>())
-        };
+        let over = |on| geometric(&counted::speedups(frc.on(on), transient.on(on)));
         text.push_str(&format!(
             "candel2018 compares its `{FRC}` with an L2 whose lines leave from their ways (`{TRANSIENT}`): {:.3} on `{FERMI}`, {:.3} on `{VOLTA}`. Neither of the\n\
              two has sectors: a miss fetches its whole line.\n",
@@ -275,9 +267,7 @@ fn kernels(page: &mut Page, found: &Found) {
     let speedups: Vec<_> = compared.iter().map(|runs| found.speedups(runs, Volta)).collect();
     let head = ["kernel", "size", "cycles", "L1 %, `fermi`", "L1 %, `volta`"];
     let head: Vec<_> = head.into_iter().chain(compared.iter().map(|runs| runs.design.name)).collect();
-    let hit = |one: &Measured| {
-        if one.loads > 0 { format!("{:.1}", 100.0 * ratio(one.found, one.loads)) } else { "-".to_owned() }
-    };
+    let hit = |one: &Measured| one.hits().map_or("-".to_owned(), |percent| format!("{percent:.1}"));
     let base = &found.runs[0];
     let rows = found.kernels.iter().enumerate().map(|(at, kernel)| {
         let [name, size] = [&kernel.name, kernel.size].map(str::to_owned);
@@ -353,17 +343,13 @@ fn refusals(page: &mut Page) {
 
 /// All that was measured.
 fn numbers(found: &Found) -> Result<String, Report> {
-    let head =
-        ["machine", "design", "kernel", "size", "cycles", "loads", "found", "dram_bytes", "dynamic_pj", "leakage_pj"];
+    let head = [&["machine", "design", "kernel", "size"][..], &Measured::HEAD].concat();
     let mut rows = Vec::new();
     for runs in &found.runs {
         for (machine, on) in [(VOLTA, Volta), (FERMI, Fermi)] {
             for (kernel, one) in found.kernels.iter().zip(runs.on(on)) {
-                let &Measured { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj } = one;
                 let names = [machine, runs.design.name, &kernel.name, kernel.size].map(str::to_owned);
-                let counts = [cycles, loads, found, dram_bytes].map(|count| count.to_string());
-                let energies = [dynamic_pj, leakage_pj].map(|pj| format!("{pj:.0}"));
-                rows.push(names.into_iter().chain(counts).chain(energies).collect());
+                rows.push(names.into_iter().chain(one.cells()).collect());
             }
         }
     }

@@ -1,0 +1,257 @@
+//! What an FRC gains (candel2018), by three things that decide how much there is to gain: how many misses an L1 may have on
+//! their way, when the way of a line that leaves is free, and how many bytes the DRAM's buses carry.
+
+use super::{NOTED, PAYS, gain_and_lose, geometric, in_words, listed, ranged};
+use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE};
+use crate::chart::{Chart, Series};
+use crate::judge::{geometric_mean, mean};
+use crate::page::Page;
+use crate::runs::{Clocked, Point, resolved};
+use crate::sheet::Sheet;
+use crate::{Desk, Halt};
+use warpsieve::run::Counters;
+
+/// Entries of the MSHR of an L1.
+const ENTRIES: [u32; 3] = [8, 16, 64];
+/// The L2s that are compared.
+const PAIR: [usize; 2] = [BASELINE, FRC_64];
+
+/// What an FRC is measured under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Setting {
+    entries: u32,
+    /// Whether an eviction ends with the reply of the memory.
+    is_acknowledged: bool,
+    bus_bits: u32,
+    /// Bursts of a row, which keeps its bytes.
+    columns: u32,
+}
+
+impl Setting {
+    fn all() -> Result<Vec<Self>, Halt> {
+        let dram = resolved(MACHINE, &[], &[])?.config.dram;
+        let buses = [1, 2].map(|times| (times * dram.bus_bits, dram.columns / times));
+        let of_bus = |(bus_bits, columns)| {
+            [true, false].into_iter().flat_map(move |is_acknowledged| {
+                ENTRIES.map(|entries| Self { entries, is_acknowledged, bus_bits, columns })
+            })
+        };
+        Ok(buses.into_iter().flat_map(of_bus).collect())
+    }
+
+    fn sets(&self) -> [String; 4] {
+        let Self { entries, is_acknowledged, bus_bits, columns } = self;
+        [
+            format!("l1.mshr_entries={entries}"),
+            format!("l2.flow.acknowledged={is_acknowledged}"),
+            format!("dram.bus_bits={bus_bits}"),
+            format!("dram.columns={columns}"),
+        ]
+    }
+
+    fn eviction(&self) -> &'static str {
+        if self.is_acknowledged { "acknowledged" } else { "handed over" }
+    }
+
+    fn name(&self) -> String {
+        format!("{}, {}, {} bits", self.entries, self.eviction(), self.bus_bits)
+    }
+}
+
+/// A setting, and what each application does under it.
+struct Measured {
+    setting: Setting,
+    /// Operations a cycle with the FRC, in parts of those without.
+    gains: Vec<f64>,
+    /// For how much of the time in which they have requests the DRAM's buses are busy, in percent, without an FRC.
+    busy: f64,
+    /// Cycles that misses are held up in the L2, without an FRC and with it.
+    delays: [f64; 2],
+}
+
+impl Measured {
+    /// The runs of each application without an FRC and with it.
+    fn of(setting: Setting, runs: &[[&Clocked; 2]]) -> Self {
+        let average = |l2: usize, of: fn(&Counters) -> f64| {
+            let values: Vec<_> = runs.iter().map(|pair| of(&pair[l2].counters)).collect();
+            mean(&values).unwrap_or(f64::NAN)
+        };
+        Self {
+            setting,
+            gains: runs.iter().map(|[without, with]| with.counters.opc() / without.counters.opc()).collect(),
+            busy: 100.0 * average(0, Counters::dram_bus_use),
+            delays: [0, 1].map(|l2| average(l2, Counters::miss_delay)),
+        }
+    }
+}
+
+pub(super) fn frc(desk: &Desk) -> Result<Page, Halt> {
+    let settings = Setting::all()?;
+    let variants: Vec<_> = settings.iter().flat_map(|setting| PAIR.map(|l2| (setting, l2))).collect();
+    let done = desk.runner.table(&APPS, &variants, |(_, kernel, size), (setting, l2)| {
+        let sets = setting.sets();
+        let sets = sets.each_ref().map(String::as_str);
+        Point::new(&desk.launch(kernel, size), MACHINE, L2S[*l2].1, &sets)
+    })?;
+    let measured = settings.iter().enumerate().map(|(at, setting)| {
+        let pairs: Vec<_> = done.iter().map(|runs| [0, 1].map(|l2| &runs[PAIR.len() * at + l2])).collect();
+        Measured::of(*setting, &pairs)
+    });
+    draw(desk.is_quick, &measured.collect::<Vec<_>>())
+}
+
+fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, Halt> {
+    let mut page = Page::new("beyond/frc", is_quick, "What an FRC gains, and where");
+    let which = if is_quick {
+        "their `small.toml`, whose data stay in the L2, so that an FRC has nothing to do: the page of the usual\nsizes is the one to believe"
+    } else {
+        "the sizes of the pages of candel2018, several times\nthe L2"
+    };
+    page.text(&format!(
+        "Operations a cycle of `{MACHINE}` with an FRC of 64 lines a bank (candel2018) over those without, both with the same L1s and the same\n\
+         DRAM: {} applications of candel2018 with {which}.\n\
+         *MSHRs*: entries of that of an L1, for which Multi2Sim has 16. *Eviction*: whether the way of a line that is written back is free when the\n\
+         memory has acknowledged it, as in Multi2Sim, or once its bytes are handed over. *Bus*: bits of that of each DRAM channel, those of the\n\
+         machine and twice as many; rows keep their bytes.",
+        APPS.len()
+    ));
+    page.text(&format!(
+        "## By setting\n\
+         The geometric mean of the applications, behind it the lowest and the highest with one of them left out; how many gain {0:.0} %, and lose it.\n\
+         Of the machine without an FRC, the mean of the applications: how much of the time in which DRAM channels have requests their buses are\n\
+         busy. Last, cycles for which a miss is held up in the L2.",
+        100.0 * NOTED
+    ));
+    let head = [
+        "MSHRs",
+        "eviction",
+        "bus",
+        "gain",
+        "without one",
+        "gain 5 %",
+        "lose 5 %",
+        "bus busy %",
+        "delay without",
+        "with",
+    ];
+    let rows = measured.iter().map(|one| {
+        let Measured { setting, gains, busy, delays: [without, with] } = one;
+        let setting = [setting.entries.to_string(), setting.eviction().to_owned(), setting.bus_bits.to_string()];
+        let last = [busy, without, with].map(|value| format!("{value:.1}"));
+        let gains = ranged(gains, 3, geometric_mean).into_iter().chain(gain_and_lose(gains));
+        setting.into_iter().chain(gains).chain(last).collect()
+    });
+    page.table(&head, rows.collect(), 3);
+    chart(&mut page, measured);
+    let sheet = Sheet::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
+    let sheet = sheet.columns(3, measured.iter().map(|one| (one.setting.name(), one.gains.clone())));
+    let sheet = sheet.below(["geometric mean"], |_| true, geometric);
+    sheet.table(&mut page, "## By application")?;
+    page.text(&format!("## What follows\n{}", findings(measured)));
+    Ok(page)
+}
+
+/// A group for each eviction and bus, with a bar for each MSHR.
+fn chart(page: &mut Page, measured: &[Measured]) {
+    let groups = measured.chunks(ENTRIES.len());
+    let name = |of: &[Measured]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);
+    let series = ENTRIES.iter().enumerate().map(|(at, entries)| {
+        Series::new(&format!("{entries} MSHRs"), groups.clone().map(|group| geometric(&group[at].gains)))
+    });
+    let series = series.collect();
+    let chart = Chart::relative("64 lines of an FRC", "OPC, relative to no FRC");
+    page.chart("", &Chart { groups: groups.map(name).collect(), series, ..chart });
+}
+
+fn findings(measured: &[Measured]) -> String {
+    let over = |is: &dyn Fn(&Setting) -> bool| {
+        let of = measured.iter().filter(|one| is(&one.setting)).map(|one| geometric(&one.gains));
+        geometric(&of.collect::<Vec<_>>())
+    };
+    let mut buses: Vec<_> = measured.iter().map(|one| one.setting.bus_bits).collect();
+    buses.sort_unstable();
+    buses.dedup();
+    let by_entries = ENTRIES.map(|entries| (format!("{entries} MSHRs"), over(&|one| one.entries == entries)));
+    let by_eviction = [true, false].map(|is| {
+        let what = if is { "acknowledged evictions" } else { "evictions handed over" };
+        (what.to_owned(), over(&|one| one.is_acknowledged == is))
+    });
+    let by_bus = buses.iter().map(|&bits| (format!("{bits} bits"), over(&|one| one.bus_bits == bits)));
+    let factors: [(&str, Vec<(String, f64)>); 3] = [
+        ("the MSHRs of the L1s", by_entries.into()),
+        ("how an eviction ends", by_eviction.into()),
+        ("the width of the bus", by_bus.collect()),
+    ];
+    let spread = |of: &[(String, f64)]| {
+        let values = || of.iter().map(|(_, value)| *value);
+        values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
+    };
+    let decides = factors.iter().max_by(|(_, one), (_, other)| spread(one).total_cmp(&spread(other)));
+    let shown = factors.iter().map(|(_, values)| {
+        let values: Vec<_> = values.iter().map(|(what, value)| format!("{value:.3} with {what}")).collect();
+        values.join(", ")
+    });
+    let mut text =
+        format!("In the mean over the other settings an FRC makes {}.\n", shown.collect::<Vec<_>>().join("; "));
+    if let Some((what, values)) = decides.filter(|(_, values)| spread(values) >= PAYS) {
+        text.push_str(&format!("What moves it most is {what}, by {:.1} points.\n", 100.0 * spread(values)));
+    }
+    let gain = |one: &Measured| geometric(&one.gains);
+    let best = measured.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
+    match best.filter(|best| gain(best) >= 1.0 + PAYS) {
+        None => text.push_str(&format!("Under no setting does it gain {:.0} %.", 100.0 * PAYS)),
+        Some(best) => {
+            let most: Vec<_> = APPS.iter().zip(&best.gains).filter(|(_, gain)| **gain >= 1.0 + NOTED).collect();
+            let most: Vec<_> = most.into_iter().map(|((name, ..), _)| *name).collect();
+            let Setting { entries, bus_bits, .. } = best.setting;
+            text.push_str(&format!(
+                "It gains most with {entries} MSHRs, evictions {} and {bus_bits} bits, {}; there by {:.0} % or more: {}.",
+                best.setting.eviction(),
+                in_words(&best.gains),
+                100.0 * NOTED,
+                listed(&most)
+            ));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_taken_once_and_a_wider_bus_keeps_the_bytes_of_a_row() {
+        let all = Setting::all().unwrap();
+        assert_eq!(all.len(), ENTRIES.len() * 2 * 2);
+        assert!(all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)), "{all:?}");
+        let row_bits = |one: &Setting| one.bus_bits * one.columns;
+        assert!(all.iter().all(|one| row_bits(one) == row_bits(&all[0])), "{all:?}");
+        for setting in &all {
+            let sets = setting.sets();
+            let sets = sets.each_ref().map(String::as_str);
+            PAIR.iter().for_each(|l2| drop(resolved(MACHINE, L2S[*l2].1, &sets).unwrap()));
+        }
+    }
+
+    #[test]
+    fn the_findings_name_what_decides_and_where_most_is_gained() {
+        let of = |setting: Setting| {
+            let gain = if setting.is_acknowledged { 1.2 } else { 1.0 } * if setting.entries == 8 { 1.05 } else { 1.0 };
+            let mut gains = vec![1.0; APPS.len()];
+            gains[0] = f64::powi(gain, APPS.len() as i32);
+            Measured { setting, gains, busy: 0.0, delays: [0.0; 2] }
+        };
+        let measured: Vec<_> = Setting::all().unwrap().into_iter().map(of).collect();
+        let findings = findings(&measured);
+        for text in [
+            "1.114 with 8 MSHRs, 1.095 with 16 MSHRs, 1.095 with 64 MSHRs",
+            "1.220 with acknowledged evictions, 1.016 with evictions handed over",
+            "What moves it most is how an eviction ends, by 20.3 points.",
+            "8 MSHRs, evictions acknowledged and 32 bits, 1.260 (1.000 to 1.284)",
+            "there by 5 % or more: `BinomialOption`.",
+        ] {
+            assert!(findings.contains(text), "no {text}: {findings}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the papers leave open, asked of their designs. Nothing is published to hold the answers to, so that no row is judged;
+//! each page ends with what follows from its runs.
+
+mod frc;
+mod pareto;
+mod sectors;
+mod strides;
+
+use std::path::PathBuf;
+
+use crate::counted::{Measured, counted, parts, speedups};
+use crate::judge::{geometric_mean, leave_one_out};
+use crate::page::comma_separated;
+use crate::runs::Point;
+use crate::{Desk, Figure, Halt};
+use miette::Report;
+
+/// What is asked, and what answers it.
+pub(super) const FIGURES: &[Figure] = &[
+    Figure {
+        name: "beyond/pareto",
+        shows: "Designs and several together: speed-up, energy and area, and which of them no other beats",
+        draw: pareto::pareto,
+    },
+    Figure {
+        name: "beyond/frc",
+        shows: "What an FRC gains, by MSHRs of the L1s, by how an eviction ends and by the width of the DRAM's bus",
+        draw: frc::frc,
+    },
+    Figure {
+        name: "beyond/sectors",
+        shows: "Sectors against whole lines, in the L1, in the L2 and in both",
+        draw: sectors::sectors,
+    },
+    Figure {
+        name: "beyond/strides",
+        shows: "What padded rows gain alone of what a scheme gains",
+        draw: strides::strides,
+    },
+];
+
+/// The machine of all pages but that of the FRC.
+const MACHINE: &str = "fermi";
+
+/// Designs together; none of the machine as it is.
+type Parts = &'static [&'static str];
+
+/// A mean gains something from here on.
+const PAYS: f64 = 0.01;
+/// A kernel is counted from this gain on, and from as large a loss.
+const NOTED: f64 = 0.05;
+
+const MEANS: &str = "Means of ratios are geometric; behind each are the lowest and the highest that it is with one of the kernels left out.";
+
+/// What pages call designs together.
+fn name(parts: &[&str]) -> String {
+    if parts.is_empty() { "baseline".to_owned() } else { parts.join(" + ") }
+}
+
+/// Names in a sentence.
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
+    match quoted.split_last() {
+        None => "none".to_owned(),
+        Some((one, [])) => one.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Which kernels are measured, in words.
+fn kernels_shown(is_quick: bool, kernels: usize) -> String {
+    let size = if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" };
+    format!("the {kernels} kernels of the suite with their {size} on `{MACHINE}`")
+}
+
+/// What each kernel does with each design.
+fn by_design(desk: &Desk, designs: &[Parts], kernels: &[(String, PathBuf)]) -> Result<Vec<Vec<Measured>>, Halt> {
+    let point = |parts: Parts| kernels.iter().map(move |(_, path)| Point::new(path, MACHINE, parts, &[]));
+    let points: Vec<_> = designs.iter().flat_map(|parts| point(parts)).collect();
+    Ok(counted(desk, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
+}
+
+/// All that was measured, by design and kernel.
+fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<Measured>]) -> Result<String, Report> {
+    let head = [&["design", "kernel"][..], &Measured::HEAD].concat();
+    let rows = designs.iter().zip(runs).flat_map(|(parts, runs)| {
+        kernels
+            .iter()
+            .zip(runs)
+            .map(|((kernel, _), one)| [name(parts), kernel.clone()].into_iter().chain(one.cells()).collect())
+    });
+    comma_separated(&head, &rows.collect::<Vec<_>>())
+}
+
+/// A mean, or not a number where there is none.
+fn geometric(values: &[f64]) -> f64 {
+    geometric_mean(values).unwrap_or(f64::NAN)
+}
+
+/// A mean, and its range with one of the numbers left out.
+fn ranged<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
+    let text = |value: f64| format!("{value:.places$}");
+    let range = leave_one_out(of, &mean).map(|(low, high)| format!("{} to {}", text(low), text(high)));
+    [mean(of).map(text), range].map(|text| text.unwrap_or_else(|| "-".to_owned()))
+}
+
+/// The geometric mean of ratios with its range, as a sentence has it.
+fn in_words(ratios: &[f64]) -> String {
+    let [mean, range] = ranged(ratios, 3, geometric_mean);
+    format!("{mean} ({range})")
+}
+
+/// How many kernels gain so much that it counts, and how many lose it.
+fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
+    let gain = speedups.iter().filter(|speedup| **speedup >= 1.0 + NOTED).count();
+    let lose = speedups.iter().filter(|speedup| **speedup <= (1.0 + NOTED).recip()).count();
+    [gain, lose].map(|count| count.to_string())
+}
+
+/// The kernel with the highest number, and the one with the lowest.
+fn extremes<'a>(kernels: &'a [(String, PathBuf)], values: &[f64]) -> Option<[(&'a str, f64); 2]> {
+    let named = || kernels.iter().map(|(kernel, _)| kernel.as_str()).zip(values.iter().copied());
+    let most = named().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    Some([most, named().min_by(|one, other| one.1.total_cmp(&other.1))?])
+}

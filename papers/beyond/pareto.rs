@@ -1,0 +1,257 @@
+//! Which of the papers' designs, alone or several together, no other beats in speed and energy, or in speed and area.
+
+use ::area::Technology;
+use miette::IntoDiagnostic;
+
+use super::{
+    MACHINE, MEANS, PAYS, Parts, by_design, geometric, in_words, kernels_shown, listed, name, numbers, parts, ranged,
+    speedups,
+};
+use crate::counted::{Measured, NODE};
+use crate::judge::{geometric_mean, leave_one_out};
+use crate::page::Page;
+use crate::scatter::{Dot, Scatter};
+use crate::structures::block;
+use crate::{Desk, Halt};
+
+/// The machine as it is, designs of the papers, then some that act in different places together.
+const DESIGNS: [Parts; 16] = [
+    &[],
+    &["pric"],
+    &["streaming"],
+    &["dwt-cs"],
+    &["dwt-pric"],
+    &["decoupled"],
+    &["decoupled-dueling"],
+    &["mrpb"],
+    &["ccws"],
+    &["pdp"],
+    &["frc-64"],
+    &["tracker"],
+    &["tracker", "hybrid-policy"],
+    &["pric", "decoupled-dueling"],
+    &["dwt-pric", "frc-64"],
+    &["decoupled-dueling", "frc-64"],
+];
+
+/// What takes this part of the machine as it is, or more, and is on no front, is not drawn.
+const FAR: f64 = 1.1;
+
+/// A design, with a number for each kernel in parts of the machine as it is.
+struct Rated {
+    parts: Parts,
+    speedups: Vec<f64>,
+    energy: Vec<f64>,
+    dynamic: Vec<f64>,
+    /// Of the machine.
+    mm2: f64,
+}
+
+impl Rated {
+    fn speedup(&self) -> f64 {
+        geometric(&self.speedups)
+    }
+
+    fn energy(&self) -> f64 {
+        geometric(&self.energy)
+    }
+}
+
+pub(super) fn pareto(desk: &Desk) -> Result<Page, Halt> {
+    let kernels = desk.suite()?;
+    let runs = by_design(desk, &DESIGNS, &kernels)?;
+    let technology = Technology::built_in().into_diagnostic()?;
+    let areas = desk.each(&DESIGNS, |parts| Ok(block(&technology, MACHINE, parts, &[])?.um2 / 1e6))?;
+    let rated = DESIGNS.iter().zip(&runs).zip(areas).map(|((design, of), mm2)| Rated {
+        parts: design,
+        speedups: speedups(of, &runs[0]),
+        energy: parts(of, &runs[0], Measured::pj),
+        dynamic: parts(of, &runs[0], |one| one.dynamic_pj),
+        mm2,
+    });
+    let mut page = draw(desk.is_quick, kernels.len(), &rated.collect::<Vec<_>>());
+    page.csv = numbers(&DESIGNS, &kernels, &runs)?;
+    Ok(page)
+}
+
+/// Which designs no other beats: none is as fast and takes as little, and is better in one of the two.
+fn front(of: &[(f64, f64)]) -> Vec<bool> {
+    let beats = |other: &(f64, f64), one: &(f64, f64)| other.0 >= one.0 && other.1 <= one.1 && other != one;
+    of.iter().map(|one| !of.iter().any(|other| beats(other, one))).collect()
+}
+
+/// A number as the table has it: what differs less is the same.
+fn as_shown(value: f64, places: i32) -> f64 {
+    let scale = 10_f64.powi(places);
+    (value * scale).round() / scale
+}
+
+fn draw(is_quick: bool, kernels: usize, rated: &[Rated]) -> Page {
+    let mut page = Page::new("beyond/pareto", is_quick, "Speed, energy and area of the papers' designs");
+    page.text(&format!(
+        "Designs of the papers, and several together that act in different places, over {}.\n\
+         Speed-up and energy are in parts of the machine as it is. {MEANS}\n\
+         Energy and area are at {} nm ([how](../../area.md#energy-of-a-run)): total energy has the leakage of all that is modelled, which a shorter\n\
+         run has less of; dynamic energy has the events alone. Area is that of the structures of the whole machine. A design is on a *front* if no\n\
+         other is as fast and takes as little, and is better in one of the two, to the places that the table shows.",
+        kernels_shown(is_quick, kernels),
+        NODE.nm()
+    ));
+    let fronted = |of: fn(&Rated) -> f64, places| {
+        let numbers = rated.iter().map(|one| (as_shown(one.speedup(), 3), as_shown(of(one), places)));
+        front(&numbers.collect::<Vec<_>>())
+    };
+    let (by_energy, by_area) = (fronted(Rated::energy, 3), fronted(|one| one.mm2, 2));
+    let head = [
+        "design",
+        "speed-up",
+        "without one",
+        "energy",
+        "without one",
+        "dynamic energy",
+        "without one",
+        "mm2",
+        "on the front of",
+    ];
+    let rows = rated.iter().zip(by_energy.iter().zip(&by_area)).map(|(one, (energy, area))| {
+        let means = [&one.speedups, &one.energy, &one.dynamic].map(|of| ranged(of, 3, geometric_mean));
+        let fronts = [(energy, "energy"), (area, "area")].into_iter().filter(|(is_on, _)| **is_on);
+        let fronts = fronts.map(|(_, front)| front).collect::<Vec<_>>().join(", ");
+        let numbers = means.into_iter().flatten().chain([format!("{:.2}", one.mm2), fronts]);
+        [name(one.parts)].into_iter().chain(numbers).collect()
+    });
+    page.table(&head, rows.collect(), 1);
+    for (suffix, what, up, is_on, of) in [
+        ("", "energy", "total energy, parts of the machine as it is", &by_energy, Rated::energy as fn(&Rated) -> f64),
+        ("-area", "area", "mm2 of the machine", &by_area, |one| one.mm2),
+    ] {
+        drawing(&mut page, rated, (suffix, what, up), is_on, of);
+    }
+    page.text(&format!("## What follows\n{}", findings(rated, &by_energy, &by_area)));
+    page
+}
+
+/// Designs by speed-up and what they take, but those that take so much that the others would fall together.
+fn drawing(
+    page: &mut Page,
+    rated: &[Rated],
+    (suffix, what, up): (&str, &str, &str),
+    is_on: &[bool],
+    of: fn(&Rated) -> f64,
+) {
+    let (drawn, far): (Vec<_>, Vec<_>) =
+        rated.iter().zip(is_on).partition(|(one, is_on)| **is_on || of(one) <= FAR * of(&rated[0]));
+    let dot =
+        |(one, is_on): (&Rated, &bool)| Dot { name: name(one.parts), at: (one.speedup(), of(one)), is_on_line: *is_on };
+    let title = format!("Speed-up and {what}: the line joins the front");
+    let dots = drawn.into_iter().map(dot).collect();
+    let scatter = Scatter { title, across: "speed-up, geometric mean".to_owned(), up: up.to_owned(), dots };
+    page.drawing(suffix, &scatter.title, scatter.svg());
+    if !far.is_empty() {
+        let far: Vec<_> = far.into_iter().map(|(one, _)| name(one.parts)).collect();
+        page.text(&format!(
+            "Not drawn, because it takes over {:.0} % more {what}: {}.",
+            100.0 * (FAR - 1.0),
+            listed(&far)
+        ));
+    }
+}
+
+fn findings(rated: &[Rated], by_energy: &[bool], by_area: &[bool]) -> String {
+    let on = |front: &[bool]| {
+        let names = rated.iter().zip(front).filter(|(_, is_on)| **is_on).map(|(one, _)| name(one.parts));
+        listed(&names.collect::<Vec<_>>())
+    };
+    let mut text = format!(
+        "On the front of speed-up and energy: {}. On that of speed-up and area: {}.\n",
+        on(by_energy),
+        on(by_area)
+    );
+    if let Some(fastest) = rated.iter().max_by(|one, other| one.speedup().total_cmp(&other.speedup())) {
+        text.push_str(&format!(
+            "The fastest is `{}` with {}, at {} of the energy.\n",
+            name(fastest.parts),
+            in_words(&fastest.speedups),
+            in_words(&fastest.energy)
+        ));
+    }
+    let pays: Vec<_> = rated.iter().filter(|one| one.speedup() >= 1.0 + PAYS).collect();
+    let hangs = |one: &&&Rated| leave_one_out(&one.speedups, geometric_mean).is_some_and(|(low, _)| low < 1.0 + PAYS);
+    let hanging: Vec<_> = pays.iter().filter(hangs).map(|one| name(one.parts)).collect();
+    let percent = 100.0 * PAYS;
+    text.push_str(&match (pays.len(), hanging.len()) {
+        (0, _) => format!("None gains {percent:.0} % or more.\n"),
+        (pays, 0) => format!("All {pays} that gain {percent:.0} % or more do so whichever kernel is left out.\n"),
+        (pays, count) => {
+            format!(
+                "Of {pays} that gain {percent:.0} % or more, {count} would not without a single kernel: {}.\n",
+                listed(&hanging)
+            )
+        }
+    });
+    let together: Vec<_> = rated.iter().filter(|one| one.parts.len() > 1).collect();
+    let is_alone = |one: &Rated, of: &Rated| one.parts.len() == 1 && of.parts.contains(&one.parts[0]);
+    let best_part = |of: &Rated| rated.iter().filter(|one| is_alone(one, of)).map(Rated::speedup).fold(1.0, f64::max);
+    let is_better = |one: &&&Rated| one.speedup() >= (1.0 + PAYS) * best_part(one);
+    let better: Vec<_> = together.iter().filter(is_better).map(|one| name(one.parts)).collect();
+    text.push_str(&format!(
+        "Of {} made of several designs, those faster by {percent:.0} % or more than each of them alone: {}.",
+        together.len(),
+        listed(&better)
+    ));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::resolved;
+
+    #[test]
+    fn a_design_is_on_the_front_unless_another_is_as_good_in_both_and_better_in_one() {
+        let of = [(1.0, 5.0), (1.2, 6.0), (1.1, 6.0), (1.2, 7.0), (1.0, 5.0), (0.9, 4.0)];
+        assert_eq!(front(&of), [true, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn designs_that_differ_by_less_than_the_table_shows_are_alike() {
+        assert_eq!([1.00049, 0.99951, 567.526].map(|value| as_shown(value, 2)), [1.0, 1.0, 567.53]);
+        assert_ne!(as_shown(1.0006, 3), as_shown(1.0, 3));
+    }
+
+    #[test]
+    fn all_that_is_compared_composes() {
+        for parts in DESIGNS {
+            resolved(MACHINE, parts, &[]).unwrap_or_else(|why| panic!("{}: {why:?}", name(parts)));
+        }
+    }
+
+    #[test]
+    fn the_findings_follow_from_the_numbers() {
+        let rated = |parts, speedups: [f64; 3], energy: f64, mm2| Rated {
+            parts,
+            speedups: speedups.into(),
+            energy: vec![energy; 3],
+            dynamic: vec![1.0; 3],
+            mm2,
+        };
+        let all = [
+            rated(&[], [1.0; 3], 1.0, 10.0),
+            rated(&["pric"], [1.0, 1.0, 8.0], 0.5, 10.0),
+            rated(&["tracker"], [1.1; 3], 1.2, 11.0),
+            rated(&["pric", "decoupled-dueling"], [1.0, 1.0, 27.0], 0.6, 12.0),
+        ];
+        let page = draw(false, 3, &all);
+        for text in [
+            "On the front of speed-up and energy: `pric` and `pric + decoupled-dueling`.",
+            "On that of speed-up and area: `pric` and `pric + decoupled-dueling`.",
+            "The fastest is `pric + decoupled-dueling` with 3.000 (1.000 to 5.196), at 0.600 (0.600 to 0.600) of the energy.",
+            "Of 3 that gain 1 % or more, 2 would not without a single kernel: `pric` and `pric + decoupled-dueling`.",
+            "Of 1 made of several designs, those faster by 1 % or more than each of them alone: `pric + decoupled-dueling`.",
+        ] {
+            assert!(page.markdown.contains(text), "no {text}: {}", page.markdown);
+        }
+        assert_eq!(page.charts.len(), 2);
+        assert!(page.markdown.contains("Not drawn, because it takes over 10 % more energy: `tracker`."));
+    }
+}

@@ -1,0 +1,170 @@
+//! Sectors against whole lines: what it is worth to fetch only what is asked for.
+
+use super::{
+    MEANS, NOTED, Parts, by_design, extremes, gain_and_lose, in_words, kernels_shown, name, numbers, parts, ranged,
+    speedups,
+};
+use crate::chart::Chart;
+use crate::counted::Measured;
+use crate::judge::{geometric_mean, mean};
+use crate::page::Page;
+use crate::sheet::Sheet;
+use crate::{Desk, Halt};
+use miette::Report;
+use std::path::PathBuf;
+use warpsieve::text::grouped;
+
+/// Whole lines, sectors of the L1, of the L2, and of both.
+const DESIGNS: [Parts; 4] = [&[], &["l1-sectored"], &["l2-sectored"], &["l1-sectored", "l2-sectored"]];
+const L1: usize = 1;
+const L2: usize = 2;
+const BOTH: usize = 3;
+
+/// What every kernel does, by design.
+struct Found {
+    kernels: Vec<(String, PathBuf)>,
+    runs: Vec<Vec<Measured>>,
+}
+
+impl Found {
+    fn speedups(&self, design: usize) -> Vec<f64> {
+        speedups(&self.runs[design], &self.runs[0])
+    }
+
+    fn bytes(&self, design: usize) -> Vec<f64> {
+        parts(&self.runs[design], &self.runs[0], |one| one.dram_bytes as f64)
+    }
+
+    /// Of the kernels that load.
+    fn hits(&self, design: usize) -> Vec<f64> {
+        self.runs[design].iter().filter_map(Measured::hits).collect()
+    }
+}
+
+pub(super) fn sectors(desk: &Desk) -> Result<Page, Halt> {
+    let kernels = desk.suite()?;
+    let runs = by_design(desk, &DESIGNS, &kernels)?;
+    Ok(draw(desk.is_quick, &Found { kernels, runs })?)
+}
+
+fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
+    let mut page = Page::new("beyond/sectors", is_quick, "Sectors against whole lines");
+    page.text(&format!(
+        "Caches that fetch only the sectors of 32 bytes that are asked for, against those that fetch whole lines of 128: of the L1 (`l1-sectored`),\n\
+         of the L2 (`l2-sectored`, which writes back only what was written), and of both, over\n\
+         {}.\n\
+         Speed-ups and bytes over the DRAM's buses are in parts of the machine with whole lines. L1 %: loads that find what they ask for in the L1\n\
+         or on its way there. {MEANS}",
+        kernels_shown(is_quick, found.kernels.len())
+    ));
+    let head = [
+        "sectors",
+        "speed-up",
+        "without one",
+        "gain 5 %",
+        "lose 5 %",
+        "DRAM bytes",
+        "without one",
+        "L1 %",
+        "without one",
+    ];
+    let rows = DESIGNS.iter().enumerate().map(|(at, design)| {
+        let (speedups, bytes) = (found.speedups(at), found.bytes(at));
+        let speed = ranged(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
+        let memory = [ranged(&bytes, 3, geometric_mean), ranged(&found.hits(at), 1, mean)].into_iter().flatten();
+        [name(design)].into_iter().chain(speed).chain(memory).collect()
+    });
+    page.table(&head, rows.collect(), 1);
+    by_kernel(&mut page, found);
+    let names = found.kernels.iter().map(|(kernel, _)| [kernel.as_str()]);
+    let columns = (1..DESIGNS.len()).map(|at| (name(DESIGNS[at]), found.speedups(at)));
+    let sheet = Sheet::new(["kernel"], names).columns(3, columns);
+    let chart = Chart::relative("Sectors instead of whole lines", "speed-up");
+    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    page.text(&format!("## What follows\n{}", findings(found)));
+    page.csv = numbers(&DESIGNS, &found.kernels, &found.runs)?;
+    Ok(page)
+}
+
+fn by_kernel(page: &mut Page, found: &Found) {
+    page.text("## By kernel\nCycles with whole lines; for sectors of the L1, of the L2 and of both the speed-up, the bytes, and the hits.");
+    let head = [
+        "kernel",
+        "cycles",
+        "speed-up, L1",
+        "L2",
+        "both",
+        "bytes, L1",
+        "L2",
+        "both",
+        "L1 %, lines",
+        "L1",
+        "L2",
+        "both",
+    ];
+    let sectored = [L1, L2, BOTH];
+    let (speedups, bytes) = (sectored.map(|at| found.speedups(at)), sectored.map(|at| found.bytes(at)));
+    let rows = found.kernels.iter().enumerate().map(|(at, (kernel, _))| {
+        let ratios = speedups.iter().chain(&bytes).map(|of| format!("{:.3}", of[at]));
+        let hits = found.runs.iter().map(|runs| runs[at].hits());
+        let hits = hits.map(|percent| percent.map_or("-".to_owned(), |percent| format!("{percent:.1}")));
+        let cycles = grouped(found.runs[0][at].cycles);
+        [kernel.clone(), cycles].into_iter().chain(ratios).chain(hits).collect()
+    });
+    page.table(&head, rows.collect(), 1);
+}
+
+fn findings(found: &Found) -> String {
+    let mut text = String::new();
+    for (at, of) in [(L1, "the L1"), (L2, "the L2"), (BOTH, "both")] {
+        let speedups = found.speedups(at);
+        text.push_str(&format!(
+            "With sectors in {of} the DRAM carries {} of the bytes, and kernels run {} times as fast",
+            in_words(&found.bytes(at)),
+            in_words(&speedups)
+        ));
+        if let Some([most, least]) = extremes(&found.kernels, &speedups) {
+            text.push_str(&format!(": from {:.2} in `{}` to {:.2} in `{}`", least.1, least.0, most.1, most.0));
+        }
+        text.push_str(".\n");
+    }
+    let hits = [0, L1].map(|at| mean(&found.hits(at)).unwrap_or(f64::NAN));
+    let (speedups, bytes) = (found.speedups(BOTH), found.bytes(BOTH));
+    let fewer: Vec<_> = speedups.iter().zip(bytes).filter(|(_, bytes)| *bytes <= 1.0 - NOTED).collect();
+    let faster = fewer.iter().filter(|(speedup, _)| **speedup >= 1.0 + NOTED).count();
+    text.push_str(&format!(
+        "Sectors take the hits of the L1 from {:.1} to {:.1} %. Of {} kernels that move {:.0} % fewer bytes with both, {faster} are as much faster.",
+        hits[0],
+        hits[1],
+        fewer.len(),
+        100.0 * NOTED
+    ));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_loads_has_no_hits_and_fewer_bytes_count_as_speed_only_where_they_are() {
+        let one = |cycles, loads, dram_bytes| Measured {
+            cycles,
+            loads,
+            found: loads / 2,
+            dram_bytes,
+            dynamic_pj: 1.0,
+            leakage_pj: 1.0,
+        };
+        let kernels = ["vadd", "urng"].map(|name| (name.to_owned(), PathBuf::new())).into();
+        let lines = vec![one(100, 10, 100), one(100, 0, 100)];
+        let sectored = vec![one(50, 10, 80), one(100, 0, 80)];
+        let runs = vec![lines.clone(), lines.clone(), lines, sectored];
+        let page = draw(false, &Found { kernels, runs }).unwrap();
+        let text = &page.markdown;
+        assert!(text.contains("Of 2 kernels that move 5 % fewer bytes with both, 1 are as much faster."), "{text}");
+        assert!(text.contains("from 1.00 in `urng` to 2.00 in `vadd`"), "{text}");
+        assert!(text.contains("Sectors take the hits of the L1 from 50.0 to 50.0 %."), "{text}");
+        assert_eq!(page.csv.lines().count(), 1 + 4 * 2);
+    }
+}

@@ -1,0 +1,264 @@
+//! Padded rows against schemes: how much of what a scheme gains where rows meet in few sets is gained by rows an odd number of
+//! lines apart, which cost nothing but memory.
+
+use std::path::{Path, PathBuf};
+
+use miette::Report;
+
+use super::{
+    MACHINE, MEANS, NOTED, Parts, by_design, gain_and_lose, geometric, in_words, name, numbers, ranged, speedups,
+};
+use crate::chart::{Chart, Series};
+use crate::counted::Measured;
+use crate::judge::geometric_mean;
+use crate::page::Page;
+use crate::sheet::row;
+use crate::{Desk, Halt};
+use warpsieve::run::open;
+
+/// The machine as it is, and what is compared with padding.
+const DESIGNS: [Parts; 7] =
+    [&[], &["fermi-hash"], &["decoupled-dueling"], &["pric"], &["dwt-pric"], &["mrpb"], &["fully-associative"]];
+
+/// There are no small padded files: so many kernels are taken instead, those with the fewest threads.
+const QUICK: usize = 4;
+const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
+
+/// What every kernel does with each design, on the file as it is and on the padded one.
+struct Found {
+    /// Each with its file as it is.
+    kernels: Vec<(String, PathBuf)>,
+    plain: Vec<Vec<Measured>>,
+    padded: Vec<Vec<Measured>>,
+}
+
+impl Found {
+    /// What padding gains without a scheme.
+    fn padding(&self) -> Vec<f64> {
+        speedups(&self.padded[0], &self.plain[0])
+    }
+
+    /// What a design gains on the files as they are.
+    fn gains(&self, design: usize) -> Vec<f64> {
+        speedups(&self.plain[design], &self.plain[0])
+    }
+
+    /// What it gains on the padded ones.
+    fn gains_padded(&self, design: usize) -> Vec<f64> {
+        speedups(&self.padded[design], &self.padded[0])
+    }
+
+    /// The gain of padding beside that of a design, for each kernel.
+    fn pairs(&self, design: usize) -> Vec<(f64, f64)> {
+        self.padding().into_iter().zip(self.gains(design)).collect()
+    }
+}
+
+/// What padding alone gains of what a scheme gains, in percent. Gains multiply, so that of a gain of four one of two is half; of a
+/// gain too small to count there is no part.
+fn share(pairs: &[(f64, f64)]) -> Option<f64> {
+    let logs = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).ln()).sum::<f64>();
+    let (padding, scheme) = (logs(|pair| pair.0), logs(|pair| pair.1));
+    (scheme >= pairs.len() as f64 * (1.0 + NOTED).ln()).then(|| 100.0 * padding / scheme)
+}
+
+pub(super) fn strides(desk: &Desk) -> Result<Page, Halt> {
+    let kernels = pairs_of_files(desk)?;
+    let of_file = |file: &str| -> Vec<_> {
+        kernels.iter().map(|(name, path)| (name.clone(), path.with_file_name(file))).collect()
+    };
+    let [plain, padded] = FILES.map(|file| by_design(desk, &DESIGNS, &of_file(file)));
+    Ok(draw(desk.is_quick, &Found { kernels, plain: plain?, padded: padded? })?)
+}
+
+/// Every kernel that has both files, or the smallest of them.
+fn pairs_of_files(desk: &Desk) -> Result<Vec<(String, PathBuf)>, Report> {
+    let has_both = |path: &PathBuf| FILES.iter().all(|file| path.with_file_name(file).is_file());
+    let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
+    for (_, path) in &mut kernels {
+        path.set_file_name(FILES[0]);
+    }
+    if desk.is_quick {
+        let mut sized =
+            kernels.into_iter().map(|one| Ok((threads(&one.1)?, one))).collect::<Result<Vec<_>, Report>>()?;
+        sized.sort();
+        kernels = sized.into_iter().take(QUICK).map(|(_, kernel)| kernel).collect();
+    }
+    Ok(kernels)
+}
+
+/// Threads of all launches of a file.
+fn threads(path: &Path) -> Result<u64, Report> {
+    let file = open(path, None)?;
+    let count = |sides: &[u32; 3]| sides.iter().map(|side| u64::from(*side)).product::<u64>();
+    Ok(file.launches().map(|launch| count(&launch.grid) * count(&launch.block)).sum())
+}
+
+fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
+    let mut page = Page::new("beyond/strides", is_quick, "Padded rows against schemes");
+    let which = if is_quick {
+        format!(
+            "the {} with the fewest threads of the kernels that have both files, which have no smaller ones",
+            found.kernels.len()
+        )
+    } else {
+        format!("all {} kernels that have both files", found.kernels.len())
+    };
+    page.text(&format!(
+        "A kernel whose rows are a power of two of lines apart finds them in few sets of the L1. `padded.toml` beside its `launch.toml` does the same\n\
+         work with rows an odd number of lines apart. On `{MACHINE}`,\n\
+         {which}:\n\
+         what a scheme gains on the rows as they are, what padding gains without any, and what the scheme still gains on padded rows. These kernels\n\
+         have a padded file because of their rows: of others it says nothing. Padding moves lines in the L2 and in the DRAM too, which none of the\n\
+         schemes does.\n\
+         {MEANS}\n\
+         *By padding* is the part of a scheme's gain that padding alone has, in percent: gains multiply, so that of a gain of four one of two is\n\
+         half. Of a gain below {:.0} % there is no part.",
+        100.0 * NOTED
+    ));
+    let head = [
+        "scheme",
+        "gain",
+        "without one",
+        "gain 5 %",
+        "lose 5 %",
+        "by padding %",
+        "without one",
+        "on padded rows",
+        "without one",
+        "gain 5 %",
+    ];
+    let rows = (1..DESIGNS.len()).map(|at| {
+        let (gains, padded) = (found.gains(at), found.gains_padded(at));
+        let [gaining, _] = gain_and_lose(&padded);
+        let means = ranged(&gains, 3, geometric_mean).into_iter().chain(gain_and_lose(&gains));
+        let means = means.chain(ranged(&found.pairs(at), 0, share)).chain(ranged(&padded, 3, geometric_mean));
+        row(&name(DESIGNS[at]), means.chain([gaining]))
+    });
+    let padding = found.padding();
+    let alone = ranged(&padding, 3, geometric_mean).into_iter().chain(gain_and_lose(&padding));
+    let alone = row("padding alone", alone.chain(vec!["-".to_owned(); 5]));
+    page.table(&head, rows.chain([alone]).collect(), 1);
+    by_kernel(&mut page, found);
+    page.text(&format!("## What follows\n{}", findings(found)));
+    let of_files = [(FILES[0], &found.plain), (FILES[1], &found.padded)];
+    let kernels = of_files.map(|(file, _)| {
+        let named = found.kernels.iter().map(|(kernel, path)| (format!("{kernel}/{file}"), path.clone()));
+        named.collect::<Vec<_>>()
+    });
+    let both: Vec<Vec<_>> =
+        of_files[0].1.iter().zip(of_files[1].1).map(|(plain, padded)| [&plain[..], padded].concat()).collect();
+    page.csv = numbers(&DESIGNS, &kernels.concat(), &both)?;
+    Ok(page)
+}
+
+fn by_kernel(page: &mut Page, found: &Found) {
+    let schemes: Vec<_> = (1..DESIGNS.len()).collect();
+    let names: Vec<_> = schemes.iter().map(|at| name(DESIGNS[*at])).collect();
+    let head: Vec<_> = ["kernel", "padding"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let padding = found.padding();
+    let table = |page: &mut Page, title: &str, head: &[&str], cells: &dyn Fn(usize) -> Vec<String>| {
+        page.text(title);
+        let rows = found.kernels.iter().enumerate().map(|(at, (kernel, _))| row(kernel, cells(at)));
+        page.table(head, rows.collect(), 1);
+    };
+    let shown = |value: f64| format!("{value:.3}");
+    let gains: Vec<_> = schemes.iter().map(|at| found.gains(*at)).collect();
+    table(page, "## Gains on rows as they are", &head, &|at| {
+        [padding[at]].into_iter().chain(gains.iter().map(|of| of[at])).map(shown).collect()
+    });
+    let series = [Series::new("padding", padding.iter().copied())].into_iter();
+    let series = series.chain(names.iter().zip(&gains).map(|(name, of)| Series::new(name, of.iter().copied())));
+    let groups = found.kernels.iter().map(|(kernel, _)| kernel.clone()).collect();
+    let chart = Chart::relative("Padding and schemes, on rows as they are", "speed-up").logarithmic();
+    page.chart("", &Chart { groups, series: series.collect(), ..chart });
+    let head: Vec<_> = ["kernel"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    table(page, "## Of these by padding alone, in percent", &head, &|at| {
+        let part = |of: &Vec<f64>| share(&[(padding[at], of[at])]).map_or("-".to_owned(), |part| format!("{part:.0}"));
+        gains.iter().map(part).collect()
+    });
+    let padded: Vec<_> = schemes.iter().map(|at| found.gains_padded(*at)).collect();
+    table(page, "## Gains on padded rows", &head, &|at| padded.iter().map(|of| shown(of[at])).collect());
+}
+
+fn findings(found: &Found) -> String {
+    let mut text =
+        format!("Padding alone makes the kernels {} times as fast, with no hardware.\n", in_words(&found.padding()));
+    let mean = |at: &usize| geometric(&found.gains(*at));
+    if let Some(best) = (1..DESIGNS.len()).max_by(|one, other| mean(one).total_cmp(&mean(other))) {
+        let part = share(&found.pairs(best)).map_or("no part".to_owned(), |part| format!("{part:.0} %"));
+        text.push_str(&format!(
+            "The best scheme, `{}`, makes them {} times as fast, {part} of which padding has too; on padded rows {}.\n",
+            name(DESIGNS[best]),
+            in_words(&found.gains(best)),
+            in_words(&found.gains_padded(best))
+        ));
+    }
+    let all = (1..DESIGNS.len()).flat_map(|at| found.pairs(at));
+    let parts: Vec<_> = all.filter_map(|pair| share(&[pair])).collect();
+    let most = parts.iter().filter(|part| **part >= 50.0).count();
+    text.push_str(&format!(
+        "Of {} gains of {:.0} % or more, a kernel with a scheme each, padding alone has half or more in {most}.",
+        parts.len(),
+        100.0 * NOTED
+    ));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::runs::Runner;
+    use crate::store::Store;
+
+    #[test]
+    fn a_gain_of_two_is_half_of_a_gain_of_four_and_no_part_of_next_to_nothing() {
+        assert_eq!(share(&[(2.0, 4.0)]), Some(50.0));
+        assert_eq!(share(&[(0.5, 2.0), (1.0, 1.0)]), Some(-100.0));
+        assert_eq!(share(&[(2.0, 1.04)]), None);
+        assert_eq!(share(&[(2.0, 0.5)]), None);
+    }
+
+    #[test]
+    fn every_kernel_with_a_padded_file_is_taken_and_quickly_those_with_the_fewest_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = |is_quick| {
+            let runner = Runner::new(Store::new(Some(folder.path())).unwrap(), 1, true, Arc::default()).unwrap();
+            let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+            pairs_of_files(&Desk { kernels, is_quick, is_quiet: true, runner }).unwrap()
+        };
+        let (all, quick) = (taken(false), taken(true));
+        assert!(all.len() > QUICK && quick.len() == QUICK && quick.iter().all(|one| all.contains(one)), "{quick:?}");
+        assert!(all.iter().all(|(_, path)| path.ends_with(FILES[0])), "{all:?}");
+        let most = quick.iter().map(|(_, path)| threads(path).unwrap()).max();
+        let others = all.iter().filter(|one| !quick.contains(one)).map(|(_, path)| threads(path).unwrap()).min();
+        assert!(most <= others, "{quick:?}");
+    }
+
+    #[test]
+    fn the_findings_set_padding_beside_the_best_scheme() {
+        let one = |cycles| Measured { cycles, loads: 1, found: 0, dram_bytes: 64, dynamic_pj: 1.0, leakage_pj: 1.0 };
+        let mut plain = vec![vec![one(400), one(100)]; DESIGNS.len()];
+        let mut padded = vec![vec![one(200), one(100)]; DESIGNS.len()];
+        (plain[3], padded[3]) = (vec![one(100), one(100)], vec![one(100), one(100)]);
+        let kernels = ["syrk", "vadd"].map(|name| (name.to_owned(), PathBuf::new())).into();
+        let page = draw(false, &Found { kernels, plain, padded }).unwrap();
+        let text = &page.markdown;
+        assert!(text.contains("Padding alone makes the kernels 1.414 (1.000 to 2.000) times as fast"), "{text}");
+        assert!(
+            text.contains(
+                "The best scheme, `pric`, makes them 2.000 (1.000 to 4.000) times as fast, 50 % of which padding has"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("on padded rows 1.414 (1.000 to 2.000)."), "{text}");
+        assert!(
+            text.contains(
+                "Of 1 gains of 5 % or more, a kernel with a scheme each, padding alone has half or more in 1."
+            )
+        );
+        assert_eq!(page.csv.lines().count(), 1 + 7 * 2 * 2);
+    }
+}

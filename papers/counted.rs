@@ -1,0 +1,117 @@
+//! # What pages count in a run
+//! Cycles, loads, traffic and energy: what designs are compared by.
+
+use ::area::{Node, Technology};
+use serde::{Deserialize, Serialize};
+
+use crate::runs::{Point, Trouble};
+use crate::{Desk, Halt};
+use warpsieve::estimate::{Activity, Energy};
+use warpsieve::run::{RunOptions, RunReport, ratio};
+
+/// The node of all area and energy.
+pub(crate) const NODE: Node = Node::N45;
+
+/// What a kernel did on a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    pub cycles: u64,
+    /// Line requests of loads, and those that found the line in the L1 or on its way there.
+    pub loads: u64,
+    pub found: u64,
+    /// Bytes over the DRAM's buses.
+    pub dram_bytes: u64,
+    /// Energy of the events and of leakage, in pJ.
+    pub dynamic_pj: f64,
+    pub leakage_pj: f64,
+}
+
+impl Measured {
+    /// Names of [`Self::cells`].
+    pub const HEAD: [&str; 6] = ["cycles", "loads", "found", "dram_bytes", "dynamic_pj", "leakage_pj"];
+
+    /// All of it as text.
+    pub fn cells(&self) -> [String; 6] {
+        let &Self { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj } = self;
+        let [cycles, loads, found, dram_bytes] = [cycles, loads, found, dram_bytes].map(|count| count.to_string());
+        let [dynamic_pj, leakage_pj] = [dynamic_pj, leakage_pj].map(|pj| format!("{pj:.0}"));
+        [cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj]
+    }
+
+    pub fn pj(&self) -> f64 {
+        self.dynamic_pj + self.leakage_pj
+    }
+
+    /// Loads that find their line in the L1 or on its way there, in percent; none if nothing is loaded.
+    pub fn hits(&self) -> Option<f64> {
+        (self.loads > 0).then(|| 100.0 * ratio(self.found, self.loads))
+    }
+}
+
+/// A number of each kernel, in parts of the same on another machine.
+pub(crate) fn parts(with: &[Measured], without: &[Measured], of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+    let parts = with.iter().zip(without).map(|(with, without)| (of(with), of(without)));
+    // What the other machine has nothing of says nothing of this one.
+    parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
+}
+
+/// How many times as fast each kernel is.
+pub(crate) fn speedups(with: &[Measured], without: &[Measured]) -> Vec<f64> {
+    parts(with, without, |one| one.cycles as f64).into_iter().map(f64::recip).collect()
+}
+
+/// Runs points, and counts.
+pub(crate) fn counted(desk: &Desk, points: &[Point]) -> Result<Vec<Measured>, Halt> {
+    let options = RunOptions { structures: true, ..RunOptions::default() };
+    desk.runner.reports("measured", points, &options, &|report| measured(&report))
+}
+
+/// What a run counted, and the energy of it.
+fn measured(report: &RunReport) -> Result<Measured, Trouble> {
+    let failed = |why: &dyn ToString| Trouble::Failed(why.to_string());
+    let technology = Technology::built_in().map_err(|e| failed(&e))?;
+    let activity = Activity::of(report).ok_or_else(|| failed(&"its structures were not counted"))?;
+    let Energy { dynamic_pj, leakage_pj, .. } = Energy::of(&activity, &technology, NODE, technology.hop_mm());
+    let counters = &report.counters;
+    Ok(Measured {
+        cycles: counters.cycles,
+        loads: counters.l1.iter().map(|l1| l1.accesses).sum(),
+        found: counters.l1.iter().map(|l1| l1.hits + l1.hit_pending).sum(),
+        dram_bytes: counters.dram.iter().map(|channel| channel.bytes).sum(),
+        dynamic_pj,
+        leakage_pj,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::runs::resolved;
+    use warpsieve::run::run;
+
+    #[test]
+    fn a_run_is_measured_if_its_structures_are_counted() {
+        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small.toml");
+        let config = resolved("volta", &[], &["num_sms=2"]).unwrap().config;
+        let of = |structures| {
+            let options = RunOptions { structures, ..RunOptions::default() };
+            measured(&run(&launch, &config, &options, &mut |_| {}).unwrap())
+        };
+        let one = of(true).unwrap();
+        assert!(one.loads > 0 && one.found <= one.loads && one.dram_bytes > 0);
+        assert!(one.dynamic_pj > 0.0 && one.leakage_pj > 0.0);
+        assert!(matches!(of(false), Err(Trouble::Failed(why)) if why.contains("not counted")));
+    }
+
+    #[test]
+    fn a_number_that_the_other_machine_has_nothing_of_counts_as_unchanged() {
+        let one =
+            |cycles, dram_bytes| Measured { cycles, loads: 0, found: 0, dram_bytes, dynamic_pj: 0.0, leakage_pj: 0.0 };
+        let (without, with) = ([one(100, 0), one(100, 64)], [one(50, 64), one(200, 32)]);
+        assert_eq!(speedups(&with, &without), [2.0, 0.5]);
+        assert_eq!(parts(&with, &without, |one| one.dram_bytes as f64), [1.0, 0.5]);
+        assert_eq!(without[0].hits(), None);
+    }
+}
