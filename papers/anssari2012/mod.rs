@@ -358,14 +358,14 @@ LBM counts twice in means, once for each layout. Where the thesis names a direct
 ";
 
 const INPUTS: &str = "## Inputs
-The thesis does not say which of Parboil's inputs it has; all are of several MB. Ours (`thesis.toml`) are as large in what is used again
-and shorter in the rest: one L2 holds none of it, but for the atoms of CutCP. Facts of Parboil's sources that ours follow: BFS gathers levels
-and colours of a word each by atomics and appends to a queue; LBM has planes of 120 x 120 cells, Stencil of 512 x 512; MRIQ has 64 x 64 x 64
-voxels, and each launch reads and adds to its result. Parboil reads graph and samples through textures and constants, which a trace of
-global memory does not have; ours lie in global memory.
+The thesis does not say which of Parboil's inputs it has. Ours (`thesis.toml`) are shorter, but what is used again is together larger than an L2 of
+1 MB in all of them. Facts of Parboil's sources that ours follow: BFS lowers levels and changes colours, a word each, by atomics, and appends
+to a queue; LBM has planes of 120 x 120 cells, Stencil of 512 x 512; each launch of MRIQ reads its result and adds to it. Parboil reads the graph through
+textures and the samples as constants, which a trace of global memory does not have; ours lie in global memory.
 
-Every CTA row of SGEMM walks through a matrix of 4 MB, and every row of SPMV gathers from a vector of 2 MB, in no order. Atoms of CutCP
-come to 192 KB: more of them means more CTAs in proportion, at 24,000 warp instructions each. Its potentials, 3 MB, are written once.
+Every row of CTAs of SGEMM walks through a matrix of 4 MB, and every row of SPMV gathers from a vector of 2 MB, in no order. The exception is
+CutCP: its potentials, 3 MB, are written once, and its atoms come to 192 KB. More of them mean more CTAs in proportion, of 24,000 warp
+instructions each.
 ";
 
 /// All counts of all systems.

@@ -140,8 +140,8 @@ writes. The thesis finds this in the sharing tracker of its predecessor (design 
 ";
 
 const MEANING: &str = "## Who sends what
-All that is about the line, in core cycles: when something came to the head of a port or queue, how long it stood there, where, and what it
-is; what one stay begins with may stay until the next comes. *Tags* are a load (MISS, HIT) or a store (STORE_HIT) of the unit itself. The
+All that is about the line, in core cycles: when something came to the head of a port or queue, how long it was there, where, and what it
+is. *Tags* are a load (MISS, HIT) or a store (STORE_HIT) of the unit itself. The
 loads of eight other lines of the same set, which push this one out of Q's L1, are left out; the READ between the store and the last load
 is the notice that it has gone, which takes Q from the tracker's list.
 

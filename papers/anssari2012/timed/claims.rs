@@ -86,14 +86,14 @@ fn who(done: &Done) -> String {
     )
 }
 
-/// Those of the page without time are judged there.
+/// Claims about figures are judged on the page without time, as the thesis has none.
 pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<Row> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
     byte_masks(&mut claims);
     let again = claims::claims(costs, all).into_iter().map(|row| {
         let verdict = if row.passed { "holds with time too" } else { "does not hold with time" };
-        let why = format!("judged without time, as the thesis measures; {verdict}; {}", row.why);
+        let why = format!("judged without time; {verdict}; {}", row.why);
         row.no_evidence(why.trim_end_matches("; "))
     });
     claims.rows.extend(again);
