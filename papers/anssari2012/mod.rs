@@ -366,6 +366,9 @@ textures and the samples as constants, which a trace of global memory does not h
 Every row of CTAs of SGEMM walks through a matrix of 4 MB, and every row of SPMV gathers from a vector of 2 MB, in no order. The exception is
 CutCP: its potentials, 3 MB, are written once, and its atoms come to 192 KB. More of them mean more CTAs in proportion, of 24,000 warp
 instructions each.
+
+The thesis looks at programs in a form that leaves shared memory alone. Ours do so but for CutCP, whose CTAs fetch a bin of atoms once, for the counts
+of Histo, and for the queue that a CTA of BFS fills before it appends it.
 ";
 
 /// All counts of all systems.
