@@ -69,6 +69,7 @@ static __device__ inline int atomicAdd(int *to, int x) { return __nvvm_atom_add_
 static __device__ inline unsigned atomicAdd(unsigned *to, unsigned x) {
     return __nvvm_atom_add_gen_i((int *)to, x);
 }
+static __device__ inline int atomicExch(int *to, int x) { return __nvvm_atom_xchg_gen_i(to, x); }
 static __device__ inline unsigned atomicMin(unsigned *to, unsigned x) {
     return __nvvm_atom_min_gen_ui(to, x);
 }

@@ -8,7 +8,7 @@ use warpsieve::kernels::{name_of, sorted};
 use warpsieve::run::open;
 
 /// Sizes, in the order in which they are tried: the usual one, then those that papers state.
-pub(super) const SIZES: [&str; 7] = ["launch", "paper", "timed", "thesis", "xie", "li", "suite"];
+pub(super) const SIZES: [&str; 6] = ["launch", "paper", "thesis", "xie", "li", "suite"];
 
 /// A kernel of the suite, and what is run of it.
 pub(super) struct Kernel {

@@ -1,14 +1,12 @@
 //! Table 4.2, last column: what bounds each benchmark on the clocked machine, by a rule.
 
 use rtl::dram::counts::Counts as DramCounts;
-use rtl::l1::stats::L1Stats;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
-use super::super::{BENCHMARKS, LAUNCHES};
+use super::super::{BENCHMARKS, SIZE};
 use crate::Desk;
 use crate::Halt;
-use crate::judge::{Class, Row};
 use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
@@ -25,16 +23,6 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Compute,
     Bound::Bandwidth,
     Bound::Bandwidth,
-];
-
-/// What the numbers alone do not tell.
-const BEHIND: [(&str, &str); 2] = [
-    (
-        "MRIQ",
-        "constants come four words a load, which our SM asks for in two beats: the second waits for the reply to the first, and nothing \
-         else is sent meanwhile",
-    ),
-    ("Gridding", "the sums over all cells are one CTA's, while the other SMs have no warp"),
 ];
 
 /// From this part of the schedulers' working time on, one side bounds.
@@ -77,8 +65,6 @@ struct Measured {
     at_work: f64,
     /// Parts of the time in which the DRAMs' data buses, the requests' network and the replies' are busy.
     carriers: [f64; 3],
-    /// Lines looked up in L1s, and how many of these were constants.
-    lookups: [u64; 2],
 }
 
 impl Measured {
@@ -94,14 +80,11 @@ impl Measured {
             ratio(outputs.iter().map(|output| output.flits).sum(), counters.cycles * outputs.len() as u64)
         };
         let bus = ratio(busy, counters.cycles * counters.dram.len() as u64) / clocks;
-        let accesses = |caches: &[L1Stats]| caches.iter().map(|cache| cache.accesses).sum::<u64>();
-        let constants = accesses(&counters.const_cache);
         Self {
             name,
             stalls: sums.iter().map(|sum| ratio(*sum, all)).collect(),
             at_work: ratio(work, work + memory),
             carriers: [bus, network(&counters.requests), network(&counters.replies)],
-            lookups: [accesses(&counters.l1) + constants, constants],
         }
     }
 
@@ -113,24 +96,6 @@ impl Measured {
             _ if is_carried => Bound::Bandwidth,
             _ => Bound::Latency,
         }
-    }
-
-    fn why(&self) -> String {
-        let percent = |part: f64| format!("{:.0} %", 100.0 * part);
-        let of = |reason| percent(self.stalls[place(reason)]);
-        let [bus, requests, replies] = self.carriers.map(percent);
-        let [lookups, constants] = self.lookups;
-        format!(
-            "of the schedulers' time {} issues, {} waits for results of pipes and {} for pipes, {} for data, {} for room in the LSU and {} \
-             has no warp; DRAM buses are busy {bus} of the time, the networks of requests and replies {requests} and {replies}; of \
-             {lookups} lines looked up at L1s {constants} are constants",
-            of(StallReason::Issued),
-            of(StallReason::ScoreboardAlu),
-            of(StallReason::PipeBusy),
-            of(StallReason::ScoreboardMemory),
-            of(StallReason::LsuFull),
-            of(StallReason::NoWarp)
-        )
     }
 }
 
@@ -145,22 +110,11 @@ pub(super) struct Bounds(Vec<Measured>);
 impl Bounds {
     /// Of the runs of `hybrid` that the page with time has.
     pub(super) fn measured(desk: &Desk) -> Result<Self, Halt> {
-        let launches = BENCHMARKS.iter().zip(LAUNCHES).map(|((_, kernel), size)| desk.launch(kernel, size));
+        let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
         let clocked = desk.runner.clocked(&points)?;
         let all = BENCHMARKS.iter().zip(&clocked).map(|((name, _), clocked)| Measured::new(name, &clocked.counters));
         Ok(Self(all.collect()))
-    }
-
-    pub(super) fn rows(&self, is_quick: bool) -> impl Iterator<Item = Row> {
-        self.0.iter().zip(PUBLISHED).map(move |(one, published)| {
-            let (what, bound) = (format!("{}: bound", one.name), one.bound());
-            let row = Row::claim(Class::Sign, &what, bound.name(), published.name(), bound == published);
-            let behind =
-                BEHIND.iter().filter(|(name, _)| *name == one.name && !is_quick).map(|(_, why)| (*why).to_owned());
-            let why: Vec<_> = [one.why()].into_iter().chain(behind).collect();
-            row.explained(|| why.join("; "))
-        })
     }
 
     pub(super) fn table(&self, page: &mut Page) {
@@ -184,7 +138,8 @@ impl Bounds {
 }
 
 const TEXT: &str = "## Performance bound
-The thesis says of each benchmark whether it is bound by compute throughput or memory bandwidth, and gives no rule. Ours looks at the clocked
+The thesis says of each benchmark whether it is bound by compute throughput or memory bandwidth, and gives no rule: there is nothing to hold
+ours to, and it is not judged. It looks at the clocked
 `hybrid` with an L2 of 1 MB and neither tracker nor policy, at the sizes that [timed](timed.md) has. *At work* is the part of the
 schedulers' cycles in which an instruction issues, or waits for the result of a pipe or for a pipe; beside it are those in which it waits
 for data from memory, for room in the LSU, or for stores. Other cycles (no warp, fetch, barriers) count for neither. Two thirds or more at

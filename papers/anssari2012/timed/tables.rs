@@ -65,12 +65,15 @@ fn dram_tables(page: &mut Page, all: &[Measured], shown: &[&str]) {
     page.text("## Figure 4.1: DRAM data, of the baseline with 1 MB\nWith time, and without in brackets.");
     for system in shown {
         let heads = SIZES.map(|kb| format!("{system} {kb} KB"));
-        let numbers = |one: &Measured| (0..SIZES.len()).map(|size| one.dram(system, size)).collect();
+        let numbers = |one: &Measured| (0..SIZES.len()).map(|size| one.of_baseline(system, size)).collect();
         table(page, "benchmark", &heads, with_means(all, &numbers));
     }
     let series = shown.iter().flat_map(|system| {
         (0..SIZES.len()).map(move |size| {
-            Series::new(&format!("{system} {}", SIZES[size]), all.iter().map(move |one| one.dram(system, size)[0]))
+            Series::new(
+                &format!("{system} {}", SIZES[size]),
+                all.iter().map(move |one| one.of_baseline(system, size)[0]),
+            )
         })
     });
     let chart = Chart::relative("DRAM data on the clocked machine", "of the baseline with 1 MB").logarithmic();
@@ -172,15 +175,15 @@ fn refusals(page: &mut Page, all: &[Measured], others: &[Other]) {
 }
 
 fn sizes(page: &mut Page, all: &[Measured]) {
-    page.text("## Sizes");
+    page.text("## Sizes\nOf the launch files that [fig4](fig4.md) names.");
     let rows = all.iter().map(|one| {
         let Counters { cycles, .. } = one.on("baseline", LARGEST).timed;
         let instructions = one.on("baseline", LARGEST).timed.warp_instructions();
-        let kb = one.bytes / 1024;
-        vec![one.name.to_owned(), one.title.clone(), kb.to_string(), instructions.to_string(), cycles.to_string()]
+        vec![one.name.to_owned(), instructions.to_string(), cycles.to_string()]
     });
-    page.table(&["benchmark", "what runs", "buffers, KB", "warp instructions", "cycles, 1 MB"], rows.collect(), 2);
+    page.table(&["benchmark", "warp instructions", "cycles, 1 MB"], rows.collect(), 1);
 }
+
 const PAST_THE_L2: &str = "## Figure 4.3: loads whose lines an L1 will keep pass the L2 by
 `tracker-exclusive` with `hybrid-policy`, in parts of `tracker` with `hybrid-policy`, both with 1 MB, as the thesis compares them.
 A write that misses fetches its line unless it is written as a whole. With byte masks, which the thesis's simulator does not have and which

@@ -1,0 +1,154 @@
+//! Section 3.2: two compute units share a line, one writes it, drops it and reads it again. Cycle by cycle on the clocked
+//! machine, with the tracker that the section finds fault with and with the one that it proposes.
+
+use std::fs;
+use std::path::Path;
+
+use golden::reference::ElementType;
+use miette::{Context, IntoDiagnostic, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::judge::Row;
+use crate::page::{Page, comma_separated};
+use crate::runs::{Point, Trouble};
+use crate::{Desk, Halt};
+use warpsieve::config::Resolved;
+use warpsieve::launch::read_npy;
+use warpsieve::readers::{Readback, Sighting, Subject, sightings};
+use warpsieve::run::{Outcome, RunOptions, WaveOptions, run};
+
+const KERNEL: &str = include_str!("stale/stale.ptx");
+const LAUNCH: &str = include_str!("stale/stale.toml");
+const MACHINE: &str = "hybrid";
+/// The tracker that is found fault with, and the one that is proposed.
+const TRACKERS: [&str; 2] = ["tracker-naive", "tracker"];
+/// P and Q.
+const UNITS: &str = "num_sms=2";
+/// What Q writes; before, the line holds 0.
+const WRITTEN: i128 = 1;
+const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
+
+/// What was seen of the line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Seen {
+    /// What P reads, what Q reads before it writes, and after.
+    values: [i128; 3],
+    /// Stays of what is about the line, at a place each: [`HEADS`].
+    stays: Vec<[String; HEADS.len()]>,
+}
+
+/// Places where something stands that is about the line, and what they are to the section.
+const PLACES: [(&str, &str); 10] = [
+    ("sm0.l1.mem_rsp", "P's L1, reply"),
+    ("sm1.l1.mem_rsp", "Q's L1, reply"),
+    ("sm0.l1.forward", "P's L1, forward"),
+    ("sm0.l1", "P's L1, tags"),
+    ("sm1.l1", "Q's L1, tags"),
+    ("xbar_req.inject", "network, request"),
+    ("xbar_fwd.", "network, forward to P"),
+    ("xbar_rsp.supply0", "network, line from P"),
+    ("xbar_rsp.from_l2", "network, reply of the L2"),
+    ("partition", ""),
+];
+
+/// The place as the page calls it.
+fn place(path: &str) -> String {
+    let found = PLACES.iter().find(|(start, name)| path.starts_with(start) && !name.is_empty());
+    let of_partition = || match path.rsplit_once('.') {
+        Some((_, "from_bank")) => "tracker, reply of the L2 passes".to_owned(),
+        Some((bank, _)) if bank.ends_with("tracker") => "tracker, looked up".to_owned(),
+        Some((bank, _)) if bank.ends_with("l2") => "L2, asked".to_owned(),
+        _ => path.to_owned(),
+    };
+    found.map_or_else(of_partition, |(_, name)| (*name).to_owned())
+}
+
+fn measured(launch: &Path, config: &Resolved) -> Result<Seen, Trouble> {
+    let wave = launch.with_extension("fst");
+    let options = RunOptions {
+        outputs: true,
+        wave: Some(WaveOptions { path: wave.clone(), ..WaveOptions::default() }),
+        ..RunOptions::default()
+    };
+    let report = run(launch, &config.config, &options, &mut |_| {})?;
+    if report.outcome != Outcome::Finished {
+        return Err(Trouble::Failed(format!("ended otherwise: {:?}", report.outcome)));
+    }
+    let failed = |error: &dyn std::fmt::Display| Trouble::Failed(error.to_string());
+    let seen = read_npy(&launch.with_file_name("seen.npy"), ElementType::U32).map_err(|error| failed(&error))?;
+    let address = u64::try_from(seen.integer(3)).map_err(|error| failed(&error))?;
+    let line = Subject::Line(address / u64::from(config.config.l1.line_bytes));
+    let wave = Readback::of(&wave).map_err(|error| failed(&error))?;
+    let found = sightings(wave, line, None).map_err(|error| failed(&error))?;
+    let khz = u64::from(report.counters.core_khz);
+    Ok(Seen {
+        values: [0, 1, 2].map(|at| seen.integer(at)),
+        stays: found.iter().map(|sighting| stay(sighting, khz)).collect(),
+    })
+}
+
+fn stay(Sighting { path, from, to, besides }: &Sighting, khz: u64) -> [String; HEADS.len()] {
+    let cycles = |picoseconds: u64| format!("{:.1}", picoseconds as f64 * khz as f64 / 1e9);
+    let said = besides.iter().filter(|(name, _)| ["kind", "status", "id"].contains(name));
+    let said: Vec<_> = said.map(|(name, value)| format!("{name} {value}")).collect();
+    [cycles(*from), to.map_or(String::new(), |to| cycles(to - from)), place(path), said.join(", ")]
+}
+
+pub(super) fn stale(desk: &Desk) -> Result<Page, Halt> {
+    let folders: Vec<_> = TRACKERS.iter().map(|_| folder()).collect::<Result<_, Report>>()?;
+    let points: Vec<_> = TRACKERS
+        .iter()
+        .zip(&folders)
+        .map(|(design, folder)| Point::new(&folder.path().join("stale.toml"), MACHINE, &[design], &[UNITS]))
+        .collect();
+    let seen = desk.runner.measure("stale", &points, &measured)?;
+    let value = |at: usize| seen[at].values[2];
+    let rows = vec![
+        Row::exact("3.2: what Q reads again, where stores do not concern the tracker", value(0), 0),
+        Row::exact("3.2: the same, where they invalidate its entry", value(1), WRITTEN),
+    ];
+    let mut page = Page::held("anssari2012/stale", false, "anssari2012, section 3.2: a stale read", TEXT, rows);
+    let heads = ["tracker", "P reads", "Q reads", "Q writes", "Q reads again"];
+    let values = TRACKERS.iter().zip(&seen).map(|(tracker, Seen { values: [p, before, after], .. })| {
+        vec![(*tracker).to_owned(), p.to_string(), before.to_string(), WRITTEN.to_string(), after.to_string()]
+    });
+    page.table(&heads, values.collect(), 1);
+    page.text(MEANING);
+    let mut lines = Vec::new();
+    for (tracker, Seen { stays, .. }) in TRACKERS.iter().zip(&seen) {
+        page.text(&format!("## `{tracker}`"));
+        page.table(&HEADS, stays.iter().map(|stay| stay.to_vec()).collect(), HEADS.len());
+        lines.extend(stays.iter().map(|stay| [&[(*tracker).to_owned()], &stay[..]].concat()));
+    }
+    page.csv = comma_separated(&[&["tracker"], &HEADS[..]].concat(), &lines)?;
+    Ok(page)
+}
+
+/// A folder with the kernel.
+fn folder() -> Result<tempfile::TempDir, Report> {
+    let folder = tempfile::tempdir().into_diagnostic().wrap_err("no folder for a kernel")?;
+    for (file, text) in [("stale.ptx", KERNEL), ("stale.toml", LAUNCH)] {
+        fs::write(folder.path().join(file), text).into_diagnostic().wrap_err("a kernel cannot be written")?;
+    }
+    Ok(folder)
+}
+
+const TEXT: &str = "Compute units P and Q share a line. Q writes to it and then evicts it, while the tracker goes on to name P, whose copy is as
+it was. When Q asks again, it is sent to P and reads what was before its own store: what no GPU's rules allow, for a block sees its own
+writes. The thesis finds this in the sharing tracker of its predecessor (design `tracker-naive`) and has every store invalidate the entry
+(design `tracker`). Here it happens on the clocked machine `hybrid` with two compute units, a thread each.
+";
+
+const MEANING: &str = "## Who sends what
+All that is about the line, in core cycles: when something came to the head of a port or queue, how long it was there, where, and what it
+is. *Tags* are a load (MISS, HIT) or a store (STORE_HIT) of the unit itself. The
+loads of eight other lines of the same set, which push this one out of Q's L1, are left out; the READ between the store and the last load
+is the notice that it has gone, which takes Q from the tracker's list.
+
+Up to that notice both are the same, to the cycle. Then the last load of Q comes to the tracker: the one knows P as a sharer, forwards the load
+and P supplies its copy; the other has forgotten P with the store, and the load goes to the L2, which has what Q wrote.
+
+![The naive tracker forwards the last load](../../waves/stale-supplied.png)
+
+[How to make the picture](../../waves/README.md#a-stale-read).
+";
