@@ -245,10 +245,10 @@ mod tests {
         let measured: Vec<_> = Setting::all().unwrap().into_iter().map(of).collect();
         let findings = findings(&measured);
         for text in [
-            "1.114 with 8 MSHRs, 1.095 with 16 MSHRs, 1.095 with 64 MSHRs",
+            "1.150 with 8 MSHRs, 1.095 with 16 MSHRs, 1.095 with 64 MSHRs",
             "1.220 with acknowledged evictions, 1.016 with evictions handed over",
             "What moves it most is how an eviction ends, by 20.3 points.",
-            "8 MSHRs, evictions acknowledged and 32 bits, 1.260 (1.000 to 1.284)",
+            "8 MSHRs, evictions acknowledged and 64 bits, 1.260 (1.000 to 1.285)",
             "there by 5 % or more: `BinomialOption`.",
         ] {
             assert!(findings.contains(text), "no {text}: {findings}");

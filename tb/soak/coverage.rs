@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn random_banks_reach_every_counter_with_an_frc_of_every_size_and_without() {
-        reaches_all("frc", 55);
+        reaches_all("frc", 120);
     }
 
     #[test]
