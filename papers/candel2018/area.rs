@@ -61,7 +61,13 @@ impl Added {
         vec![
             Row::exact(&format!("lines of a second bank over {entries} of an FRC"), self.of_paper(), times)
                 .no_evidence("two numbers of the configuration, divided"),
-            Row::sign(&area, self.times(), f64::from(times), Effect::RATIO),
+            Row::sign(&area, self.times(), f64::from(times), Effect::RATIO).explained(|| {
+                format!(
+                    "its {} bits take {:.3} mm2 and those of the second bank {:.3}: so small a memory has more around each bit, its data have \
+                     the ports of a swap, and its tags and states are registers that are searched in place",
+                    self.bits, self.mm2, self.twice_mm2
+                )
+            }),
         ]
     }
 }
