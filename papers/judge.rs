@@ -210,6 +210,14 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The number in the middle, the higher of two; none of nothing.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
 /// The lowest and the highest mean of all but one of several things: how far a single one of them decides it. None of
 /// fewer than two, or if one of the means is none.
 #[must_use]
@@ -259,6 +267,7 @@ mod tests {
         let near = |mean: Option<f64>, value: f64| (mean.unwrap() - value).abs() < 1e-12;
         assert!(near(geometric_mean(&[1.0, 4.0]), 2.0) && near(harmonic_mean(&[1.0, 3.0]), 1.5));
         assert!(near(mean(&[1.0, 3.0]), 2.0) && geometric_mean(&[1.0, 0.0]).is_none() && mean(&[]).is_none());
+        assert_eq!((median(&[3.0, 1.0, 2.0, 9.0]), median(&[])), (Some(3.0), None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Desk, FRC_8, FRC_64, FRC_512, FRCS, Plot, app, listed, measured, most};
 use crate::Halt;
 use crate::chart::Chart;
-use crate::judge::{Class, Row, number};
+use crate::judge::{Class, Row, median, number};
 use crate::page::Page;
 
 /// What 64 lines serve in most applications, and how far ours may be from it, in percent.
@@ -17,9 +17,8 @@ const SAME: f64 = 5.0;
 pub(in super::super) fn fig7(desk: &Desk) -> Result<Page, Halt> {
     let apps = measured(desk)?;
     let percent = |share: f64| 100.0 * share;
-    let mut shares: Vec<f64> = apps.iter().map(|app| percent(app.share[FRC_64])).collect();
-    shares.sort_by(f64::total_cmp);
-    let median = shares[shares.len() / 2];
+    let shares: Vec<f64> = apps.iter().map(|app| percent(app.share[FRC_64])).collect();
+    let median = median(&shares).unwrap_or(f64::NAN);
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
         rows.push(Row::claim(class, what, ours, published, passed));

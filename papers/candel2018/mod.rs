@@ -9,7 +9,7 @@ mod fig7;
 mod mshrs;
 
 use crate::chart::Chart;
-use crate::judge::{Row, number};
+use crate::judge::{Row, median, number};
 use crate::page::Page;
 use crate::runs::Point;
 use crate::sheet::Sheet;
@@ -209,9 +209,8 @@ fn explained(apps: &[App], rows: Vec<Row>) -> Vec<Row> {
 /// What there is for an FRC to mend on the baseline, and what it makes of it, in the middle of all applications.
 fn why_most(apps: &[App]) -> String {
     let middle = |of: &dyn Fn(&App) -> f64| {
-        let mut values: Vec<f64> = apps.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
+        let values: Vec<f64> = apps.iter().map(of).collect();
+        median(&values).unwrap_or(f64::NAN)
     };
     let of = |l2: usize| {
         let [way, eviction, channel] = [0, 1, 2].map(|part: usize| middle(&|app| app.delays[l2][part]));

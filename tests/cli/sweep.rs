@@ -7,17 +7,15 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use papers::store::kept;
 use serde_json::{Map, Value};
-use warpsieve::config::fnv1a;
 
 use super::{Ended, root, warpsieve};
 
 /// A kept run with the digest of the result that it has now.
 fn with_digest(text: &str) -> String {
-    let (head, value) = text.trim_end().split_once(",\"value\":").unwrap();
-    let value = value.strip_suffix('}').unwrap();
-    let key = head.split_once(",\"digest\":").unwrap().0;
-    format!("{key},\"digest\":{},\"value\":{value}}}\n", fnv1a(value.as_bytes()))
+    let found: Value = serde_json::from_str(text).unwrap();
+    kept(found["key"].as_str().unwrap(), &found["value"]).unwrap()
 }
 
 /// A folder with a sweep file in it, and all that a sweep of it keeps and writes.
