@@ -20,7 +20,7 @@
 //! | `barneshut`, `cfd`, `lbm_*`, `nn_*`, `streamcluster_gain` | longer formulas | error bound carried from step to step (`rounded`) |
 //! | `cfd_undisturbed`, `histo`, `quasirandom`, `reduction`, `scan`, `sobel`, `transpose`, `urng` | integers, copies, one rounding | not at all |
 //! | `dct`, `dwthaar` | sums of scaled samples | error bound of each `f32` sum, whatever its order |
-//! | `binomial`, `cutcp`, `heartwall`, `mersenne`, `mrigridding`, `mriq_*` | longer formulas | error bound carried from step to step (`rounded`) |
+//! | `binomial`, `cutcp`, `heartwall`, `leukocyte`, `mersenne`, `mrigridding`, `mriq_*`, `myocyte` | longer formulas | error bound carried from step to step (`rounded`) |
 //!
 //! The sums are made in `f64`. Their bound is proven (see `bounded_sum`), so it passes every correct
 //! kernel whatever its inputs, and is tight enough to fail one that loses a term.
@@ -53,12 +53,14 @@ mod hotspot;
 mod invindex;
 mod kmeans;
 mod lbm;
+mod leukocyte;
 mod likelihood;
 mod lud;
 mod matmul;
 mod mersenne;
 mod mrigridding;
 mod mriq;
+mod myocyte;
 mod nn;
 mod nw;
 mod particlefilter;
@@ -219,6 +221,7 @@ pub const ALL: &[&Reference] = &[
     &kmeans::KMEANS,
     &lbm::LBM_AOS,
     &lbm::LBM_SOA,
+    &leukocyte::LEUKOCYTE,
     &likelihood::LIKELIHOOD,
     &lud::LUD,
     &mersenne::MERSENNE,
@@ -226,6 +229,7 @@ pub const ALL: &[&Reference] = &[
     &mrigridding::MRIGRIDDING,
     &mriq::MRIQ_IM,
     &mriq::MRIQ_RE,
+    &myocyte::MYOCYTE,
     &nn::NN_FIRST,
     &nn::NN_SECOND,
     &nw::NW,

@@ -116,6 +116,30 @@ impl Rounded {
         Self::of(value, farthest - value).special(value)
     }
 
+    /// e to this power, by a formula that is off by at most this part of it with all its roundings.
+    pub fn exp(self, part: f64) -> Self {
+        let value = self.value.exp();
+        let error = value * self.error.exp_m1();
+        Self { value, error }.widened(part * (value + error))
+    }
+
+    /// Natural logarithm, by a formula that is off by at most this part of it, or of 1 if that is more. The
+    /// bound is infinite if this may be zero.
+    pub fn ln(self, part: f64) -> Self {
+        let value = self.value.ln();
+        let nearest_to_zero = self.value - self.error;
+        let error = if nearest_to_zero > 0.0 { value - nearest_to_zero.ln() } else { f64::INFINITY };
+        Self { value, error }.widened(part * value.abs().max(1.0))
+    }
+
+    /// Angle of a tangent, by a formula that is off by at most `within` with all its roundings.
+    pub fn arctan(self, within: f64) -> Self {
+        let value = self.value.atan();
+        // Steepest nearest to zero.
+        let nearest_to_zero = (self.value.abs() - self.error).max(0.0);
+        Self { value, error: self.error / (1.0 + nearest_to_zero * nearest_to_zero) }.widened(within)
+    }
+
     /// A rounded result whose operands brought `carried` along.
     fn of(value: f64, carried: f64) -> Self {
         Self { value, error: (carried + UNIT * (value.abs() + carried) + TINY) * SLACK }
@@ -258,6 +282,31 @@ mod tests {
         }
         assert!([x.fast_cos(), x.fast_sin(), x.fast_rsqrt()].iter().all(|y| y.error < 2e-4));
         assert!(Rounded { value: 1e-3, error: 1e-3 }.fast_rsqrt().error.is_infinite());
+    }
+
+    #[test]
+    fn a_power_and_a_logarithm_are_off_by_what_moves_them_most() {
+        let x = Rounded { value: 2.0, error: 0.5 };
+        for end in [1.5, 2.0, 2.5_f64] {
+            let (exp, ln) = (x.exp(1e-6), x.ln(1e-6));
+            assert!((end.exp() - exp.value).abs() <= exp.error - 1e-6 * end.exp());
+            assert!((end.ln() - ln.value).abs() <= ln.error - 1e-6);
+        }
+        assert!(Rounded::exact(2.0).exp(1e-6).error < 8e-6 && Rounded::exact(1e-7).ln(1e-6).error < 17e-6);
+        assert!(Rounded { value: 1e-3, error: 1e-3 }.ln(1e-6).error.is_infinite());
+    }
+
+    #[test]
+    fn an_angle_is_off_by_what_its_tangent_may_be_where_that_turns_it_most() {
+        for value in [-3.0, -0.2, 0.1, 0.4, 7.0_f64] {
+            let x = Rounded { value, error: 0.3 };
+            let angle = x.arctan(1e-6);
+            for end in [value - 0.3, value, value + 0.3] {
+                assert!((end.atan() - angle.value).abs() <= angle.error - 1e-6);
+            }
+            assert!(angle.error < 0.31, "{value}");
+        }
+        assert!(Rounded { value: 7.0, error: 0.3 }.arctan(1e-6).error < 0.01);
     }
 
     #[test]

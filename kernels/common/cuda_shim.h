@@ -47,6 +47,8 @@ struct __attribute__((aligned(16))) float4 {
 static __device__ inline float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
 static __device__ inline float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
 static __device__ inline float rintf(float x) { return __builtin_rintf(x); }
+static __device__ inline float __int_as_float(int x) { return __nvvm_bitcast_i2f(x); }
+static __device__ inline int __float_as_int(float x) { return __nvvm_bitcast_f2i(x); }
 static __device__ inline float fabsf(float x) { return __nvvm_fabs_f(x); }
 static __device__ inline float fminf(float x, float y) { return __nvvm_fmin_f(x, y); }
 static __device__ inline float fmaxf(float x, float y) { return __nvvm_fmax_f(x, y); }
