@@ -16,11 +16,8 @@ pub mod kit;
 mod l1;
 pub mod l2;
 pub mod litmus;
-#[cfg(test)]
 mod noc;
-#[cfg(test)]
 mod sm;
 pub mod soak;
-#[cfg(test)]
 mod throttle;
 mod tracker;

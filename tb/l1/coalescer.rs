@@ -4,15 +4,14 @@
 //!
 //! | testpoint                                                        | test |
 //! |------------------------------------------------------------------|------|
-//! | lines, lanes, byte masks and bytes are those of the golden twin   | `every_request_*` |
-//! | no two lanes of an atomic's request name a word; operands lie where the L2 finds them | `every_request_*` |
-//! | requests come in the order of their lowest lanes, one an `emit`   | `every_request_*` |
-//! | requests carry what the tags need of the instruction, numbered    | `every_request_*` |
+//! | lines, lanes, byte masks and bytes are those of the golden twin   | `random_accesses_*` |
+//! | no two lanes of an atomic's request name a word; operands lie where the L2 finds them | `random_accesses_*` |
+//! | requests come in the order of their lowest lanes, one an `emit`   | `random_accesses_*` |
+//! | requests carry what the tags need of the instruction, numbered    | `random_accesses_*` |
 
 use arbitrary_int::u2;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
-use proptest::prelude::*;
 use rtl::cells::atomic::AtomicOp;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::bypass::contention::Warps;
@@ -21,49 +20,72 @@ use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::{ADDR_BITS, line_bits};
 use super::scoreboard::golden_lines;
+use crate::kit::Random;
+use crate::kit::coverage::{Axis, Cross, Excluded, hit};
+
+const NAME: &str = "accesses coalesced";
+
+const KINDS: [(AccessKind, MemorySpace, &str); 7] = [
+    (AccessKind::Load, MemorySpace::Global, "load"),
+    (AccessKind::Load, MemorySpace::Const, "load of constants"),
+    (AccessKind::Load, MemorySpace::Texture, "load of a texture"),
+    (AccessKind::Store, MemorySpace::Global, "store"),
+    (AccessKind::Store, MemorySpace::Local, "store to local memory"),
+    (AccessKind::Atomic, MemorySpace::Global, "atomic"),
+    (AccessKind::Reduce, MemorySpace::Global, "atomic without a result"),
+];
+const BYTES: [&str; 4] = ["1 byte", "2 bytes", "4 bytes", "8 bytes"];
+const LINES: [&str; 3] = ["1 line", "2 to 8 lines", "more lines"];
+/// Lengths of a line in bytes.
+const LENGTHS: [u32; 2] = [64, 128];
+
+/// What accesses are to be met.
+pub(crate) fn cross() -> Cross {
+    let atomics = vec!["atomic", "atomic without a result"];
+    let narrow = Excluded {
+        of: vec![Vec::new(), atomics, vec!["1 byte", "2 bytes"], Vec::new()],
+        reason: "atomics are of words and pairs of words",
+    };
+    let axes = vec![
+        Axis::new("line", LENGTHS.map(|length| format!("{length} bytes"))),
+        Axis::new("kind", KINDS.map(|(.., name)| name)),
+        Axis::new("each lane", BYTES),
+        Axis::new("lines", LINES),
+    ];
+    Cross { name: NAME, axes, excluded: vec![narrow] }
+}
 
 /// Lanes that share few lines, lie side by side, or lie anywhere.
-fn access() -> impl Strategy<Value = WarpAccess> {
-    let lines = prop_oneof![Just(1u64), 2u64..5, Just(1 << (ADDR_BITS - 7))];
-    let words = || prop::collection::vec(any::<u32>(), LANES);
-    let lanes = prop::collection::vec((any::<u64>(), 0..LINE_BYTES as u64), LANES);
-    let kind = prop_oneof![
-        Just((AccessKind::Load, MemorySpace::Global)),
-        Just((AccessKind::Load, MemorySpace::Const)),
-        Just((AccessKind::Load, MemorySpace::Texture)),
-        Just((AccessKind::Store, MemorySpace::Global)),
-        Just((AccessKind::Store, MemorySpace::Local)),
-        Just((AccessKind::Atomic, MemorySpace::Global)),
-        Just((AccessKind::Reduce, MemorySpace::Global)),
-    ];
-    let function = prop_oneof![Just(AtomicFn::Add), Just(AtomicFn::CompareSwap)];
-    let mask = prop_oneof![Just(u32::MAX), 1..=u32::MAX, (0u32..32).prop_map(|lane| 1 << lane)];
-    let operands = (words(), words(), words(), words());
-    (kind, function, any::<bool>(), 0u8..48, 0u8..4, mask, lines, lanes, operands).prop_map(
-        |((kind, space), f, uncached, warp, size_log2, mask, lines, lanes, (low, high, compare, above))| {
-            let size_log2 = if kind.is_atomic() { size_log2 | 2 } else { size_log2 };
-            let by_lane = |words: &[u32]| std::array::from_fn(|lane| words[lane]);
-            WarpAccess {
-                kind,
-                space,
-                uncached,
-                warp,
-                resident: Warps::default(),
-                half: 0,
-                pc: 0,
-                beat: u2::default(),
-                size_log2,
-                mask,
-                atomic: AtomicOp { f, ty: if size_log2 == 3 { Type::U64 } else { Type::U32 } },
-                address: std::array::from_fn(|lane| {
-                    let (line, offset) = lanes[lane];
-                    (line % lines * LINE_BYTES as u64 + offset) >> size_log2 << size_log2
-                }),
-                data: [by_lane(&low), by_lane(&high)],
-                compare: [by_lane(&compare), by_lane(&above)],
-            }
-        },
-    )
+fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
+    let any = |random: &mut Random| random.below(1 << 32) as u32;
+    let (kind, space, name) = KINDS[random.below(KINDS.len() as u64) as usize];
+    let size_log2 = random.below(4) as u8 | if kind.is_atomic() { 2 } else { 0 };
+    let lines = [1, 2 + random.below(3), 1 << (ADDR_BITS - 7)][random.below(3) as usize];
+    let few = any(random) & any(random) & any(random);
+    let mask = [u32::MAX, any(random).max(1), few.max(1), 1 << random.below(32)][random.below(4) as usize];
+    let f = [AtomicFn::Add, AtomicFn::CompareSwap][random.below(2) as usize];
+    let mut words = || std::array::from_fn(|_| any(random));
+    let (data, compare) = ([words(), words()], [words(), words()]);
+    let access = WarpAccess {
+        kind,
+        space,
+        uncached: random.percent(50),
+        warp: random.below(48) as u8,
+        resident: Warps::default(),
+        half: 0,
+        pc: 0,
+        beat: u2::default(),
+        size_log2,
+        mask,
+        atomic: AtomicOp { f, ty: if size_log2 == 3 { Type::U64 } else { Type::U32 } },
+        address: std::array::from_fn(|_| {
+            let at = random.below(lines) * LINE_BYTES as u64 + random.below(LINE_BYTES as u64);
+            at >> size_log2 << size_log2
+        }),
+        data,
+        compare,
+    };
+    (access, name)
 }
 
 /// The bytes of a lane's operand.
@@ -72,54 +94,68 @@ fn operand(words: &[[u32; LANES]; 2], lane: usize, bytes: usize) -> Vec<u8> {
     [low, high].concat()[..bytes].to_vec()
 }
 
-proptest! {
-    #[test]
-    fn every_request_is_one_of_the_golden_coalescer_in_lane_order(
-        instructions in prop::collection::vec((access(), 0u8..64), 1..4),
-        line_bytes in prop_oneof![Just(64u32), Just(128)],
-    ) {
-        let mut coalescer = Coalescer::new(line_bytes, line_bits(line_bytes), true);
-        let line_bytes = line_bytes as usize;
-        let mut next_id = 0;
-        for (access, slot) in instructions {
-            let mut due = golden_lines(&access, line_bytes);
-            due.sort_by_key(|store| store.request.lanes.trailing_zeros());
-            coalescer.take(&access, slot);
-            for expected in due {
-                prop_assert!(coalescer.busy());
-                let mut seen = LineAccess::default();
-                coalescer.emit(&mut seen);
-                prop_assert_eq!((seen.line, seen.lanes), (expected.request.line, expected.request.lanes));
-                match access.kind {
-                    AccessKind::Load => {
-                        let touched = |sector: &u32| expected.request.byte_mask >> (32 * sector) & 0xffff_ffff != 0;
-                        let sectors = (0..4).filter(touched).fold(0, |sectors, sector| sectors | 1 << sector);
-                        prop_assert_eq!((seen.byte_mask, seen.sectors), (0, sectors));
-                    }
-                    AccessKind::Store => {
-                        prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
-                        prop_assert_eq!(&seen.data[..line_bytes], expected.bytes);
-                    }
-                    AccessKind::Atomic | AccessKind::Reduce => {
-                        prop_assert_eq!(seen.atomic, access.atomic);
-                        prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
-                        for lane in (0..LANES).filter(|lane| seen.lanes >> lane & 1 != 0) {
-                            let at = access.address[lane] as usize % line_bytes;
-                            let bytes = 1 << access.size_log2;
-                            prop_assert_eq!(&seen.data[at..at + bytes], operand(&access.data, lane, bytes));
-                            if access.atomic.f == AtomicFn::CompareSwap {
-                                let at = (at + line_bytes / 2) % line_bytes;
-                                prop_assert_eq!(&seen.data[at..at + bytes], operand(&access.compare, lane, bytes));
-                            }
+/// Runs the first `accesses` that a seed draws through a coalescer.
+///
+/// # Panics
+/// If it makes other requests of one than its twin.
+pub(crate) fn run(seed: u64, accesses: u64) {
+    let mut random = Random::new(seed);
+    let length = LENGTHS[random.below(LENGTHS.len() as u64) as usize];
+    let mut coalescer = Coalescer::new(length, line_bits(length), true);
+    let mut next_id = 0;
+    for number in 0..accesses {
+        let (access, name) = draw(&mut random);
+        let slot = random.below(64) as u8;
+        let mut due = golden_lines(&access, length as usize);
+        due.sort_by_key(|store| store.request.lanes.trailing_zeros());
+        let lines = LINES[usize::from(due.len() > 1) + usize::from(due.len() > 8)];
+        hit(NAME, &[&format!("{length} bytes"), name, BYTES[usize::from(access.size_log2)], lines]);
+        coalescer.take(&access, slot);
+        for expected in due {
+            assert!(coalescer.busy(), "access {number}");
+            let mut seen = LineAccess::default();
+            coalescer.emit(&mut seen);
+            let request = &expected.request;
+            assert_eq!((seen.line, seen.lanes), (request.line, request.lanes), "access {number}");
+            match access.kind {
+                AccessKind::Load => {
+                    let touched = |sector: &u32| request.byte_mask >> (32 * sector) & 0xffff_ffff != 0;
+                    let sectors = (0..4).filter(touched).fold(0, |sectors, sector| sectors | 1 << sector);
+                    assert_eq!((seen.byte_mask, seen.sectors), (0, sectors), "access {number}");
+                }
+                AccessKind::Store => {
+                    assert_eq!(seen.byte_mask, request.byte_mask, "access {number}");
+                    assert_eq!(&seen.data[..length as usize], expected.bytes, "access {number}");
+                }
+                AccessKind::Atomic | AccessKind::Reduce => {
+                    assert_eq!((seen.atomic, seen.byte_mask), (access.atomic, request.byte_mask), "access {number}");
+                    for lane in (0..LANES).filter(|lane| seen.lanes >> lane & 1 != 0) {
+                        let at = access.address[lane] as usize % length as usize;
+                        let bytes = 1 << access.size_log2;
+                        assert_eq!(&seen.data[at..at + bytes], operand(&access.data, lane, bytes), "access {number}");
+                        if access.atomic.f == AtomicFn::CompareSwap {
+                            let at = (at + length as usize / 2) % length as usize;
+                            let compare = operand(&access.compare, lane, bytes);
+                            assert_eq!(&seen.data[at..at + bytes], compare, "access {number}");
                         }
                     }
                 }
-                let instruction = (access.kind, access.space, access.uncached, access.warp);
-                prop_assert_eq!((seen.kind, seen.space, seen.uncached, seen.warp), instruction);
-                prop_assert_eq!((seen.id, seen.slot), (next_id, slot));
-                next_id += 1;
             }
-            prop_assert!(!coalescer.busy());
+            let instruction = (access.kind, access.space, access.uncached, access.warp);
+            assert_eq!((seen.kind, seen.space, seen.uncached, seen.warp), instruction, "access {number}");
+            assert_eq!((seen.id, seen.slot), (next_id, slot), "access {number}");
+            next_id += 1;
         }
+        assert!(!coalescer.busy(), "access {number}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::for_each_seed;
+
+    #[test]
+    fn random_accesses_make_the_requests_of_the_golden_coalescer_in_lane_order() {
+        for_each_seed(20, |seed| super::run(seed, 400));
     }
 }

@@ -1,5 +1,6 @@
 //! The LSU and its caches against their golden twins.
 
+pub(crate) mod coalescer;
 pub(crate) mod rig;
 pub(crate) mod schemes;
 mod scoreboard;
@@ -8,8 +9,6 @@ pub(crate) mod streams;
 
 #[cfg(test)]
 mod bypass;
-#[cfg(test)]
-mod coalescer;
 #[cfg(test)]
 mod cycles;
 #[cfg(test)]

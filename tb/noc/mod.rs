@@ -1,3 +1,3 @@
 //! The crossbar against its twin.
 
-mod xbar;
+pub(crate) mod xbar;

@@ -2,7 +2,7 @@
 //!
 //! | testpoint         | intent                                                                   | test                             |
 //! |-------------------|--------------------------------------------------------------------------|----------------------------------|
-//! | random traffic    | per (input, output) everything arrives once, unchanged, in order         | `every_packet_*`, `so_it_does_*` |
+//! | random traffic    | per (input, output) everything arrives once, unchanged, in order         | `every_packet_*`                 |
 //! | saturation        | one output wanted by all inputs passes a flit a cycle and serves in turn | `an_output_wanted_*`             |
 //! | disjoint pairs    | all outputs pass a flit a cycle at the same time                         | `disjoint_pairs_*`               |
 //! | earliest delivery | a packet of F flits is delivered at its contract's cycle, never before   | `a_packet_is_delivered_*`        |
@@ -10,7 +10,8 @@
 //! | back-pressure     | a full receiver stops its own packets and those behind them, nobody else | `a_full_receiver_*`              |
 //! | misrouting        | a packet to an output that is not there is a breach that names the input | `a_packet_to_*`                  |
 
-use crate::kit::{Bench, CycleTable, Random, Sink, Source, Stall, assert_table, for_each_seed, link, run_in_all_modes};
+use crate::kit::coverage::{Axis, Cross, hit};
+use crate::kit::{Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
 use golden::noc::xbar::{Class, Route, Scoreboard};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
@@ -64,11 +65,6 @@ impl Rig {
             sinks,
         }
     }
-
-    /// Serial numbers delivered at output `o`, with their cycles.
-    fn delivered(&self, o: usize) -> Vec<(u64, u32)> {
-        self.sinks[o].received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect()
-    }
 }
 
 impl Blocks for Rig {
@@ -121,49 +117,52 @@ fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     packet
 }
 
-fn eager(script: Vec<Request>) -> Source<Request> {
-    Source::new(script, Stall::Never)
+const NAME: &str = "packets that crossbars deliver";
+
+/// Inputs and outputs; the host has wider words where there are more than 64, and more than 128.
+const PORTS: [(usize, usize, &str); 5] = [
+    (15, 6, "15 x 6 ports"),
+    (100, 6, "100 x 6 ports"),
+    (6, 100, "6 x 100 ports"),
+    (190, 6, "190 x 6 ports"),
+    (6, 190, "6 x 190 ports"),
+];
+const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
+const BEFORE: [&str; 2] = ["the same input", "another input"];
+
+/// What packets are to be met.
+pub(crate) fn cross() -> Cross {
+    let axes = vec![
+        Axis::new("crossbar", PORTS.map(|(.., name)| name)),
+        Axis::new("one before it at its output is of", BEFORE),
+        Axis::new("flits", FLITS),
+    ];
+    Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-fn open() -> Sink<Request> {
-    Sink::new(Stall::Never)
-}
+/// Packets of an input at most.
+pub(crate) const PACKETS: u64 = 120;
 
-/// All of one clock.
-const ONE_CLOCK: [u32; 3] = [1, 1, 1];
-
-#[test]
-fn every_packet_arrives_once_unchanged_and_in_the_order_of_its_pair() {
-    for_each_seed(12, |seed| every_packet_arrives(15, 6, seed));
-}
-
-/// The host has wider words for them.
-#[test]
-fn so_it_does_where_there_are_more_ports_than_64() {
-    for_each_seed(3, |seed| every_packet_arrives(100, 6, seed));
-    for_each_seed(3, |seed| every_packet_arrives(6, 100, seed));
-}
-
-#[test]
-fn so_it_does_where_there_are_more_than_128() {
-    for_each_seed(3, |seed| every_packet_arrives(190, 6, seed));
-    for_each_seed(3, |seed| every_packet_arrives(6, 190, seed));
-}
-
-/// Random traffic.
-fn every_packet_arrives(inputs: usize, outputs: u64, seed: u64) {
+/// Random traffic between ports that hold back at random, the first `packets` of every input; returns how many arrived.
+///
+/// # Panics
+/// If one does not arrive once, unchanged and in the order of its pair, in every mode.
+pub(crate) fn run(seed: u64, packets: u64) -> u64 {
+    let (inputs, outputs, name) = PORTS[(seed % PORTS.len() as u64) as usize];
     let build = || {
         let mut random = Random::new(seed);
         let stall = |seed, percent| Stall::Random { seed, percent, longest: 30 };
         let script = |random: &mut Random, i: usize| -> Vec<Request> {
-            let count = random.below(120) as u32;
-            let one = |id| packet(i, random.below(outputs) as usize, id, 1 + random.below(5) as u32);
-            (0..count).map(one).collect()
+            let count = random.below(PACKETS) as u32;
+            let one = |id| packet(i, random.below(outputs as u64) as usize, id, 1 + random.below(5) as u32);
+            let mut script: Vec<_> = (0..count).map(one).collect();
+            script.truncate(packets as usize);
+            script
         };
         let chance = random.below(60);
         let sources = (0..inputs).map(|i| Source::new(script(&mut random, i), stall(seed + i as u64, chance)));
         let sources = sources.collect();
-        let sinks = (0..outputs).map(|o| Sink::new(stall(seed * 31 + o, 70 - chance))).collect();
+        let sinks = (0..outputs as u64).map(|o| Sink::new(stall(seed * 31 + o, 70 - chance))).collect();
         Rig::new([33, 66, 50], sources, sinks)
     };
     let rig = run_in_all_modes(build, LIMIT);
@@ -176,119 +175,154 @@ fn every_packet_arrives(inputs: usize, outputs: u64, seed: u64) {
     for (_, packet) in rig.sources.iter().flat_map(|source| source.sent()) {
         board.send(route(packet), packet.clone());
     }
+    let mut arrived = 0;
     for (o, sink) in rig.sinks.iter().enumerate() {
+        let mut before = None;
         for (_, packet) in sink.received() {
             let arrival = Route { destination: o, ..route(packet) };
             assert_eq!(board.receive(arrival, packet), Ok(()));
+            if let Some(before) = before.replace(packet.sm) {
+                let flits = FLITS[packet.bytes().div_ceil(32) as usize - 1];
+                hit(NAME, &[name, BEFORE[usize::from(before != packet.sm)], flits]);
+            }
         }
         assert_eq!(rig.xbar.stats(o).packets, sink.received().len() as u64);
+        arrived += sink.received().len() as u64;
     }
     assert_eq!(board.finish(), []);
     assert!(rig.xbar.is_idle() && rig.sources.iter().all(|source| source.left() == 0));
+    arrived
 }
 
-#[test]
-fn an_output_wanted_by_all_inputs_passes_a_flit_a_cycle_and_serves_them_in_turn() {
-    let scripts = |i| eager((0..20).map(|id| packet(i, 0, id, 5)).collect());
-    let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, (0..15).map(scripts).collect(), vec![open()]), LIMIT);
-    let received = rig.sinks[0].received();
-    assert_eq!(received.len(), 15 * 20);
-    for (n, (cycle, packet)) in received.iter().enumerate() {
-        assert_eq!(*cycle, received[0].0 + 5 * n as u64, "packet {n}");
-        assert_eq!(usize::from(packet.sm), n % 15, "packet {n}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::{CycleTable, assert_table, for_each_seed};
+
+    /// Serial numbers delivered at output `o`, with their cycles.
+    fn delivered(rig: &Rig, o: usize) -> Vec<(u64, u32)> {
+        rig.sinks[o].received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect()
     }
-    assert_eq!(rig.xbar.stats(0).flits, 5 * 300);
-    assert_eq!(rig.xbar.stats(0).bytes, 5 * 300 * 32);
-}
 
-#[test]
-fn disjoint_pairs_each_pass_a_flit_a_cycle() {
-    let rig = run_in_all_modes(
-        || {
-            let script = |i: usize| eager((0..30).map(|id| packet(i, 5 - i, id, 1 + i as u32 % 5)).collect());
-            Rig::new(ONE_CLOCK, (0..6).map(script).collect(), (0..6).map(|_| open()).collect())
-        },
-        LIMIT,
-    );
-    for o in 0..6 {
-        let flits = 1 + (5 - o as u64) % 5;
-        let cycles: Vec<u64> = rig.delivered(o).iter().map(|(cycle, _)| *cycle).collect();
-        let expected: Vec<u64> = (0..30).map(|n| 2 + flits + n * flits).collect();
-        assert_eq!(cycles, expected, "output {o}");
+    fn eager(script: Vec<Request>) -> Source<Request> {
+        Source::new(script, Stall::Never)
     }
-}
 
-#[test]
-fn a_packet_is_delivered_at_the_cycle_of_its_contract_and_not_before() {
-    for flits in 1..=5 {
-        for sent in [0, 1, 2, 7] {
-            let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
-            let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
-            // A cycle to the crossbar, F inside, one to the sink.
-            assert_eq!(rig.delivered(0), [(sent + 1 + u64::from(flits) + 1, 0)]);
+    fn open() -> Sink<Request> {
+        Sink::new(Stall::Never)
+    }
+
+    #[test]
+    fn every_packet_arrives_once_unchanged_and_in_the_order_of_its_pair() {
+        for_each_seed(15, |seed| assert!(run(seed, PACKETS) > 0));
+    }
+
+    /// All of one clock.
+    const ONE_CLOCK: [u32; 3] = [1, 1, 1];
+
+    #[test]
+    fn an_output_wanted_by_all_inputs_passes_a_flit_a_cycle_and_serves_them_in_turn() {
+        let scripts = |i| eager((0..20).map(|id| packet(i, 0, id, 5)).collect());
+        let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, (0..15).map(scripts).collect(), vec![open()]), LIMIT);
+        let received = rig.sinks[0].received();
+        assert_eq!(received.len(), 15 * 20);
+        for (n, (cycle, packet)) in received.iter().enumerate() {
+            assert_eq!(*cycle, received[0].0 + 5 * n as u64, "packet {n}");
+            assert_eq!(usize::from(packet.sm), n % 15, "packet {n}");
+        }
+        assert_eq!(rig.xbar.stats(0).flits, 5 * 300);
+        assert_eq!(rig.xbar.stats(0).bytes, 5 * 300 * 32);
+    }
+
+    #[test]
+    fn disjoint_pairs_each_pass_a_flit_a_cycle() {
+        let rig = run_in_all_modes(
+            || {
+                let script = |i: usize| eager((0..30).map(|id| packet(i, 5 - i, id, 1 + i as u32 % 5)).collect());
+                Rig::new(ONE_CLOCK, (0..6).map(script).collect(), (0..6).map(|_| open()).collect())
+            },
+            LIMIT,
+        );
+        for o in 0..6 {
+            let flits = 1 + (5 - o as u64) % 5;
+            let cycles: Vec<u64> = delivered(&rig, o).iter().map(|(cycle, _)| *cycle).collect();
+            let expected: Vec<u64> = (0..30).map(|n| 2 + flits + n * flits).collect();
+            assert_eq!(cycles, expected, "output {o}");
         }
     }
-}
 
-#[test]
-fn a_header_follows_the_tail_before_it_without_a_gap() {
-    let build = || {
-        let sources = vec![
-            Source::new([packet(0, 0, 10, 5), packet(0, 0, 11, 1)], Stall::Never),
-            Source::new([packet(1, 0, 20, 1), packet(1, 0, 21, 2)], Stall::NotBefore(vec![1])),
-        ];
-        Rig::new(ONE_CLOCK, sources, vec![open()])
-    };
-    let rig = run_in_all_modes(build, LIMIT);
-    let mut table = CycleTable::new();
-    for (i, source) in rig.sources.iter().enumerate() {
-        table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
+    #[test]
+    fn a_packet_is_delivered_at_the_cycle_of_its_contract_and_not_before() {
+        for flits in 1..=5 {
+            for sent in [0, 1, 2, 7] {
+                let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
+                let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
+                // A cycle to the crossbar, F inside, one to the sink.
+                assert_eq!(delivered(&rig, 0), [(sent + 1 + u64::from(flits) + 1, 0)]);
+            }
+        }
     }
-    table.column("to0", rig.delivered(0));
-    // The header of 10 passes in cycle 2 and its tail in 6. Then the inputs take turns: 20 in 7,
-    // 11 in 8, 21 from 9 to 10.
-    assert_table(
-        &table,
-        "cycle  from0  from1  to0
-         0      10     .      .
-         1      11     20     .
-         2      .      21     .
-         3      .      .      .
-         4      .      .      .
-         5      .      .      .
-         6      .      .      .
-         7      .      .      10
-         8      .      .      20
-         9      .      .      11
-         10     .      .      .
-         11     .      .      21",
-    );
-}
 
-#[test]
-fn a_full_receiver_stops_its_own_packets_and_those_behind_them_only() {
-    let build = || {
-        // Input 0 fills output 0 (four places in its channel) and then wants output 1.
-        let mut script: Vec<Request> = (0..6).map(|id| packet(0, 0, id, 1)).collect();
-        script.push(packet(0, 1, 6, 1));
-        let other = (0..5).map(|id| packet(1, 1, 100 + id, 1)).collect();
-        let sinks = vec![Sink::new(Stall::NotBefore(vec![50])), open()];
-        Rig::new(ONE_CLOCK, vec![eager(script), eager(other)], sinks)
-    };
-    let rig = run_in_all_modes(build, LIMIT);
-    let own: Vec<(u64, u32)> = (0..6).map(|n| (50 + n, n as u32)).collect();
-    assert_eq!(rig.delivered(0), own);
-    let others = rig.delivered(1);
-    assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
-    // Room seen in cycle 51 lets the fifth pass, 52 the sixth, 53 the one behind them.
-    assert_eq!(others[5..], [(54, 6)]);
-    // The fifth packet has wanted the full output since cycle 6.
-    assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
-}
+    #[test]
+    fn a_header_follows_the_tail_before_it_without_a_gap() {
+        let build = || {
+            let sources = vec![
+                Source::new([packet(0, 0, 10, 5), packet(0, 0, 11, 1)], Stall::Never),
+                Source::new([packet(1, 0, 20, 1), packet(1, 0, 21, 2)], Stall::NotBefore(vec![1])),
+            ];
+            Rig::new(ONE_CLOCK, sources, vec![open()])
+        };
+        let rig = run_in_all_modes(build, LIMIT);
+        let mut table = CycleTable::new();
+        for (i, source) in rig.sources.iter().enumerate() {
+            table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
+        }
+        table.column("to0", delivered(&rig, 0));
+        // The header of 10 passes in cycle 2 and its tail in 6. Then the inputs take turns: 20 in 7,
+        // 11 in 8, 21 from 9 to 10.
+        assert_table(
+            &table,
+            "cycle  from0  from1  to0
+             0      10     .      .
+             1      11     20     .
+             2      .      21     .
+             3      .      .      .
+             4      .      .      .
+             5      .      .      .
+             6      .      .      .
+             7      .      .      10
+             8      .      .      20
+             9      .      .      11
+             10     .      .      .
+             11     .      .      21",
+        );
+    }
 
-#[test]
-#[should_panic(expected = "xbar: a packet at input 1 wants output 5 of 2")]
-fn a_packet_to_an_output_that_is_not_there_is_a_breach() {
-    let sources = vec![eager(vec![]), eager(vec![packet(1, 5, 0, 1)])];
-    crate::kit::run(&mut Rig::new(ONE_CLOCK, sources, vec![open(), open()]), Default::default(), LIMIT);
+    #[test]
+    fn a_full_receiver_stops_its_own_packets_and_those_behind_them_only() {
+        let build = || {
+            // Input 0 fills output 0 (four places in its channel) and then wants output 1.
+            let mut script: Vec<Request> = (0..6).map(|id| packet(0, 0, id, 1)).collect();
+            script.push(packet(0, 1, 6, 1));
+            let other = (0..5).map(|id| packet(1, 1, 100 + id, 1)).collect();
+            let sinks = vec![Sink::new(Stall::NotBefore(vec![50])), open()];
+            Rig::new(ONE_CLOCK, vec![eager(script), eager(other)], sinks)
+        };
+        let rig = run_in_all_modes(build, LIMIT);
+        let own: Vec<(u64, u32)> = (0..6).map(|n| (50 + n, n as u32)).collect();
+        assert_eq!(delivered(&rig, 0), own);
+        let others = delivered(&rig, 1);
+        assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
+        // Room seen in cycle 51 lets the fifth pass, 52 the sixth, 53 the one behind them.
+        assert_eq!(others[5..], [(54, 6)]);
+        // The fifth packet has wanted the full output since cycle 6.
+        assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "xbar: a packet at input 1 wants output 5 of 2")]
+    fn a_packet_to_an_output_that_is_not_there_is_a_breach() {
+        let sources = vec![eager(vec![]), eager(vec![packet(1, 5, 0, 1)])];
+        crate::kit::run(&mut Rig::new(ONE_CLOCK, sources, vec![open(), open()]), Default::default(), LIMIT);
+    }
 }

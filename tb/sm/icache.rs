@@ -185,6 +185,6 @@ proptest! {
             instruction_bytes: [4, 8, 16][seed as usize % 3],
             ..InstructionCacheConfig::default()
         };
-        with(random_kernel(seed), config, (1, slow)).check();
+        with(random_kernel(seed, super::random::STATEMENTS), config, (1, slow)).check();
     }
 }

@@ -21,20 +21,35 @@
 //! | `icache::*`                | instruction cache: latency of a miss, pairs, who waits, twin    |
 //! | `limits::*`                | occupancy, launch errors, faults, reports of a core that hangs  |
 
-mod atomics;
 mod bench;
-mod control;
-mod data;
-mod halves;
-mod icache;
-mod issue_log;
-mod limits;
 mod lines;
-mod random;
+pub(crate) mod random;
+
+#[cfg(test)]
+mod atomics;
+#[cfg(test)]
+mod control;
+#[cfg(test)]
+mod data;
+#[cfg(test)]
+mod halves;
+#[cfg(test)]
+mod icache;
+#[cfg(test)]
+mod issue_log;
+#[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod shared;
+#[cfg(test)]
 mod spaces;
+#[cfg(test)]
 mod sub_cores;
+#[cfg(test)]
 mod tensor;
+#[cfg(test)]
 mod throttle;
+#[cfg(test)]
 mod timing;
+#[cfg(test)]
 mod warp_ops;

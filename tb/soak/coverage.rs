@@ -2,14 +2,18 @@
 //! A soak that can see what its cases meet declares it as crosses; `soak NAME --coverage` prints how often each point was
 //! hit. Each of them also runs here, as long as it takes to meet all of it.
 //!
-//! | soak      | meets                                                                        |
-//! |-----------|------------------------------------------------------------------------------|
-//! | `l1`      | statuses at the tags, beside what arrives in their cycle, under every scheme |
-//! | `frc`     | counters of an L2 bank, without an FRC, with a small one and with a large one |
-//! | `tracker` | races between loads, stores, drops and fills                                 |
-//! | `dram`    | pairs of commands at their least distance; changed streams of either verdict |
+//! | soak        | meets                                                                        |
+//! |-------------|------------------------------------------------------------------------------|
+//! | `coalescer` | accesses of every kind and width, to few lines and to many                   |
+//! | `l1`        | statuses at the tags, beside what arrives in their cycle, under every scheme |
+//! | `frc`       | counters of an L2 bank, without an FRC, with a small one and with a large one |
+//! | `tracker`   | races between loads, stores, drops and fills                                 |
+//! | `sm`        | what schedulers of every policy do in a cycle                                |
+//! | `throttle`  | what loses locality, who may load then, closed caches, orders of a search    |
+//! | `xbar`      | packets of every length behind one of the same input and of another          |
+//! | `dram`      | pairs of commands at their least distance; changed streams of either verdict |
 
-use super::{Soak, dram, frc, l1, tracker};
+use super::{Soak, coalescer, dram, frc, l1, sm, throttle, tracker, xbar};
 use crate::kit::coverage::Cross;
 
 impl Soak {
@@ -17,9 +21,13 @@ impl Soak {
     #[must_use]
     pub fn crosses(&self) -> Vec<Cross> {
         match self.name {
+            "coalescer" => coalescer::crosses(),
             "l1" => l1::crosses(),
             "frc" => frc::crosses(),
             "tracker" => tracker::crosses(),
+            "sm" => sm::crosses(),
+            "throttle" => throttle::crosses(),
+            "xbar" => xbar::crosses(),
             "dram" => dram::crosses(),
             _ => Vec::new(),
         }
@@ -60,6 +68,26 @@ mod tests {
     #[test]
     fn random_controllers_reach_every_pair_of_commands_at_its_least_distance() {
         reaches_all("dram", 120);
+    }
+
+    #[test]
+    fn random_accesses_are_of_every_kind_and_width_to_few_lines_and_many() {
+        reaches_all("coalescer", 6);
+    }
+
+    #[test]
+    fn random_kernels_reach_every_reason_under_every_policy() {
+        reaches_all("sm", 12);
+    }
+
+    #[test]
+    fn random_warps_and_counts_reach_every_part_of_the_throttles() {
+        reaches_all("throttle", 8);
+    }
+
+    #[test]
+    fn random_traffic_has_every_length_behind_the_same_input_and_another() {
+        reaches_all("xbar", 10);
     }
 
     #[test]

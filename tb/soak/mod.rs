@@ -14,6 +14,7 @@
 //! | `of_seed`  | cases that a seed and a number of steps say everything about              |
 //! | the others | a kind of case each                                                       |
 
+mod coalescer;
 mod coverage;
 mod damage;
 mod dram;
@@ -28,7 +29,10 @@ mod mutate;
 mod of_seed;
 mod readers;
 mod shrink;
+mod sm;
+mod throttle;
 mod tracker;
+mod xbar;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -171,9 +175,13 @@ pub fn soaks() -> Vec<Soak> {
             draw: Box::new(|_, seed| litmus::draw(seed)),
             reread: Box::new(|_, _, text| litmus::reread(text)),
         },
+        of_seed("coalescer", coalescer::ABOUT, coalescer::ACCESSES, coalescer::run),
         of_seed("l1", l1::ABOUT, l1::INSTRUCTIONS, l1::run),
         of_seed("frc", frc::ABOUT, frc::REQUESTS, frc::run),
         of_seed("tracker", tracker::ABOUT, tracker::ACCESSES, tracker::run),
+        of_seed("sm", sm::ABOUT, sm::STATEMENTS, sm::run),
+        of_seed("throttle", throttle::ABOUT, throttle::STEPS, throttle::run),
+        of_seed("xbar", xbar::ABOUT, xbar::PACKETS, xbar::run),
         of_seed("dram", dram::ABOUT, dram::REQUESTS, dram::run_case),
         of_seed("hdl", hdl::ABOUT, hdl::CYCLES, hdl::run),
     ];

@@ -3,14 +3,25 @@
 use golden::throttle::{Answer, Counts, Scheme};
 use rtl::kernel::{BlockId, Edge, Wake};
 use rtl::throttle::dwt_cs::coordinator::Coordinator;
-use rtl::throttle::dwt_cs::monitor::{Monitor, Phase};
-use rtl::throttle::dwt_cs::{DwtConfig, Persist, Trigger};
-use rtl::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKind, Report};
+use rtl::throttle::dwt_cs::{DwtConfig, Trigger};
+use rtl::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
 use rtl::throttle::side::{Ends, HubLinks, SideBand};
-use rtl::throttle::{Hooks, Hub, ThrottleConfig};
+use rtl::throttle::{Hub, ThrottleConfig};
 use warpsieve::check::twin::twin;
 
 use crate::kit::Random;
+use crate::kit::coverage::{Axis, Cross, hit};
+
+const NAME: &str = "orders of the coordinator of DWT-CS";
+const TRIGGERS: [(Trigger, &str); 3] =
+    [(Trigger::Sum, "sum"), (Trigger::AnyCore, "any core"), (Trigger::CoordinatorOnly, "coordinator only")];
+const ORDERS: [&str; 5] = ["none", "to sample", "to sample once more", "a limit", "a limit known from before"];
+
+/// What is to be met.
+pub(crate) fn cross() -> Cross {
+    let axes = vec![Axis::new("misses of", TRIGGERS.map(|(_, name)| name)), Axis::new("order", ORDERS)];
+    Cross { name: NAME, axes, excluded: Vec::new() }
+}
 
 /// The side bands of so many cores on a clock of one tick.
 fn sides(config: &DwtConfig, hub: &dyn Hub, cores: u32) -> Vec<SideBand> {
@@ -22,236 +33,255 @@ fn sides(config: &DwtConfig, hub: &dyn Hub, cores: u32) -> Vec<SideBand> {
 
 /// The ends of a core at the links to the coordinator.
 fn links(side: &mut SideBand) -> &mut HubLinks {
-    side.hub.as_mut().unwrap()
+    side.hub.as_mut().expect("a side band with a hub has links to it")
 }
 
-/// Monitors whose cores do what a function says, and their coordinator.
-struct Bench {
-    monitors: Vec<Monitor>,
-    coordinator: Coordinator,
-    sides: Vec<SideBand>,
-    /// Thread instructions of each core so far.
-    issued: Vec<u64>,
-    wake: Wake,
-    cycle: u64,
-    /// Phases and limits of all cores whenever any of them has changed.
-    log: Vec<(u64, Vec<(Phase, u8)>)>,
-}
-
-impl Bench {
-    fn new(config: &DwtConfig, cores: u32, most: u8) -> Self {
-        let coordinator = Coordinator::new(config, "coordinator", cores, most);
-        Self {
-            monitors: (0..cores).map(|_| Monitor::new(config, most)).collect(),
-            sides: sides(config, &coordinator, cores),
-            coordinator,
-            issued: vec![0; cores as usize],
-            wake: Wake::new(&[1]),
-            cycle: 0,
-            log: Vec::new(),
-        }
-    }
-
-    /// Runs one launch of a kernel for so many cycles from cycle 0 of its own. In a cycle, core `i` under
-    /// limit `k` issues `threads(i, k)` thread instructions; it misses every `miss_every` cycles.
-    fn launch(&mut self, key: u16, cycles: u64, miss_every: u64, threads: impl Fn(usize, u8) -> u32) {
-        let start = self.cycle;
-        self.monitors.iter_mut().for_each(|monitor| monitor.load(key));
-        self.coordinator.load(key);
-        self.log.clear();
-        while self.cycle < start + cycles {
-            let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
-            for (core, monitor) in self.monitors.iter_mut().enumerate() {
-                if let Some(report) = monitor.tick(self.cycle).and_then(|tick| tick.report) {
-                    links(&mut self.sides[core]).reports.tx().push(at, report);
-                }
-                let mut order = links(&mut self.sides[core]).orders.rx();
-                if order.waiting(at) {
-                    monitor.obey(order.pop(at), self.cycle);
-                }
-                if self.cycle.is_multiple_of(miss_every) {
-                    monitor.missed(Miss::default(), self.cycle, u64::MAX);
-                }
-                self.issued[core] += u64::from(threads(core, monitor.limit()));
-                monitor.count_to(self.issued[core]);
-            }
-            self.coordinator.eval(&mut self.sides, at);
-            let state: Vec<_> = self.monitors.iter().map(|monitor| (monitor.phase(), monitor.limit())).collect();
-            if self.log.last().is_none_or(|(_, last)| *last != state) {
-                self.log.push((self.cycle - start, state));
-            }
-            self.cycle += 1;
-        }
-        self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
-    }
-
-    /// The cycles in which the cores went over to sampling, and to which limits.
-    fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
-        let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
-        let found = self.log.iter().filter(|(_, state)| all(state));
-        found.map(|(cycle, state)| (*cycle, state.iter().map(|(_, limit)| *limit).collect())).collect()
-    }
-}
-
-/// Most done with five warps.
-fn best_at_five(_: usize, limit: u8) -> u32 {
-    32 - u32::from(limit.abs_diff(5))
-}
-
-#[test]
-fn cores_sample_in_cycle_30_032_and_know_the_limit_in_60_064() {
-    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-    bench.launch(1, 70_000, 3, best_at_five);
-    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
-    assert_eq!(bench.of(Phase::Wait), [(60_032, (1..=15).collect())]);
-    assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![5; 15])]);
-}
-
-#[test]
-fn a_kernel_known_from_before_gets_its_limit_without_sampling() {
-    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-    bench.launch(1, 61_000, 3, best_at_five);
-    bench.launch(1, 31_000, 3, |_, _| 7);
-    assert_eq!(bench.of(Phase::Sample), []);
-    assert_eq!(bench.of(Phase::Fixed), [(30_032, vec![5; 15])]);
-    bench.launch(2, 31_000, 3, |_, _| 7);
-    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
-}
-
-#[test]
-fn a_kernel_that_ends_while_it_is_sampled_leaves_nothing_behind() {
-    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-    bench.launch(1, 50_000, 3, best_at_five);
-    assert_eq!(bench.coordinator.limit_of(1), None);
-    bench.launch(1, 61_000, 3, best_at_five);
-    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
-    assert_eq!(bench.coordinator.limit_of(1), Some(5));
-}
-
-#[test]
-fn if_the_last_core_wins_nine_cores_try_more_warps_beside_six_that_keep_to_fifteen() {
-    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-    bench.launch(1, 100_000, 2, |_, limit| 40 - u32::from(limit.abs_diff(19)));
-    let second: Vec<u8> = (16..=24).chain([15; 6]).collect();
-    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect()), (60_064, second)]);
-    assert_eq!(bench.of(Phase::Fixed), [(90_096, vec![19; 15])]);
-}
-
-#[test]
-fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
-    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-    // One miss in ten cycles of ten threads is ten in a thousand.
-    bench.launch(1, 100_000, 10, |_, _| 10);
-    assert_eq!(bench.of(Phase::Sample), []);
-    bench.launch(2, 29_999, 3, best_at_five);
-    bench.launch(2, 29_999, 3, best_at_five);
-    assert_eq!(bench.of(Phase::Sample), []);
-}
-
-#[test]
-fn a_search_that_persists_goes_on_with_the_next_launch() {
-    let mut bench = Bench::new(&DwtConfig { persist: Persist::Kernel, ..DwtConfig::KHAIRY2015 }, 15, 24);
-    bench.launch(2, 25_000, 3, best_at_five);
-    bench.launch(2, 25_000, 3, best_at_five);
-    assert_eq!(bench.of(Phase::Sample), [(5_033, (1..=15).collect())]);
-}
-
-#[test]
-fn a_core_without_warps_cannot_win() {
-    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-    bench.launch(1, 70_000, 3, |core, limit| if core == 4 { 0 } else { best_at_five(core, limit) });
-    assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
-}
-
-/// A core and its coordinator may disagree for as long as a message is on its way.
-#[test]
-fn the_count_of_a_sample_that_nobody_asked_for_is_no_period() {
-    let config = DwtConfig { above: 1, ..DwtConfig::KHAIRY2015 };
-    let mut coordinator = Coordinator::new(&config, "coordinator", 1, 24);
-    let mut sides = sides(&config, &coordinator, 1);
+/// Random counts of any number of cores at random times, in so many launches; the orders must be what the twin says.
+///
+/// # Panics
+/// If they are not.
+pub(crate) fn search(seed: u64, launches: u64) {
+    let mut random = Random::new(seed);
+    let cores = 1 + random.below(if seed % 8 == 7 { 128 } else { 20 }) as u32;
+    let most = 1 + random.below(32) as u8;
+    let number = 1 + random.below(cores.into()) as u32;
+    let above = 1 + random.below(3) as u32;
+    let (trigger, of) = TRIGGERS[random.below(3) as usize];
+    let config = DwtConfig { above, trigger, coordinator: number, memo: 2, latency: 3, ..DwtConfig::KHAIRY2015 };
+    let mut coordinator = Coordinator::new(&config, "coordinator", cores, most);
+    let golden: Box<dyn Scheme> = twin(&ThrottleConfig::from(config.clone())).expect("DWT-CS has a twin");
+    let mut twin = golden.search(cores as usize, most.into()).expect("DWT-CS searches");
+    let mut sides = sides(&config, &coordinator, cores);
     let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
-    let mut answer = |sampled| {
-        let at = &mut Edge::new(cycle, cycle, &mut wake);
-        let report = Report { sampled, misses: Misses::new(100), instructions: Instructions::new(10) };
-        links(&mut sides[0]).reports.tx().push(at, report);
-        for _ in 0..=2 * config.latency {
-            let at = &mut Edge::new(cycle, cycle, &mut wake);
-            coordinator.eval(&mut sides, at);
-            cycle += 1;
-        }
-        let at = &mut Edge::new(cycle, cycle, &mut wake);
-        let mut order = links(&mut sides[0]).orders.rx();
-        order.waiting(at).then(|| order.pop(at).kind)
-    };
-    assert_eq!([true, false].map(&mut answer), [None, Some(OrderKind::Sample)]);
-}
-
-/// Random counts of any number of cores at random times; the orders must be what the twin says.
-#[test]
-fn the_coordinator_does_what_its_twin_says() {
-    for seed in 0..60 {
-        let mut random = Random::new(seed);
-        let cores = 1 + random.below(if seed % 8 == 7 { 128 } else { 20 }) as u32;
-        let most = 1 + random.below(32) as u8;
-        let number = 1 + random.below(cores.into()) as u32;
-        let above = 1 + random.below(3) as u32;
-        let trigger = [Trigger::Sum, Trigger::AnyCore, Trigger::CoordinatorOnly][random.below(3) as usize];
-        let config = DwtConfig { above, trigger, coordinator: number, memo: 2, latency: 3, ..DwtConfig::KHAIRY2015 };
-        let mut coordinator = Coordinator::new(&config, "coordinator", cores, most);
-        let golden: Box<dyn Scheme> = twin(&ThrottleConfig::from(config.clone())).unwrap();
-        let mut twin = golden.search(cores as usize, most.into()).unwrap();
-        let mut sides = sides(&config, &coordinator, cores);
-        let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
-        for _launch in 0..8 {
-            let key = random.below(4) as u16;
-            coordinator.load(key);
-            twin.begin(key);
-            let (mut is_sampled, mut turns) = (false, 0);
-            loop {
-                turns += 1;
-                let counts: Vec<Counts> = (0..cores)
-                    .map(|_| Counts { misses: random.below(160), instructions: random.below(40) * 250 })
-                    .collect();
-                let answer = if is_sampled {
-                    twin.sampled(&counts.iter().map(|counts| counts.instructions).collect::<Vec<_>>())
-                } else {
-                    twin.period(&counts)
-                };
-                let times: Vec<u64> = (0..cores).map(|_| cycle + random.below(4)).collect();
-                let mut got: Vec<Option<Order>> = vec![None; cores as usize];
-                let end = cycle + 12;
-                while cycle < end {
-                    let at = &mut Edge::new(cycle, cycle, &mut wake);
-                    for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
-                        let Counts { misses, instructions } = counts[core];
-                        let (misses, instructions) =
-                            (Misses::new(misses as u32), Instructions::new(instructions as u32));
-                        links(&mut sides[core])
-                            .reports
-                            .tx()
-                            .push(at, Report { sampled: is_sampled, misses, instructions });
-                    }
-                    for (got, side) in got.iter_mut().zip(&mut sides) {
-                        let mut orders = links(side).orders.rx();
-                        if orders.waiting(at) {
-                            *got = Some(orders.pop(at));
-                        }
-                    }
-                    coordinator.eval(&mut sides, at);
-                    cycle += 1;
+    for _launch in 0..launches {
+        let key = random.below(4) as u16;
+        coordinator.load(key);
+        twin.begin(key);
+        let (mut is_sampled, mut turns) = (false, 0);
+        loop {
+            turns += 1;
+            let counts: Vec<Counts> = (0..cores)
+                .map(|_| Counts { misses: random.below(160), instructions: random.below(40) * 250 })
+                .collect();
+            let answer = if is_sampled {
+                twin.sampled(&counts.iter().map(|counts| counts.instructions).collect::<Vec<_>>())
+            } else {
+                twin.period(&counts)
+            };
+            let times: Vec<u64> = (0..cores).map(|_| cycle + random.below(4)).collect();
+            let mut got: Vec<Option<Order>> = vec![None; cores as usize];
+            let end = cycle + 12;
+            while cycle < end {
+                let at = &mut Edge::new(cycle, cycle, &mut wake);
+                for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
+                    let Counts { misses, instructions } = counts[core];
+                    let (misses, instructions) = (Misses::new(misses as u32), Instructions::new(instructions as u32));
+                    links(&mut sides[core]).reports.tx().push(at, Report { sampled: is_sampled, misses, instructions });
                 }
-                let order = |kind, limit: &usize| Some(Order { kind, limit: Limit::new(*limit as u8) });
-                let expected = match &answer {
-                    Answer::Nothing => vec![None; cores as usize],
-                    Answer::Sample(limits) => limits.iter().map(|limit| order(OrderKind::Sample, limit)).collect(),
-                    Answer::Fixed(limit) => vec![order(OrderKind::Fixed, limit); cores as usize],
-                };
-                assert_eq!(got, expected, "seed {seed}, cycle {cycle}");
-                is_sampled = matches!(answer, Answer::Sample(_));
-                if turns > 12 || matches!(answer, Answer::Fixed(_)) {
-                    break;
+                for (got, side) in got.iter_mut().zip(&mut sides) {
+                    let mut orders = links(side).orders.rx();
+                    if orders.waiting(at) {
+                        *got = Some(orders.pop(at));
+                    }
                 }
+                coordinator.eval(&mut sides, at);
+                cycle += 1;
+            }
+            let order = |kind, limit: &usize| Some(Order { kind, limit: Limit::new(*limit as u8) });
+            let expected = match &answer {
+                Answer::Nothing => vec![None; cores as usize],
+                Answer::Sample(limits) => limits.iter().map(|limit| order(OrderKind::Sample, limit)).collect(),
+                Answer::Fixed(limit) => vec![order(OrderKind::Fixed, limit); cores as usize],
+            };
+            assert_eq!(got, expected, "seed {seed}, cycle {cycle}");
+            let order = match (&answer, is_sampled) {
+                (Answer::Nothing, _) => ORDERS[0],
+                (Answer::Sample(_), false) => ORDERS[1],
+                (Answer::Sample(_), true) => ORDERS[2],
+                (Answer::Fixed(_), true) => ORDERS[3],
+                (Answer::Fixed(_), false) => ORDERS[4],
+            };
+            hit(NAME, &[of, order]);
+            is_sampled = matches!(answer, Answer::Sample(_));
+            if turns > 12 || matches!(answer, Answer::Fixed(_)) {
+                break;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtl::throttle::Hooks;
+    use rtl::throttle::dwt_cs::Persist;
+    use rtl::throttle::dwt_cs::monitor::{Monitor, Phase};
+    use rtl::throttle::message::Miss;
+
+    use super::*;
+
+    /// Monitors whose cores do what a function says, and their coordinator.
+    struct Bench {
+        monitors: Vec<Monitor>,
+        coordinator: Coordinator,
+        sides: Vec<SideBand>,
+        /// Thread instructions of each core so far.
+        issued: Vec<u64>,
+        wake: Wake,
+        cycle: u64,
+        /// Phases and limits of all cores whenever any of them has changed.
+        log: Vec<(u64, Vec<(Phase, u8)>)>,
+    }
+
+    impl Bench {
+        fn new(config: &DwtConfig, cores: u32, most: u8) -> Self {
+            let coordinator = Coordinator::new(config, "coordinator", cores, most);
+            Self {
+                monitors: (0..cores).map(|_| Monitor::new(config, most)).collect(),
+                sides: sides(config, &coordinator, cores),
+                coordinator,
+                issued: vec![0; cores as usize],
+                wake: Wake::new(&[1]),
+                cycle: 0,
+                log: Vec::new(),
+            }
+        }
+
+        /// Runs one launch of a kernel for so many cycles from cycle 0 of its own. In a cycle, core `i` under
+        /// limit `k` issues `threads(i, k)` thread instructions; it misses every `miss_every` cycles.
+        fn launch(&mut self, key: u16, cycles: u64, miss_every: u64, threads: impl Fn(usize, u8) -> u32) {
+            let start = self.cycle;
+            self.monitors.iter_mut().for_each(|monitor| monitor.load(key));
+            self.coordinator.load(key);
+            self.log.clear();
+            while self.cycle < start + cycles {
+                let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
+                for (core, monitor) in self.monitors.iter_mut().enumerate() {
+                    if let Some(report) = monitor.tick(self.cycle).and_then(|tick| tick.report) {
+                        links(&mut self.sides[core]).reports.tx().push(at, report);
+                    }
+                    let mut order = links(&mut self.sides[core]).orders.rx();
+                    if order.waiting(at) {
+                        monitor.obey(order.pop(at), self.cycle);
+                    }
+                    if self.cycle.is_multiple_of(miss_every) {
+                        monitor.missed(Miss::default(), self.cycle, u64::MAX);
+                    }
+                    self.issued[core] += u64::from(threads(core, monitor.limit()));
+                    monitor.count_to(self.issued[core]);
+                }
+                self.coordinator.eval(&mut self.sides, at);
+                let state: Vec<_> = self.monitors.iter().map(|monitor| (monitor.phase(), monitor.limit())).collect();
+                if self.log.last().is_none_or(|(_, last)| *last != state) {
+                    self.log.push((self.cycle - start, state));
+                }
+                self.cycle += 1;
+            }
+            self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
+        }
+
+        /// The cycles in which the cores went over to sampling, and to which limits.
+        fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
+            let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
+            let found = self.log.iter().filter(|(_, state)| all(state));
+            found.map(|(cycle, state)| (*cycle, state.iter().map(|(_, limit)| *limit).collect())).collect()
+        }
+    }
+
+    /// Most done with five warps.
+    fn best_at_five(_: usize, limit: u8) -> u32 {
+        32 - u32::from(limit.abs_diff(5))
+    }
+
+    #[test]
+    fn cores_sample_in_cycle_30_032_and_know_the_limit_in_60_064() {
+        let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
+        bench.launch(1, 70_000, 3, best_at_five);
+        assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
+        assert_eq!(bench.of(Phase::Wait), [(60_032, (1..=15).collect())]);
+        assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![5; 15])]);
+    }
+
+    #[test]
+    fn a_kernel_known_from_before_gets_its_limit_without_sampling() {
+        let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
+        bench.launch(1, 61_000, 3, best_at_five);
+        bench.launch(1, 31_000, 3, |_, _| 7);
+        assert_eq!(bench.of(Phase::Sample), []);
+        assert_eq!(bench.of(Phase::Fixed), [(30_032, vec![5; 15])]);
+        bench.launch(2, 31_000, 3, |_, _| 7);
+        assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
+    }
+
+    #[test]
+    fn a_kernel_that_ends_while_it_is_sampled_leaves_nothing_behind() {
+        let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
+        bench.launch(1, 50_000, 3, best_at_five);
+        assert_eq!(bench.coordinator.limit_of(1), None);
+        bench.launch(1, 61_000, 3, best_at_five);
+        assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
+        assert_eq!(bench.coordinator.limit_of(1), Some(5));
+    }
+
+    #[test]
+    fn if_the_last_core_wins_nine_cores_try_more_warps_beside_six_that_keep_to_fifteen() {
+        let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
+        bench.launch(1, 100_000, 2, |_, limit| 40 - u32::from(limit.abs_diff(19)));
+        let second: Vec<u8> = (16..=24).chain([15; 6]).collect();
+        assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect()), (60_064, second)]);
+        assert_eq!(bench.of(Phase::Fixed), [(90_096, vec![19; 15])]);
+    }
+
+    #[test]
+    fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
+        let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
+        // One miss in ten cycles of ten threads is ten in a thousand.
+        bench.launch(1, 100_000, 10, |_, _| 10);
+        assert_eq!(bench.of(Phase::Sample), []);
+        bench.launch(2, 29_999, 3, best_at_five);
+        bench.launch(2, 29_999, 3, best_at_five);
+        assert_eq!(bench.of(Phase::Sample), []);
+    }
+
+    #[test]
+    fn a_search_that_persists_goes_on_with_the_next_launch() {
+        let mut bench = Bench::new(&DwtConfig { persist: Persist::Kernel, ..DwtConfig::KHAIRY2015 }, 15, 24);
+        bench.launch(2, 25_000, 3, best_at_five);
+        bench.launch(2, 25_000, 3, best_at_five);
+        assert_eq!(bench.of(Phase::Sample), [(5_033, (1..=15).collect())]);
+    }
+
+    #[test]
+    fn a_core_without_warps_cannot_win() {
+        let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
+        bench.launch(1, 70_000, 3, |core, limit| if core == 4 { 0 } else { best_at_five(core, limit) });
+        assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
+    }
+
+    /// A core and its coordinator may disagree for as long as a message is on its way.
+    #[test]
+    fn the_count_of_a_sample_that_nobody_asked_for_is_no_period() {
+        let config = DwtConfig { above: 1, ..DwtConfig::KHAIRY2015 };
+        let mut coordinator = Coordinator::new(&config, "coordinator", 1, 24);
+        let mut sides = sides(&config, &coordinator, 1);
+        let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
+        let mut answer = |sampled| {
+            let at = &mut Edge::new(cycle, cycle, &mut wake);
+            let report = Report { sampled, misses: Misses::new(100), instructions: Instructions::new(10) };
+            links(&mut sides[0]).reports.tx().push(at, report);
+            for _ in 0..=2 * config.latency {
+                let at = &mut Edge::new(cycle, cycle, &mut wake);
+                coordinator.eval(&mut sides, at);
+                cycle += 1;
+            }
+            let at = &mut Edge::new(cycle, cycle, &mut wake);
+            let mut order = links(&mut sides[0]).orders.rx();
+            order.waiting(at).then(|| order.pop(at).kind)
+        };
+        assert_eq!([true, false].map(&mut answer), [None, Some(OrderKind::Sample)]);
+    }
+
+    #[test]
+    fn the_coordinator_does_what_its_twin_says() {
+        (0..60).for_each(|seed| search(seed, 8));
     }
 }

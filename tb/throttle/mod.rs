@@ -7,10 +7,11 @@
 //! | `streaming::*`   | the monitor against its twin, a million accesses                                    |
 //! | `turns::*`       | a scheme that no other file knows, on a whole machine                               |
 
-mod ccws;
+pub(crate) mod ccws;
+pub(crate) mod coordinator;
+pub(crate) mod streaming;
+
 #[cfg(test)]
 mod closed;
-mod coordinator;
-mod streaming;
 #[cfg(test)]
 mod turns;

@@ -4,9 +4,24 @@ use golden::l1::streaming::{Config, Streaming as Twin};
 use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
 
 use crate::kit::Random;
+use crate::kit::coverage::{Axis, Cross, hit};
+
+const NAME: &str = "an L1D whose misses are watched";
+const PERIODS: [&str; 2] = ["periods of others", "periods of its own"];
+const OPENS: [&str; 2] = ["opened by a miss", "opened by a flush"];
+const STATES: [&str; 4] = ["stays open", "closes", "stays closed", "opens"];
+
+/// What is to be met.
+pub(crate) fn cross() -> Cross {
+    let axes = vec![Axis::new("periods", PERIODS), Axis::new("opened by", OPENS), Axis::new("access", STATES)];
+    Cross { name: NAME, axes, excluded: Vec::new() }
+}
 
 /// Accesses of a stream whose miss rate changes from time to time; how often the cache closed.
-fn follow(seed: u64, own_periods: bool) -> u32 {
+///
+/// # Panics
+/// If the twin says otherwise.
+pub(crate) fn follow(seed: u64, own_periods: bool, accesses: u64) -> u32 {
     let mut random = Random::new(seed);
     let (period, miss_percent) = (1 + random.below(3000), 1 + random.below(100));
     let (min_accesses, flush) = (1 + random.below(64), random.percent(50));
@@ -25,19 +40,22 @@ fn follow(seed: u64, own_periods: bool) -> u32 {
         flush,
     });
     let (mut cycle, mut rate, mut closings) = (0, 50, 0);
-    for access in 0..125_000 {
+    for access in 0..accesses {
         cycle += 1 + if random.percent(2) { random.below(2 * period) } else { 0 };
         if random.below(2 * period) == 0 {
             rate = random.below(101);
         }
+        let was_closed = monitor.is_closed();
         if !own_periods && random.below(period) == 0 {
             let may_close = random.percent(50);
             assert_eq!(monitor.end_period(may_close) && flush, twin.end(may_close), "seed {seed}, access {access}");
         }
-        let was_closed = monitor.is_closed();
         assert_eq!(monitor.reach(cycle) && monitor.flushes(), twin.reach(cycle), "seed {seed}, access {access}");
         assert_eq!(monitor.is_closed(), twin.is_closed(), "seed {seed}, access {access}");
-        closings += u32::from(monitor.is_closed() && !was_closed);
+        let is_closed = monitor.is_closed();
+        let state = STATES[usize::from(is_closed != was_closed) + 2 * usize::from(was_closed)];
+        hit(NAME, &[PERIODS[usize::from(own_periods)], OPENS[usize::from(flush)], state]);
+        closings += u32::from(is_closed && !was_closed);
         let missed = random.percent(rate);
         monitor.count(missed);
         twin.note(missed);
@@ -45,8 +63,11 @@ fn follow(seed: u64, own_periods: bool) -> u32 {
     closings
 }
 
-#[test]
-fn a_million_accesses_close_and_open_the_cache_as_the_twin_says() {
-    let closings: u32 = (0..8).map(|seed| follow(seed, seed < 4)).sum();
-    assert!(closings > 20, "{closings}");
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_million_accesses_close_and_open_the_cache_as_the_twin_says() {
+        let closings: u32 = (0..8).map(|seed| super::follow(seed, seed < 4, 125_000)).sum();
+        assert!(closings > 20, "{closings}");
+    }
 }
