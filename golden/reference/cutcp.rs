@@ -12,7 +12,7 @@ const ATOM: usize = 4;
 
 /// Potential at the lattice points of `nx` x `ny` x `nz` bins, unit cubes with 8 points along each edge: the
 /// sum over all atoms nearer than `cutoff` of `charge / r * (1 - r^2 / cutoff^2)^2`. A bin has 8 atoms; one
-/// without charge counts nothing.
+/// without charge counts nothing. The points of a bin lie side by side, bins in the order of their atoms.
 pub(super) static CUTCP: Reference = Reference {
     name: "cutcp",
     summary: "Coulomb potential with a cutoff of at most 1 on the lattice of nx x ny x nz bins of 8 atoms",
@@ -36,8 +36,9 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let inverse_limit = one / limit;
 
     let potential = |idx: usize| {
-        let point = [idx % (nx * SIDE), idx / (nx * SIDE) % (ny * SIDE), idx / (nx * SIDE * ny * SIDE)];
-        let home = point.map(|p| p / SIDE);
+        let (number, place) = (idx / SIDE.pow(3), idx % SIDE.pow(3));
+        let home = [number % nx, number / nx % ny, number / (nx * ny)];
+        let point = [place % SIDE, place / SIDE % SIDE, place / SIDE.pow(2)];
         let around = |axis: usize, end: usize| home[axis].saturating_sub(1)..(home[axis] + 2).min(end);
         let mut terms = Vec::new();
         for bz in around(2, nz) {
@@ -50,7 +51,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
                         for axis in 0..3 {
                             // The atom from the corner of the point's bin, then from the point: two roundings.
                             let offset = Rounded::exact(bin[axis] as f64 - home[axis] as f64);
-                            let within = Rounded::exact((point[axis] % SIDE) as f64 / SIDE as f64);
+                            let within = Rounded::exact(point[axis] as f64 / SIDE as f64);
                             let apart = Rounded::exact(atoms.real(at + axis)) + offset - within;
                             square = square + apart * apart;
                         }
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn an_atom_acts_across_bins_up_to_the_cutoff() {
         let potential = values(&potential(0.5).unwrap());
-        let at = |x: usize, y: usize, z: usize| potential[(z * 8 + y) * 16 + x];
+        let at = |x: usize, y: usize, z: usize| potential[((x / 8 * 8 + z) * 8 + y) * 8 + x % 8];
         // Distances 1/4 and 3/8 on either side, and a diagonal of 3, 4 eighths, which is 5/8.
         assert!((at(6, 0, 1) - 3.0 / 0.25 * 0.75 * 0.75).abs() < 1e-12);
         assert!((at(10, 0, 1) - at(6, 0, 1)).abs() < 1e-12);

@@ -5,7 +5,8 @@
 // adds charge / r * (1 - r^2 / cutoff^2)^2.
 //
 // A bin is a line, which a CTA fetches into shared memory and all its threads read at the same
-// address; neighbouring CTAs fetch the same bins. Potentials go out in pieces of eight words.
+// address; neighbouring CTAs fetch the same bins. The potentials of a bin lie side by side, so that a
+// warp stores whole lines.
 #include "../common/cuda_shim.h"
 
 constexpr int SIDE = 8;
@@ -56,11 +57,10 @@ extern "C" __global__ void cutcp(const float4 *atoms, float *potential, float cu
             }
         }
     }
-    int nx = gridDim.x * SIDE, ny = gridDim.y * SIDE;
-    int px = blockIdx.x * SIDE + threadIdx.x, py = blockIdx.y * SIDE + threadIdx.y;
+    int bin_number = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
 #pragma unroll
     for (int point = 0; point < POINTS; point++) {
-        int pz = blockIdx.z * SIDE + threadIdx.z + point * LAYERS;
-        potential[(pz * ny + py) * nx + px] = sum[point];
+        int pz = threadIdx.z + point * LAYERS;
+        potential[((bin_number * SIDE + pz) * SIDE + threadIdx.y) * SIDE + threadIdx.x] = sum[point];
     }
 }

@@ -32,11 +32,7 @@ const MISALIGNED: f64 = 1.0;
 const COUNTS: f64 = 0.01;
 
 /// What no rule can tell, mostly where our kernels do something else than Parboil's.
-const ELSEWISE: [(&str, &str); 5] = [
-    (
-        "CutCP",
-        "our potentials lie in rows of the whole lattice, 8 of which a CTA's part of a row is; in Parboil each CTA's part lies by itself",
-    ),
+const ELSEWISE: [(&str, &str); 4] = [
     (
         "Gridding",
         "all our kernels, from samples to cells, are judged together; which ones the thesis calls `many` it does not say",
@@ -92,9 +88,13 @@ fn class(one: &AccessSharing) -> usize {
     }
 }
 
-/// The columns of kernels together, and what put each there: the instruction with most data.
-fn classes(kernels: &[&KernelSharing]) -> [Option<String>; CLASSES.len()] {
-    let mut found: [Option<(u64, String)>; CLASSES.len()] = Default::default();
+/// A text for each column that has one.
+type Texts = [Option<String>; CLASSES.len()];
+
+/// The columns of kernels together, and what put each there: the instruction with most data. Beside them, of each column
+/// the one with most of those that touch too little to count.
+fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
+    let [mut found, mut small]: [[Option<(u64, String)>; CLASSES.len()]; 2] = Default::default();
     for kernel in kernels {
         let all: u64 = kernel.accesses.iter().map(|one| one.words).sum();
         for one in &kernel.accesses {
@@ -104,7 +104,7 @@ fn classes(kernels: &[&KernelSharing]) -> [Option<String>; CLASSES.len()] {
                 Access::Atomic => "atomic",
             };
             let why = format!(
-                "{} line {} ({doing}{}): {:.1} % of the kernel's data, {:.1} CTAs a word, {:.1} lines an access, {:.1} at least",
+                "{} line {} ({doing}{}): {:.2} % of the kernel's data, {:.1} CTAs a word, {:.1} lines an access, {:.1} at least",
                 kernel.name,
                 one.line,
                 if one.is_dependent { ", address read" } else { "" },
@@ -116,12 +116,11 @@ fn classes(kernels: &[&KernelSharing]) -> [Option<String>; CLASSES.len()] {
             if one.access == Access::Atomic {
                 keep(&mut found[ATOMIC], one.words, &why);
             }
-            if ratio(one.words, all) >= COUNTS {
-                keep(&mut found[class(one)], one.words, &why);
-            }
+            let counts = ratio(one.words, all) >= COUNTS;
+            keep(&mut if counts { &mut found } else { &mut small }[class(one)], one.words, &why);
         }
     }
-    found.map(|best| best.map(|(_, why)| why))
+    [found, small].map(|best| best.map(|best| best.map(|(_, why)| why)))
 }
 
 fn keep(best: &mut Option<(u64, String)>, words: u64, why: &str) {
@@ -136,7 +135,9 @@ struct Profile<'a> {
     benchmark: &'static str,
     kernels: Vec<&'a KernelSharing>,
     /// The columns that ours are in, and why.
-    found: [Option<String>; CLASSES.len()],
+    found: Texts,
+    /// The same of what is too little to count.
+    small: Texts,
     published: &'static [usize],
 }
 
@@ -146,7 +147,8 @@ impl<'a> Profile<'a> {
         let kernels = of_benchmark.flat_map(|(_, kernels)| kernels).filter(|one| one.name.starts_with(prefix));
         let kernels: Vec<_> = kernels.collect();
         let what = format!("{benchmark} {kernel}").trim_end().to_owned();
-        Self { what, benchmark, found: classes(&kernels), kernels, published }
+        let [found, small] = classes(&kernels);
+        Self { what, benchmark, found, small, kernels, published }
     }
 
     /// Whether a column is ours, and whether it is the thesis's.
@@ -171,12 +173,13 @@ impl<'a> Profile<'a> {
 
     /// Why a column is ours alone, or the thesis's.
     fn reasons(&self) -> Vec<String> {
-        let reason = |((name, why), (_, theirs)): ((&str, &Option<String>), (bool, bool))| match (why, theirs) {
-            (Some(why), false) => Some(format!("{name} by {why}")),
-            (None, true) => Some(format!("no instruction is {name}")),
+        let reason = |(at, (_, theirs)): (usize, (bool, bool))| match (&self.found[at], &self.small[at], theirs) {
+            (Some(why), _, false) => Some(format!("{} by {why}", CLASSES[at])),
+            (None, None, true) => Some(format!("no instruction is {}", CLASSES[at])),
+            (None, Some(why), true) => Some(format!("{} by less than counts, {why}", CLASSES[at])),
             _ => None,
         };
-        CLASSES.into_iter().zip(&self.found).zip(self.marks()).filter_map(reason).collect()
+        self.marks().enumerate().filter_map(reason).collect()
     }
 
     fn cells(&self) -> Vec<String> {
