@@ -4,8 +4,11 @@ use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
 use crate::chart::Chart;
 use crate::judge::{Effect, Row, geometric_mean};
 use crate::page::Page;
+use crate::runs::Clocked;
 use crate::sheet::Sheet;
 use crate::{Desk, Halt};
+use rtl::l1::stats::L1Stats;
+use warpsieve::run::ratio;
 
 pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     let apps: Vec<&App> = APPS.iter().collect();
@@ -22,7 +25,8 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     );
     let rows = Kind::ALL.map(|kind| {
         let what = format!("geometric mean of the {} class", kind.name());
-        Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), Effect::RATIO)
+        let row = Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), Effect::RATIO);
+        row.explained(|| apart(kind, &apps, &ratios, &done))
     });
     let title = "li2015, Table 1: who is friendly to the L1";
     let mut page = Page::held("li2015/table1", desk.is_quick, title, &about, rows.into());
@@ -38,4 +42,25 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     ));
     sheet.chart(&mut page, "", Chart::relative("IPC past the L1, in parts of that through it", RELATIVE_IPC), 0..2);
     Ok(page)
+}
+
+/// Applications of a kind whose ratio is not the published one, with what their L1 does for them.
+fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<Clocked>]) -> String {
+    let all = apps.iter().zip(ratios).zip(done);
+    let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);
+    let texts = apart.map(|((app, ours), runs)| {
+        let of = |run: &Clocked, count: fn(&L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
+        let loads = of(&runs[0], |l1| l1.hits + l1.hit_pending + l1.misses);
+        let [hits, joined] = [of(&runs[0], |l1| l1.hits), of(&runs[0], |l1| l1.hit_pending)];
+        let reads = |run: &Clocked| run.counters.l2.iter().map(|l2| l2.hits + l2.hit_pending + l2.misses).sum::<u64>();
+        format!(
+            "{} {ours:.2}, with {:.0} % of its loads that hit in the L1, {:.0} % that join a line on its way, and {:.2} times the \
+             reads at the L2 past it",
+            app.name,
+            100.0 * ratio(hits, loads),
+            100.0 * ratio(joined, loads),
+            ratio(reads(&runs[1]), reads(&runs[0]))
+        )
+    });
+    texts.collect::<Vec<_>>().join("; ")
 }

@@ -111,6 +111,7 @@ impl Kernel {
     }
 
     /// Adds declarations to the file.
+    #[cfg(test)]
     pub fn declare(mut self, declarations: &str) -> Self {
         self.ptx = self.ptx.replacen(".visible .entry", &format!("{declarations} .visible .entry"), 1);
         let source = Source::new("k.ptx", &self.ptx);
@@ -285,6 +286,7 @@ impl Bench {
     }
 
     /// Word `index` of `out`.
+    #[cfg(test)]
     pub fn out(&self, index: usize) -> u32 {
         let bytes = self.memory.store.read(OUT + 4 * index as u64, 4).unwrap();
         u32::from_le_bytes(bytes.try_into().unwrap())
