@@ -1,6 +1,6 @@
 //! Figure 8: the unfriendly applications under each scheme.
 
-use super::schemes::{Scheme, Schemes, THRESHOLDS, hits};
+use super::schemes::{COLD, Scheme, Schemes, THRESHOLDS, hits};
 use super::{Kind, RELATIVE_IPC, mean_of};
 use crate::chart::Chart;
 use crate::judge::{Effect, Row};
@@ -50,8 +50,9 @@ impl Found<'_> {
         let mut rows = vec![
             Row::ordering("geometric mean", &order).because(&self.counts()),
             Row::factor("Decoupled, mean", decoupled, 1.303, 1.0),
-            Row::factor("Decoupled, most", most, 1.568, 1.0),
-            Row::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0),
+            Row::factor("Decoupled, most", most, 1.568, 1.0).explained(|| self.beside_past(most)),
+            Row::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0)
+                .explained(|| self.duelled()),
             Row::factor("MRPB, mean", self.mean(Scheme::Mrpb), 1.192, 1.0),
             Row::sign("Decoupled over MRPB, mean", decoupled / self.mean(Scheme::Mrpb), 1.11, Effect::RATIO)
                 .no_evidence("it follows from the two means above"),
@@ -77,6 +78,27 @@ impl Found<'_> {
             self.of("PTF", Scheme::Profiled),
             self.of("BH", Scheme::Profiled)
         )
+    }
+
+    /// What applications that gain so much gain past the L1 alone.
+    fn beside_past(&self, gain: f64) -> String {
+        let all = self.schemes.apps.iter().zip(&self.relative[Scheme::Decoupled as usize]);
+        let most = all.filter(|(_, relative)| **relative >= gain).map(|(app, _)| {
+            let [past, pdp] = [Scheme::Ball, Scheme::Pdp].map(|scheme| self.of(app.name, scheme));
+            format!("{} gains {past:.2} past the L1 alone, and {pdp:.2} under PDP at its best distance", app.name)
+        });
+        most.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where dueling does not take what gains more.
+    fn duelled(&self) -> String {
+        let all = self.schemes.apps.iter().map(|app| {
+            let [alone, dueling] = [Scheme::Decoupled, Scheme::Dueling].map(|scheme| self.of(app.name, scheme));
+            (app.name, alone, dueling)
+        });
+        let lost = all.filter(|(_, alone, dueling)| *dueling < (1.0 - BAND) * alone);
+        let lost = lost.map(|(name, alone, dueling)| format!("{name} {dueling:.2} instead of {alone:.2}"));
+        format!("{COLD}; it takes the plain one in {}", lost.collect::<Vec<_>>().join(", "))
     }
 
     fn sooner(&self, app: &str) -> String {

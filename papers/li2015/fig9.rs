@@ -1,6 +1,6 @@
 //! Figure 9: what the schemes do to applications that the L1 serves well, or that do not need it.
 
-use super::schemes::{Scheme, Schemes, common_distance, ipc, most_hits};
+use super::schemes::{COLD, Scheme, Schemes, common_distance, ipc, most_hits};
 use super::{Kind, RELATIVE_IPC, apps, measured};
 use crate::chart::Chart;
 use crate::judge::{Class, Effect, Row};
@@ -12,9 +12,6 @@ const LOSS: f64 = 0.03;
 
 const BEST: &str = "the text has the best of all distances for each workload: up to 4, the lines of a set, PDP replaces as the plain L1 does, so that the best of all \
      loses next to nothing";
-const COLD: &str =
-    "dueling decides once a launch, in the first interval in which both leaders load enough, and compares two cold L1s";
-
 pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
     let schemes = Schemes::measure(desk, &[Kind::Friendly])?;
     let insensitive = apps(&[Kind::Insensitive]);

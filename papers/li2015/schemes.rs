@@ -16,6 +16,10 @@ const MOST: u32 = 255;
 /// Thresholds of the profile tried.
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
+/// Why dueling misses what a design gains.
+pub(super) const COLD: &str =
+    "dueling decides once a launch, in the first interval in which both leaders load enough, and compares two cold L1s";
+
 /// The other reading of "reference count": of all requests of a line, so that with a threshold of 2 it enters at
 /// its second.
 pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
