@@ -12,12 +12,15 @@ pub struct L2Config {
     pub banks: usize,
     /// Each of them, in L2 lines.
     pub bank: Geometry,
+    /// A write that misses fetches its line even if all of that is written (section 4.3, of Figure 4.3).
+    pub fetches_written: bool,
 }
 
 /// L2 and atomic buffers.
 #[derive(Clone, Debug)]
 pub(super) struct Coherent {
     banks: Vec<Bank>,
+    fetches_written: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +35,7 @@ struct Bank {
 impl Coherent {
     pub(super) fn new(config: L2Config) -> Self {
         let bank = || Bank { lines: Lines::new(config.bank), buffer: None };
-        Self { banks: (0..config.banks).map(|_| bank()).collect() }
+        Self { banks: (0..config.banks).map(|_| bank()).collect(), fetches_written: config.fetches_written }
     }
 
     /// The bank of an L1 line's sector, and its number there.
@@ -49,11 +52,12 @@ impl Coherent {
         bank.read(own, allocates, counts);
     }
 
-    /// Writes a sector; one that is not there is fetched, unless every byte is written.
+    /// Writes a sector; one that is not there is fetched, unless every byte is written and that spares the fetch.
     pub(super) fn write(&mut self, line: u64, sector: usize, whole: bool, counts: &mut Counts) {
+        let spared = whole && !self.fetches_written;
         let (bank, own) = self.locate(line, sector);
         bank.flush_if(own, counts);
-        bank.write(own, whole, counts);
+        bank.write(own, spared, counts);
     }
 
     /// Changes words of a sector in the atomic buffer.
@@ -106,7 +110,7 @@ impl Bank {
         }
     }
 
-    fn write(&mut self, line: u64, whole: bool, counts: &mut Counts) {
+    fn write(&mut self, line: u64, spared: bool, counts: &mut Counts) {
         counts.l2_accesses += 1;
         if let Some(dirty) = self.lines.find(line) {
             *dirty = true;
@@ -114,7 +118,7 @@ impl Bank {
             counts.l2_writes += 1;
             return;
         }
-        counts.dram_reads += u64::from(!whole);
+        counts.dram_reads += u64::from(!spared);
         self.insert(line, true, counts);
     }
 

@@ -17,7 +17,7 @@ fn config(sets_bits: u32, ways: usize) -> Config {
     Config {
         cus: 16,
         l1: geometry(sets_bits, ways),
-        l2: L2Config { banks: 8, bank: geometry(2, 2) },
+        l2: L2Config { banks: 8, bank: geometry(2, 2), fetches_written: false },
         tracker: Some(tracker),
         bypass_l1: false,
         bypass_l2: false,
@@ -272,6 +272,12 @@ fn a_store_fetches_the_sectors_that_it_writes_in_part() {
     let mut system = Hybrid::new(TABLE_4_1());
     system.store(0, 9, WORD | u128::from(u32::MAX) << 64);
     assert_eq!((system.counts().dram_reads, system.counts().l2_accesses), (1, 2));
+    let l2 = L2Config { fetches_written: true, ..TABLE_4_1().l2 };
+    let mut system = Hybrid::new(Config { l2, ..TABLE_4_1() });
+    system.store(0, 9, WORD | u128::from(u32::MAX) << 64);
+    assert_eq!((system.counts().dram_reads, system.counts().l2_accesses), (2, 2), "the one written whole too");
+    system.store(0, 9, u128::from(u32::MAX) << 64);
+    assert_eq!(system.counts().dram_reads, 2, "it is there");
 }
 
 /// The L2 of these tests has 8 banks of 4 sets of 2 lines: all sectors 0 of the lines 8 n lie in one set.

@@ -199,10 +199,11 @@ fn tracker(count: usize, list: SharerList) -> Result<Option<TrackerConfig>, Inde
 
 /// The caches of Table 4.1 with so much L2.
 fn baseline(kb: u32) -> Result<Config, IndexError> {
+    let bank = geometry(kb as usize * 1024 / 32 / 8 / L2_BANKS, 8, 5)?;
     Ok(Config {
         cus: CUS,
         l1: geometry(128, 4, 7)?,
-        l2: L2Config { banks: L2_BANKS, bank: geometry(kb as usize * 1024 / 32 / 8 / L2_BANKS, 8, 5)? },
+        l2: L2Config { banks: L2_BANKS, bank, fetches_written: true },
         tracker: None,
         bypass_l1: false,
         bypass_l2: false,
@@ -352,7 +353,8 @@ fn saved(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
 }
 
 const TEXT: &str = "The caches of Table 4.1 answer at once; compute units take turns, one warp instruction each, as in section 4.1. DRAM
-data are what the L2 reads and writes in sectors of 32 bytes; what it still holds at the end is not counted. Energy is
+data are what the L2 reads and writes in sectors of 32 bytes; what it still holds at the end is not counted. A write that misses fetches its sector, even
+if all of it is written: the thesis's simulator does not know which bytes are dirty, and pulls what is completely overwritten as well. Energy is
 that of accesses, by Table 4.3 as published, without leakage, for there is no time. A message has a header of 8 bytes.
 LBM counts twice in means, once for each layout. Where the thesis names a direction and no number, 2 % are the least that counts.
 ";

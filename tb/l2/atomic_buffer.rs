@@ -143,7 +143,7 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
 
     let index = SetIndex::new(Function::Linear { bits: 4 }, 5, 40).unwrap();
     let geometry = Geometry { index, ways: 8 };
-    let l2 = GoldenL2 { banks: 1, bank: geometry };
+    let l2 = GoldenL2 { banks: 1, bank: geometry, fetches_written: false };
     let protections = Protections::ALL;
     let config = Config { cus: 1, l1: geometry, l2, tracker: None, bypass_l1: false, bypass_l2: false, protections };
     let mut golden = Hybrid::new(config);

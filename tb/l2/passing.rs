@@ -163,7 +163,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     let mut twin = Hybrid::new(HybridConfig {
         cus: script.len(),
         l1: Geometry { index: index(0), ways: 1 },
-        l2: HybridL2 { banks: 1, bank: Geometry { index: index(3), ways: 3 } },
+        l2: HybridL2 { banks: 1, bank: Geometry { index: index(3), ways: 3 }, fetches_written: false },
         tracker: None,
         bypass_l1: true,
         bypass_l2: true,
