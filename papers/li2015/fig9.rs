@@ -1,6 +1,6 @@
 //! Figure 9: what the schemes do to applications that the L1 serves well, or that do not need it.
 
-use super::schemes::{COLD, Scheme, Schemes, common_distance, ipc, most_hits};
+use super::schemes::{COLD, Scheme, Schemes, common_distance, hits, ipc, most_hits};
 use super::{Kind, RELATIVE_IPC, apps, measured};
 use crate::chart::Chart;
 use crate::judge::{Class, Effect, Row};
@@ -50,9 +50,17 @@ fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
     };
     let row = |(scheme, published): (Scheme, f64)| {
         let row = Row::sign(&format!("{}, worst", scheme.name()), worst(schemes, scheme), published, Effect::RATIO);
-        if scheme == Scheme::Pdp { row.explained(otherwise) } else { row }
+        if scheme == Scheme::Pdp { row.explained(otherwise) } else { row.explained(|| kept(schemes, scheme)) }
     };
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
+}
+
+/// What a scheme leaves of the hits.
+fn kept(schemes: &Schemes, scheme: Scheme) -> String {
+    let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
+    let all = schemes.apps.iter().zip(plain.iter().zip(left));
+    let texts = all.map(|(app, (plain, left))| format!("{} {plain:.1} to {left:.1} %", app.name));
+    format!("it costs few loads their hits: {}", texts.collect::<Vec<_>>().join(", "))
 }
 
 /// What dueling loses, also of the insensitive applications, whose IPC this is in parts of the baseline's.
