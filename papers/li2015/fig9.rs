@@ -55,12 +55,15 @@ fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
 
-/// What a scheme leaves of the hits.
+/// What a scheme leaves of the hits, and where IPC falls with them.
 fn kept(schemes: &Schemes, scheme: Scheme) -> String {
     let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
     let all = schemes.apps.iter().zip(plain.iter().zip(left));
     let texts = all.map(|(app, (plain, left))| format!("{} {plain:.1} to {left:.1} %", app.name));
-    format!("it costs few loads their hits: {}", texts.collect::<Vec<_>>().join(", "))
+    let relative = schemes.relative(scheme);
+    let slower = schemes.apps.iter().zip(&relative).filter(|(_, ipc)| **ipc <= 1.0 - Effect::RATIO.none);
+    let slower: Vec<_> = slower.map(|(app, _)| app.name).collect();
+    format!("loads hit {}, and IPC falls in {} alone", texts.collect::<Vec<_>>().join(", "), slower.join(", "))
 }
 
 /// What dueling loses, also of the insensitive applications, whose IPC this is in parts of the baseline's.
