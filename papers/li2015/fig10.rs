@@ -1,13 +1,12 @@
 //! Figure 10: hits in the L1, and what the schemes leave to the L2 and to memory.
 
-use super::schemes::{Scheme, Schemes, all_hits};
+use super::schemes::{Scheme, Schemes, all_hits, hits_through};
 use super::{BELOW_ONE, Kind, sheet};
 use crate::chart::Chart;
 use crate::judge::{Effect, Row, mean};
 use crate::page::Page;
 use crate::runs::Clocked;
 use crate::{Desk, Halt};
-use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
 /// Those that the figure shows; past the L1 there are no hits.
@@ -31,12 +30,6 @@ fn to_dram(run: &Clocked) -> f64 {
 /// Hits over those of PDP-best, in percent.
 const OVER_PDP: [(&str, f64); 3] = [("SD2", 71.0), ("LUD", 24.0), ("SSSP", 13.0)];
 
-/// Loads that found their line or joined it on its way, in percent of those that took the path through the L1.
-fn through(run: &Clocked) -> f64 {
-    let sum = |count: fn(&L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
-    100.0 * ratio(sum(|unit| unit.hits + unit.hit_pending), sum(|unit| unit.accesses - unit.bypasses))
-}
-
 fn average(values: &[f64]) -> f64 {
     mean(values).unwrap_or(f64::NAN)
 }
@@ -57,7 +50,7 @@ const READING: &str = "Loads that hit the L1 or join a line on its way, in perce
 pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let [hits, all, l2, dram] =
-        [through, all_hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
+        [hits_through, all_hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
     let found = Found { schemes: &schemes, hits, l2, dram };
     let about = format!("{READING}\n{}", schemes.text());
     let title = "li2015, Figure 10: hits in the L1, and traffic below it";

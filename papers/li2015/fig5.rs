@@ -1,7 +1,7 @@
 //! Figure 5: hit rates of the L1, and requests of lines that are asked for once.
 
 use super::reuse::counted;
-use super::schemes::all_hits;
+use super::schemes::{all_hits, of_l1s};
 use super::{App, BELOW_ONE, KERNELS, Kind, apps, measured, sheet};
 use crate::chart::Chart;
 use crate::judge::{Row, mean};
@@ -13,8 +13,7 @@ use warpsieve::run::ratio;
 
 /// Hits of stores, in percent of all hits.
 fn of_stores(run: &Clocked) -> f64 {
-    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
-    100.0 * ratio(sum(|unit| unit.store_hits), sum(|unit| unit.hits + unit.store_hits))
+    100.0 * ratio(of_l1s(run, |unit| unit.store_hits), of_l1s(run, |unit| unit.hits + unit.store_hits))
 }
 
 const STORES: &str =

@@ -7,6 +7,7 @@ use super::{App, KERNELS, Kind, apps, mean_of, measured, relative_sheet};
 use crate::runs::Clocked;
 use crate::sheet::Sheet;
 use crate::{Desk, Halt, place};
+use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
 /// Protecting distances tried first.
@@ -151,17 +152,26 @@ impl Schemes {
     }
 }
 
+/// A counter of the L1s, of all of them.
+pub(super) fn of_l1s(run: &Clocked, count: fn(&L1Stats) -> u64) -> u64 {
+    run.counters.l1.iter().map(count).sum()
+}
+
 /// Loads and stores that found their line, in percent of both, as Figure 5 counts; those past the L1 included.
 pub(super) fn all_hits(run: &Clocked) -> f64 {
-    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
-    let all = sum(|unit| unit.accesses + unit.store_hits + unit.store_misses);
-    100.0 * ratio(sum(|unit| unit.hits + unit.store_hits), all)
+    let all = of_l1s(run, |unit| unit.accesses + unit.store_hits + unit.store_misses);
+    100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.store_hits), all)
 }
 
 /// Loads that found their line, in percent of all, those past the L1 included.
 pub(super) fn hits(run: &Clocked) -> f64 {
-    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
-    100.0 * ratio(sum(|unit| unit.hits), sum(|unit| unit.accesses))
+    100.0 * ratio(of_l1s(run, |unit| unit.hits), of_l1s(run, |unit| unit.accesses))
+}
+
+/// Loads that found their line or joined it on its way, in percent of those that took the path through the L1.
+pub(super) fn hits_through(run: &Clocked) -> f64 {
+    let through = of_l1s(run, |unit| unit.accesses - unit.bypasses);
+    100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.hit_pending), through)
 }
 
 pub(super) fn ipc(run: &Clocked) -> f64 {

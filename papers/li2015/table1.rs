@@ -1,5 +1,6 @@
 //! Table 1: IPC with all loads past the L1, in parts of that with all loads through it.
 
+use super::schemes::of_l1s;
 use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
 use crate::chart::Chart;
 use crate::judge::{Effect, Row, geometric_mean};
@@ -7,7 +8,6 @@ use crate::page::Page;
 use crate::runs::Clocked;
 use crate::sheet::Sheet;
 use crate::{Desk, Halt};
-use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
 pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
@@ -49,9 +49,9 @@ fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<Clocked>]) -> St
     let all = apps.iter().zip(ratios).zip(done);
     let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);
     let texts = apart.map(|((app, ours), runs)| {
-        let of = |run: &Clocked, count: fn(&L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
-        let loads = of(&runs[0], |l1| l1.hits + l1.hit_pending + l1.misses);
-        let [hits, joined] = [of(&runs[0], |l1| l1.hits), of(&runs[0], |l1| l1.hit_pending)];
+        let plain = &runs[0];
+        let loads = of_l1s(plain, |l1| l1.hits + l1.hit_pending + l1.misses);
+        let [hits, joined] = [of_l1s(plain, |l1| l1.hits), of_l1s(plain, |l1| l1.hit_pending)];
         let reads = |run: &Clocked| run.counters.l2.iter().map(|l2| l2.hits + l2.hit_pending + l2.misses).sum::<u64>();
         format!(
             "{} {ours:.2}, with {:.0} % of its loads that hit in the L1, {:.0} % that join a line on its way, and {:.2} times the \
@@ -59,7 +59,7 @@ fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<Clocked>]) -> St
             app.name,
             100.0 * ratio(hits, loads),
             100.0 * ratio(joined, loads),
-            ratio(reads(&runs[1]), reads(&runs[0]))
+            ratio(reads(&runs[1]), reads(plain))
         )
     });
     texts.collect::<Vec<_>>().join("; ")

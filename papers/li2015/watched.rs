@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use golden::l1::reuse::{DISTANCES, Histograms};
-use rtl::l1::stats::L1Stats;
 use serde::{Deserialize, Serialize};
 
 use super::reuse::{FAR, class_of, classes, percentages};
+use super::schemes::of_l1s;
 use super::schemes::{FIRST_COUNTS, Scheme, Schemes};
 use super::{KERNELS, Kind, apps, measured, sheet};
 use crate::chart::Chart;
@@ -87,18 +87,13 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// A count of all L1s.
-fn sum(run: &Clocked, count: fn(&L1Stats) -> u64) -> u64 {
-    run.counters.l1.iter().map(count).sum()
-}
-
 /// Cycles in which the head of the memory pipeline was refused.
 fn refused(run: &Clocked) -> u64 {
-    sum(run, |unit| unit.fails.iter().sum())
+    of_l1s(run, |unit| unit.fails.iter().sum())
 }
 
 fn missed(run: &Clocked) -> u64 {
-    sum(run, |unit| unit.misses)
+    of_l1s(run, |unit| unit.misses)
 }
 
 /// Cycles refused, in percent of the cycles of the SMs that load anything.
