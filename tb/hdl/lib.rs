@@ -10,6 +10,7 @@
 //! | `moods`     | how often things happen                                                     |
 //! | `random`    | numbers from a seed                                                         |
 //! | `registers` | what a description lists, under the names that the module has for it          |
+//! | `kept`      | what tools have made of the same before                                       |
 //! | `program`   | the verilated program: how it is made, and the pipe to it                     |
 //! | `lockstep`  | a run of both, and what differs first                                         |
 //! | `vectors`   | traffic as a file, for any simulator                                          |
@@ -54,6 +55,7 @@ macro_rules! proof {
 mod cells;
 mod dram;
 mod index;
+mod kept;
 mod l1;
 mod l2;
 mod lockstep;
@@ -172,6 +174,11 @@ impl Block {
     pub fn shape(&self, size: Size) -> (Vec<(&'static str, String)>, u64) {
         let bench = (self.build)(size, Random::new(1));
         (bench.parameters(), synthesis::described(&*bench).bits)
+    }
+
+    /// The name that tests keep something under which a tool makes of it. Of sizes that are drawn no two are alike.
+    fn kept_name(&self, size: Size, made: &str) -> Option<String> {
+        (cfg!(test) && size != Size::Any).then(|| format!("{}-{size:?}-{made}", self.path().replace('/', ".")))
     }
 
     /// The name of its module: that of its file.

@@ -88,7 +88,8 @@ impl Lockstep {
             registers: &registers,
             outputs: &ports.outputs,
         };
-        let program = Program::new(&shape, &texts, &path.with_file_name(""))?;
+        let name = block.kept_name(size, &texts.len().to_string());
+        let program = Program::new(&shape, &texts, &path.with_file_name(""), name.as_deref())?;
         let count = registers.len();
         let row = registers.into_iter().map(|Register { signal, .. }| signal).chain(ports.outputs).collect();
         Ok(Self { block, size, seed, inputs: ports.inputs, row, registers: count, program })

@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use tempfile::TempDir;
 
+use super::kept::{kept, texts};
 use super::ports::{Signal, words};
 use super::registers::Register;
 
@@ -30,25 +31,78 @@ pub(super) struct Shape<'a> {
 
 /// A verilated program.
 pub(super) struct Program {
-    folder: TempDir,
+    file: PathBuf,
     words_in: usize,
     words_out: usize,
+    /// Where it lies, if it is not kept.
+    _folder: Option<TempDir>,
 }
 
 impl Program {
-    /// Makes a program of module texts and the folder that the modules they use lie in.
-    pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path) -> Result<Self, Report> {
+    /// Makes a program of module texts and the folder that the modules they use lie in, and keeps it under a name, if it has
+    /// one.
+    pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path, name: Option<&str>) -> Result<Self, Report> {
+        let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
+        let source = Source {
+            main: MAIN.replace("OUTPUTS", &outputs.join(", ")),
+            top: top(shape),
+            modules: texts,
+            library,
+            // Mistakes are soon noticed: of many modules it is the compiler that takes time.
+            effort: if texts.len() > 1 { "-O0" } else { "-O1" },
+        };
+        let (file, folder) = match name {
+            Some(name) => (kept(name, &source.all()?, |to| source.make(to))?, None),
+            None => {
+                let folder = tempfile::tempdir().into_diagnostic()?;
+                let file = folder.path().join("program");
+                source.make(&file)?;
+                (file, Some(folder))
+            }
+        };
+        let inputs = shape.inputs.iter().map(|signal| words(signal.width)).sum();
+        let registers = shape.registers.iter().map(|register| words(register.signal.width)).sum::<usize>();
+        let outputs = shape.outputs.iter().map(|signal| words(signal.width)).sum::<usize>();
+        Ok(Self { file, words_in: inputs, words_out: registers + outputs, _folder: folder })
+    }
+
+    /// Starts it with one of its modules.
+    pub fn start(&self, module: usize) -> Result<Running, Report> {
+        let mut command = Command::new(&self.file);
+        let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.spawn().into_diagnostic().wrap_err("the verilated program does not start")?;
+        Ok(Running { child, words_in: self.words_in, words_out: self.words_out })
+    }
+}
+
+/// What a program is made of.
+struct Source<'a> {
+    main: String,
+    top: String,
+    modules: &'a [String],
+    library: &'a Path,
+    effort: &'static str,
+}
+
+impl Source<'_> {
+    /// All that decides what becomes of it.
+    fn all(&self) -> Result<Vec<String>, Report> {
+        let of_program = [&self.main, &self.top, self.effort, &version()?, &texts(self.library)?].map(str::to_owned);
+        Ok(self.modules.iter().cloned().chain(of_program).collect())
+    }
+
+    /// Makes the program.
+    fn make(&self, program: &Path) -> Result<(), Report> {
         let folder = tempfile::tempdir().into_diagnostic()?;
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
-        let modules: Vec<_> = (0..texts.len()).map(|k| format!("module{k}.sv")).collect();
-        modules.iter().zip(texts).try_for_each(|(name, text)| write(name, text))?;
-        write("top.sv", &top(shape))?;
-        let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
-        write("main.cpp", &MAIN.replace("OUTPUTS", &outputs.join(", ")))?;
+        let modules: Vec<_> = (0..self.modules.len()).map(|k| format!("module{k}.sv")).collect();
+        modules.iter().zip(self.modules).try_for_each(|(name, text)| write(name, text))?;
+        write("top.sv", &self.top)?;
+        write("main.cpp", &self.main)?;
         // Random values before reset would only hide a register that is read too early: all start at 0, as in `rtl`.
         let mut verilator = Command::new("verilator");
         verilator.args(["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"]);
-        verilator.args(["--top-module", "top", "--Mdir", ".", "top.sv"]).args(&modules).arg("-y").arg(library);
+        verilator.args(["--top-module", "top", "--Mdir", ".", "top.sv"]).args(&modules).arg("-y").arg(self.library);
         done(verilator.current_dir(folder.path()))?;
         let mut all = String::new();
         let mut sources: Vec<_> =
@@ -58,22 +112,9 @@ impl Program {
             let _ = writeln!(all, "#include \"{name}\"");
         }
         write("all.cc", &all)?;
-        // Mistakes are soon noticed: of many modules it is the compiler that takes time.
-        let effort = if texts.len() > 1 { "-O0" } else { "-O1" };
         let mut compiler = compiler()?;
-        done(compiler.args([effort, "-I.", "all.cc", "-o", "top"]).args(runtime()?).current_dir(folder.path()))?;
-        let inputs = shape.inputs.iter().map(|signal| words(signal.width)).sum();
-        let registers = shape.registers.iter().map(|register| words(register.signal.width)).sum::<usize>();
-        let outputs = shape.outputs.iter().map(|signal| words(signal.width)).sum::<usize>();
-        Ok(Self { folder, words_in: inputs, words_out: registers + outputs })
-    }
-
-    /// Starts it with one of its modules.
-    pub fn start(&self, module: usize) -> Result<Running, Report> {
-        let mut command = Command::new(self.folder.path().join("top"));
-        let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.spawn().into_diagnostic().wrap_err("the verilated program does not start")?;
-        Ok(Running { child, words_in: self.words_in, words_out: self.words_out })
+        compiler.args([self.effort, "-I.", "all.cc"]).args(runtime()?).arg("-o").arg(program);
+        done(compiler.current_dir(folder.path())).map(drop)
     }
 }
 
@@ -162,24 +203,21 @@ fn include() -> Result<PathBuf, Report> {
     Ok(Path::new(root.trim()).join("include"))
 }
 
-/// What every verilated program is linked with, compiled once for a version of Verilator: it takes longer than most modules.
+/// What every verilated program is linked with: it takes longer to compile than most modules.
 fn runtime() -> Result<Vec<PathBuf>, Report> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();
-    let version = done(Command::new("verilator").arg("--version"))?;
-    let version: Vec<_> = version.split_whitespace().take(2).collect();
-    let folder = Path::new(env!("OUT_DIR")).join(version.join("-"));
-    fs::create_dir_all(&folder).into_diagnostic()?;
     let object = |name: &str| {
-        let object = folder.join(name).with_extension("o");
-        if !object.exists() {
-            let part = tempfile::NamedTempFile::new_in(&folder).into_diagnostic()?;
-            done(compiler()?.args(["-O1", "-c"]).arg(include()?.join(name)).arg("-o").arg(part.path()))?;
-            part.persist(&object).into_diagnostic()?;
-        }
-        Ok(object)
+        kept(name, &[version()?], |to| {
+            done(compiler()?.args(["-O1", "-c"]).arg(include()?.join(name)).arg("-o").arg(to)).map(drop)
+        })
     };
     ["verilated.cpp", "verilated_threads.cpp"].into_iter().map(object).collect()
+}
+
+/// The version of Verilator.
+fn version() -> Result<String, Report> {
+    done(Command::new("verilator").arg("--version"))
 }
 
 /// Runs a tool to its end: what it printed.

@@ -14,6 +14,7 @@ use rtl::kernel::{BlockId, Blocks, Describe, Edge, Logic, Sleep};
 use warpsieve::estimate::Block as Estimate;
 use warpsieve::readers::Counts;
 
+use super::kept::{kept, texts};
 use super::program::done;
 use super::{Bench, Block, Random, Size, hdl_folder};
 
@@ -78,7 +79,8 @@ impl Block {
     pub fn synthesise(&self, size: Size, technology: &Technology) -> Result<Synthesis, Report> {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
-        let cells = cells(&self.file(), self.module(), &parameters, technology)?;
+        let name = self.kept_name(size, "cells");
+        let cells = cells(&self.file(), self.module(), &parameters, technology, name.as_deref())?;
         let synthesised = Gates::of(&cells, technology);
         let (estimated, pieces) = estimate(&*bench, technology);
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })
@@ -96,7 +98,7 @@ impl Block {
     /// As those of [`Block::synthesise`].
     pub fn flip_flops(&self, parameters: &[(&str, u32)], technology: &Technology) -> Result<u64, Report> {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
-        Ok(Gates::of(&cells(&self.file(), self.module(), &parameters, technology)?, technology).flip_flops)
+        Ok(Gates::of(&cells(&self.file(), self.module(), &parameters, technology, None)?, technology).flip_flops)
     }
 
     /// On how many bits of an input each bit of an output depends, the lowest first.
@@ -109,7 +111,6 @@ impl Block {
         input: &str,
         (output, bits): (&str, u32),
     ) -> Result<Vec<usize>, Report> {
-        let folder = tempfile::tempdir().into_diagnostic()?;
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
         let wires =
             ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {}", self.module())];
@@ -120,7 +121,8 @@ impl Block {
                 format!("tee -q -a out.txt log {END}"),
             ]
         });
-        let text = yosys(folder.path(), &self.file(), self.module(), &parameters, wires.into_iter().chain(cones))?;
+        let script = script(&self.file(), self.module(), &parameters, wires.into_iter().chain(cones));
+        let text = yosys(&script, "")?;
         let lists = text.split(END).take(bits as usize);
         Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
     }
@@ -130,26 +132,33 @@ impl Block {
     }
 }
 
-/// Cells of a module by name, as Yosys counts them.
+/// Cells of a module by name, as Yosys counts them; what it counted is kept under a name, if there is one.
 pub(super) fn cells(
     file: &Path,
     module: &str,
     parameters: &[(&str, String)],
     technology: &Technology,
+    name: Option<&str>,
 ) -> Result<BTreeMap<String, u64>, Report> {
-    let folder = tempfile::tempdir().into_diagnostic()?;
-    let library = folder.path().join("cells.lib");
-    fs::write(&library, technology.liberty()).into_diagnostic()?;
-    let lib = library.display();
     let commands = [
-        "dfflegalize -cell $_DFF_P_ x".to_owned(),
-        "opt_merge".to_owned(),
-        format!("dfflibmap -liberty {lib}"),
-        format!("abc -liberty {lib}"),
-        "opt_clean -purge".to_owned(),
-        "tee -q -o out.txt stat".to_owned(),
+        "dfflegalize -cell $_DFF_P_ x",
+        "opt_merge",
+        "dfflibmap -liberty cells.lib",
+        "abc -liberty cells.lib",
+        "opt_clean -purge",
+        "tee -q -o out.txt stat",
     ];
-    let text = yosys(folder.path(), file, module, parameters, commands)?;
+    let script = script(file, module, parameters, commands.map(str::to_owned));
+    let liberty = technology.liberty();
+    let text = match name {
+        Some(name) => {
+            let version = done(Command::new("yosys").arg("-V"))?;
+            let from = [&script, &liberty, &version, &texts(file.with_file_name("").as_path())?];
+            let kept = kept(name, &from, |to| fs::write(to, yosys(&script, &liberty)?).into_diagnostic())?;
+            fs::read_to_string(kept).into_diagnostic()?
+        }
+        None => yosys(&script, &liberty)?,
+    };
     let cell = |line: &str| {
         let (name, count) = line.trim().split_once(' ')?;
         technology.cell_um2(name)?;
@@ -158,22 +167,28 @@ pub(super) fn cells(
     Ok(text.lines().filter_map(cell).collect())
 }
 
-/// Reads a module, brings it to gates, and goes on with some commands in a folder; what these wrote to `out.txt` there.
-fn yosys(
-    folder: &Path,
+/// A script that reads a module, brings it to gates, and goes on with some commands.
+fn script(
     file: &Path,
     module: &str,
     parameters: &[(&str, String)],
     commands: impl IntoIterator<Item = String>,
-) -> Result<String, Report> {
+) -> String {
     let set: String = parameters.iter().map(|(name, value)| format!(" -chparam {name} {value}")).collect();
     let read = [
         format!("read_verilog -sv {}", file.display()),
         format!("hierarchy -check -libdir {} -top {module}{set}", file.with_file_name("").display()),
         "synth -flatten -noabc".to_owned(),
     ];
-    let commands: Vec<_> = read.into_iter().chain(commands).collect();
-    fs::write(folder.join("script.ys"), commands.join("\n")).into_diagnostic()?;
+    read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
+}
+
+/// Runs a script beside the cells of `cells.lib`: what it wrote to `out.txt`.
+fn yosys(script: &str, liberty: &str) -> Result<String, Report> {
+    let folder = tempfile::tempdir().into_diagnostic()?;
+    let folder = folder.path();
+    fs::write(folder.join("cells.lib"), liberty).into_diagnostic()?;
+    fs::write(folder.join("script.ys"), script).into_diagnostic()?;
     done(Command::new("yosys").args(["-q", "-s", "script.ys"]).current_dir(folder))?;
     fs::read_to_string(folder.join("out.txt")).into_diagnostic()
 }

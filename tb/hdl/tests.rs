@@ -147,7 +147,8 @@ fn a_unit_of_logic_costs_what_its_gates_do_within_a_quarter() {
     let technology = area::Technology::built_in().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("units.sv");
     let gates = |module: &str, n: u32| {
-        let cells = synthesis::cells(&file, module, &[("N", n.to_string())], &technology).unwrap();
+        let name = format!("units-{module}-{n}");
+        let cells = synthesis::cells(&file, module, &[("N", n.to_string())], &technology, Some(&name)).unwrap();
         Gates::of(&cells, &technology).um2()
     };
     let units = |n: u32| {
