@@ -20,6 +20,10 @@ use super::registers::Register;
 /// What stands around every module.
 const MAIN: &str = include_str!("main.cpp");
 
+/// How modules are turned into C++. Random values before reset would only hide a register that is read too early: all start
+/// at 0, as in `rtl`.
+const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
+
 /// The modules of one program, which differ in name only, and the signals of all.
 pub(super) struct Shape<'a> {
     pub modules: &'a [String],
@@ -87,8 +91,9 @@ struct Source<'a> {
 impl Source<'_> {
     /// All that decides what becomes of it.
     fn all(&self) -> Result<Vec<String>, Report> {
-        let of_program = [&self.main, &self.top, self.effort, &version()?, &texts(self.library)?].map(str::to_owned);
-        Ok(self.modules.iter().cloned().chain(of_program).collect())
+        let made = [&TO_CPP.join(" "), self.effort, &version()?].map(str::to_owned);
+        let of = [self.main.clone(), self.top.clone(), texts(self.library)?];
+        Ok(self.modules.iter().cloned().chain(of).chain(made).collect())
     }
 
     /// Makes the program.
@@ -99,9 +104,8 @@ impl Source<'_> {
         modules.iter().zip(self.modules).try_for_each(|(name, text)| write(name, text))?;
         write("top.sv", &self.top)?;
         write("main.cpp", &self.main)?;
-        // Random values before reset would only hide a register that is read too early: all start at 0, as in `rtl`.
         let mut verilator = Command::new("verilator");
-        verilator.args(["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"]);
+        verilator.args(TO_CPP);
         verilator.args(["--top-module", "top", "--Mdir", ".", "top.sv"]).args(&modules).arg("-y").arg(self.library);
         done(verilator.current_dir(folder.path()))?;
         let mut all = String::new();
