@@ -232,3 +232,9 @@ pub(super) fn done(command: &mut Command) -> Result<String, Report> {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     if output.status.success() { Ok(out) } else { Err(miette!("{name} failed:\n{out}{err}")) }
 }
+
+/// Runs a script of Yosys in a folder: what it printed.
+pub(super) fn yosys(folder: &Path, script: &str) -> Result<String, Report> {
+    fs::write(folder.join("script.ys"), script).into_diagnostic()?;
+    done(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))
+}

@@ -12,7 +12,7 @@ use std::process::Command;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::lockstep::with_mistake;
-use super::program::done;
+use super::program::{done, yosys};
 use super::{Mistake, hdl_folder};
 
 /// A property of a module, at sizes small enough to be proven.
@@ -144,11 +144,6 @@ impl Proof {
 
 fn read(path: &Path) -> Result<String, Report> {
     fs::read_to_string(path).into_diagnostic().wrap_err_with(|| path.display().to_string())
-}
-
-fn yosys(folder: &Path, script: &str) -> Result<String, Report> {
-    fs::write(folder.join("script.ys"), script).into_diagnostic()?;
-    done(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))
 }
 
 /// What ABC says of the gates; assumptions are folded into them.

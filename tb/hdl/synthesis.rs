@@ -15,7 +15,7 @@ use warpsieve::estimate::Block as Estimate;
 use warpsieve::readers::Counts;
 
 use super::kept::{kept, texts};
-use super::program::done;
+use super::program::{done, yosys};
 use super::{Bench, Block, Random, Size, hdl_folder};
 
 /// Ends a list that Yosys writes.
@@ -122,7 +122,7 @@ impl Block {
             ]
         });
         let script = script(&self.file(), self.module(), &parameters, wires.into_iter().chain(cones));
-        let text = yosys(&script, "")?;
+        let text = written(&script, "")?;
         let lists = text.split(END).take(bits as usize);
         Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
     }
@@ -153,11 +153,11 @@ pub(super) fn cells(
     let text = match name {
         Some(name) => {
             let version = done(Command::new("yosys").arg("-V"))?;
-            let from = [&script, &liberty, &version, &texts(file.with_file_name("").as_path())?];
-            let kept = kept(name, &from, |to| fs::write(to, yosys(&script, &liberty)?).into_diagnostic())?;
+            let from = [&script, &liberty, &version, &texts(&file.with_file_name(""))?];
+            let kept = kept(name, &from, |to| fs::write(to, written(&script, &liberty)?).into_diagnostic())?;
             fs::read_to_string(kept).into_diagnostic()?
         }
-        None => yosys(&script, &liberty)?,
+        None => written(&script, &liberty)?,
     };
     let cell = |line: &str| {
         let (name, count) = line.trim().split_once(' ')?;
@@ -183,13 +183,12 @@ fn script(
     read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a script beside the cells of `cells.lib`: what it wrote to `out.txt`.
-fn yosys(script: &str, liberty: &str) -> Result<String, Report> {
+/// What a script writes to `out.txt`, run beside the cells of `cells.lib`.
+fn written(script: &str, liberty: &str) -> Result<String, Report> {
     let folder = tempfile::tempdir().into_diagnostic()?;
     let folder = folder.path();
     fs::write(folder.join("cells.lib"), liberty).into_diagnostic()?;
-    fs::write(folder.join("script.ys"), script).into_diagnostic()?;
-    done(Command::new("yosys").args(["-q", "-s", "script.ys"]).current_dir(folder))?;
+    yosys(folder, script)?;
     fs::read_to_string(folder.join("out.txt")).into_diagnostic()
 }
 
