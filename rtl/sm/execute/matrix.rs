@@ -82,7 +82,7 @@ impl SmCore {
             return self.stop(loaded, issue, decoded, lane, wrong);
         }
         let shared = &mut self.shared;
-        let cycles = |number: u8| shared.cycles(Use::Load, &address, 0xff << (8 * number), mem.bytes());
+        let cycles = |number: u8| shared.cycles(Use::Load, (&address, u64::MAX), 0xff << (8 * number), mem.bytes());
         let cycles: u16 = (0..load.count).map(cycles).sum();
         self.counters.shared_conflicts += u64::from(cycles - u16::from(load.count));
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);

@@ -133,7 +133,7 @@ impl SmCore {
                         store_data(decoded, mem, &read, &mut data);
                         data
                     });
-                    self.access_shared(at, issue, decoded, mem, &address, data.as_ref());
+                    self.access_shared(at, issue, decoded, mem, (&address, differing), data.as_ref());
                 }
             }
         }
@@ -217,13 +217,13 @@ impl SmCore {
         issue: &Issue,
         decoded: &Decoded,
         mem: &MemOp,
-        address: &[u64; LANES],
+        (address, differing): (&[u64; LANES], u64),
         store: Option<&StoreData>,
     ) {
         let &Issue { warp, mask, .. } = issue;
         let inst = &decoded.inst;
         let usage = if store.is_some() { Use::Store } else { Use::Load };
-        let cycles = self.shared.cycles(usage, address, mask, mem.bytes());
+        let cycles = self.shared.cycles(usage, (address, differing), mask, decoded.bytes.into());
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
         let first = self.ctas.shared_base(self.warps.get(warp).cta);
@@ -233,7 +233,14 @@ impl SmCore {
         } else if decoded.writes {
             let shared = &self.shared;
             let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
+            // Nearly all loads read one word of 4 bytes in every lane.
+            let plain =
+                mask == u32::MAX && decoded.bytes == 4 && mem.lanes == 1 && mem.ty.bytes() == 4 && !decoded.wide;
             self.pipes.start(at, issue, due, |words| {
+                if plain && decoded.words == 1 {
+                    shared.load_words(first, (address, differing), &mut words[0]);
+                    return [0; 2];
+                }
                 load_words(inst, mem, mask, words, |lane, ahead| {
                     shared.load(first + address[lane] as u32 + ahead, mem.ty.bytes())
                 });

@@ -21,6 +21,8 @@ use crate::sm::SharedConfig;
 
 /// Words that one access touches at most: 16 bytes per lane.
 const MAX_WORDS: usize = LANES * 4;
+/// Size of a row of 32 banks [bytes].
+const ROW_BYTES: u64 = 128;
 
 /// The scratchpad.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,11 +57,18 @@ impl SharedMemory {
         Self { spec, bytes: vec![0; config.bytes as usize].into(), digest: None, accesses: Accesses::default() }
     }
 
-    /// Counts an access of `bytes` bytes in the lanes of `mask` and returns the cycles for which it
-    /// keeps the banks.
-    pub fn cycles(&mut self, usage: Use, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
+    /// Counts an access of `bytes` bytes in the lanes of `mask`, and returns the cycles for which it keeps the banks.
+    /// The addresses of all lanes are equal but for the bits `differing`.
+    pub fn cycles(&mut self, usage: Use, (address, differing): (&[u64; LANES], u64), mask: u32, bytes: u32) -> u16 {
         let is_simple = bytes == 4 && self.spec.columns == 32;
-        let free = if is_simple { conflict_free_words(address, mask) } else { None };
+        let free = match differing {
+            _ if !is_simple || mask == 0 => None,
+            // All lanes access one word.
+            ..4 => Some(1),
+            // All lanes access one row, in which no two words share a bank.
+            ..ROW_BYTES => Some(words_of_row(address, mask)),
+            _ => conflict_free_words(address, mask),
+        };
         let (cycles, words) = match free {
             Some(words) => (1, words),
             None => conflicts(address, mask, bytes, self.spec.columns),
@@ -94,6 +103,34 @@ impl SharedMemory {
         match from.first_chunk() {
             Some(word) if bytes == 4 => u64::from(u32::from_le_bytes(*word)),
             _ => from[..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
+        }
+    }
+
+    /// Loads an aligned word of 4 bytes in every lane. `first` is where the memory of the CTA starts, and the addresses of
+    /// all lanes are equal but for the bits `differing`.
+    #[inline]
+    pub fn load_words(&self, first: u32, (address, differing): (&[u64; LANES], u64), words: &mut [u32; LANES]) {
+        if differing < 4 {
+            *words = [self.load(first + address[0] as u32, 4) as u32; LANES];
+            return;
+        }
+        // Mask of the offset within the smallest aligned power of two that holds all addresses.
+        let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0) as u32;
+        let lowest = first + (address[0] as u32 & !block);
+        let from = &self.bytes[lowest as usize..];
+        match from.first_chunk::<{ ROW_BYTES as usize }>() {
+            Some(row) if block < ROW_BYTES as u32 => {
+                let row: [u32; LANES] =
+                    std::array::from_fn(|word| u32::from_le_bytes(std::array::from_fn(|byte| row[4 * word + byte])));
+                for lane in 0..LANES {
+                    words[lane] = row[((address[lane] as u32 & block) / 4) as usize % LANES];
+                }
+            }
+            _ => {
+                for lane in 0..LANES {
+                    words[lane] = self.load(first + address[lane] as u32, 4) as u32;
+                }
+            }
         }
     }
 
@@ -146,6 +183,15 @@ impl ArrayView for SharedMemory {
         let value = self.load((row * self.spec.columns + column) * 4, 4);
         to.field(Field { name: "word", width: 32, value, names: &[] });
     }
+}
+
+/// Returns the number of distinct words of 4-byte accesses to one row of 32 banks.
+fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
+    let mut words = 0u32;
+    for (lane, address) in address.iter().enumerate() {
+        words |= (mask >> lane & 1) << (*address as u32 / 4 % 32);
+    }
+    words.count_ones().into()
 }
 
 /// The distinct words of 4-byte accesses, if no two of them lie in one of 32 banks.
@@ -245,10 +291,57 @@ mod tests {
         assert_eq!(cycles(|lane| 128 * (lane % 3), u32::MAX, 4), 3);
     }
 
+    fn shared() -> SharedMemory {
+        SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() })
+    }
+
+    /// Accesses of all lanes that lie in one word, in one row, in two rows, and in every row, at several masks.
+    fn addresses() -> impl Iterator<Item = ([u64; LANES], u64, u32)> {
+        let spans = [1u64, 2, 8, 32, 33, 64, 1024];
+        let masks = [u32::MAX, 1, 0x8000_0001, 0x0f0f_3c00];
+        spans.into_iter().flat_map(move |span| {
+            (0..8u64).flat_map(move |seed| {
+                let address: [u64; LANES] =
+                    from_fn(|lane| 4 * ((32 * seed + (lane as u64 * (2 * seed + 1) + seed) % span) % 1024));
+                let differing = address.iter().fold(0, |bits, lane| bits | lane ^ address[0]);
+                masks.into_iter().map(move |mask| (address, differing, mask))
+            })
+        })
+    }
+
+    #[test]
+    fn accesses_within_a_word_or_a_row_are_counted_as_any_other() {
+        for (address, differing, mask) in addresses() {
+            let (mut known, mut unknown) = (shared(), shared());
+            let (cycles, words) = conflicts(&address, mask, 4, 32);
+            assert_eq!(known.cycles(Use::Load, (&address, differing), mask, 4), cycles, "{address:?} {mask:#x}");
+            assert_eq!(unknown.cycles(Use::Load, (&address, u64::MAX), mask, 4), cycles, "{address:?} {mask:#x}");
+            assert_eq!([known.accesses.reads, unknown.accesses.reads], [words; 2], "{address:?} {mask:#x}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_row_come_back_as_if_loaded_one_by_one() {
+        let mut shared = shared();
+        for word in 0..1024u32 {
+            shared.store(4 * word, 4, word.wrapping_mul(0x9e37_79b9));
+        }
+        // The last CTA may begin anywhere, also where less than a row is left of the memory.
+        for first in [0, 4, 132, 4096 - 64] {
+            for (address, _, _) in addresses() {
+                let address = address.map(|lane| lane % (4096 - u64::from(first)));
+                let differing = address.iter().fold(0, |bits, lane| bits | lane ^ address[0]);
+                let mut words = [0; LANES];
+                shared.load_words(first, (&address, differing), &mut words);
+                let single = address.map(|lane| shared.load(first + lane as u32, 4) as u32);
+                assert_eq!(words, single, "{address:?} from {first}");
+            }
+        }
+    }
+
     #[test]
     fn atomics_of_one_word_are_served_one_after_the_other() {
-        let mut shared =
-            SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() });
+        let mut shared = shared();
         let mut cycles = |address: fn(u64) -> u64, mask, bytes| {
             shared.atomic_cycles(&from_fn(|lane| address(lane as u64)), mask, bytes)
         };
@@ -260,8 +353,7 @@ mod tests {
 
     #[test]
     fn bytes_come_back_at_every_width() {
-        let config = SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() };
-        let mut shared = SharedMemory::new("sm0", &config);
+        let mut shared = shared();
         shared.record();
         let before = shared.digest();
         shared.store(8, 4, 0x4433_2211);

@@ -228,10 +228,11 @@ impl SmCore {
         if !self.streams.addresses(warp, &mut address) {
             return;
         }
+        let differing = address.iter().fold(0, |differing, lane| differing | lane ^ address[0]);
         let cycles = match decoded.inst.op {
             Op::Atomic(..) => self.shared.atomic_cycles(&address, mask, mem.bytes()),
-            Op::Store(_) => self.shared.cycles(Use::Store, &address, mask, mem.bytes()),
-            _ => self.shared.cycles(Use::Load, &address, mask, mem.bytes()),
+            Op::Store(_) => self.shared.cycles(Use::Store, (&address, differing), mask, mem.bytes()),
+            _ => self.shared.cycles(Use::Load, (&address, differing), mask, mem.bytes()),
         };
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
