@@ -553,7 +553,7 @@ impl Block for SmCore {
         to.part("ctas", |to| ctas.describe(to));
         to.part("registers", |to| registers.describe(to));
         to.part("collectors", |to| collectors.describe(to));
-        to.part("pipes", |to| pipes.describe(to));
+        to.part("pipes", |to| pipes.describe(&|pipe, scheduler| self.free_at(pipe, scheduler), to));
         to.part("shared", |to| shared.describe(to));
         to.part("address_unit", |to| address_unit.describe(self.config.halves(), to));
         to.part("fetches", |to| fetches.describe(to));

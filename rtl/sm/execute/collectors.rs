@@ -50,7 +50,6 @@ const COLLECTED_ROWS: u32 = 6;
 const HORIZON: u64 = 128;
 
 /// Pipes that share collectors.
-#[derive(Clone, Copy, Debug)]
 enum Class {
     Sp,
     Sfu,
@@ -59,24 +58,21 @@ enum Class {
 
 /// Number of classes.
 const CLASSES: usize = 3;
+/// Class number of pipes that instructions reach without a collector.
+const NO_CLASS: usize = CLASSES;
 /// Pipes that instructions reach through collectors: those of a class where collectors are generic.
 const COLLECTED: [Pipe; 8] =
     [Pipe::Sp, Pipe::Int, Pipe::Tensor, Pipe::Sfu, Pipe::Dp, Pipe::Shared, Pipe::Param, Pipe::Global];
 
 impl Class {
-    fn of(pipe: Pipe) -> Self {
+    /// Returns the class number of a pipe.
+    fn of(pipe: Pipe, generic: bool) -> usize {
         match pipe {
-            Pipe::Sfu | Pipe::Dp => Self::Sfu,
-            Pipe::Shared | Pipe::Param | Pipe::Global => Self::Memory,
-            Pipe::Sp | Pipe::Int | Pipe::Tensor | Pipe::Control | Pipe::Barrier => Self::Sp,
-        }
-    }
-
-    fn pipes(self) -> &'static [Pipe] {
-        match self {
-            Self::Sp => &[Pipe::Sp, Pipe::Int, Pipe::Tensor],
-            Self::Sfu => &[Pipe::Sfu, Pipe::Dp],
-            Self::Memory => &[Pipe::Shared, Pipe::Param, Pipe::Global],
+            Pipe::Control | Pipe::Barrier => NO_CLASS,
+            _ if generic => Self::Sp as usize,
+            Pipe::Sp | Pipe::Int | Pipe::Tensor => Self::Sp as usize,
+            Pipe::Sfu | Pipe::Dp => Self::Sfu as usize,
+            Pipe::Shared | Pipe::Param | Pipe::Global => Self::Memory as usize,
         }
     }
 }
@@ -91,15 +87,27 @@ pub(in crate::sm) struct Collectors {
     sub_cores: bool,
     /// Any collector takes any instruction: all are of the first class.
     generic: bool,
+    /// Class number of each pipe.
+    classes: [u8; PIPES],
+    /// Mask on a scheduler's number that gives its sub-core: all ones with sub-cores, else zero.
+    own_part: u8,
+    /// Mask on a scheduler's number that gives its place in front of each pipe: all ones if it has the pipe to itself.
+    own_entry: [u8; PIPES],
     /// Collectors of each class of a sub-core.
     counts: [u8; CLASSES],
     /// First cycle in which each bank can be read.
     bank_free: [[u64; MAX_BANKS]; MAX_SCHEDULERS],
     /// First cycle in which each collector of each class can be filled; never if there is no such collector.
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
-    /// First cycle in which each pipe takes what has been collected, the same for all who share it.
+    /// The collector of each class that can be filled first.
+    first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
+    /// First cycle in which each class takes an instruction: a collector is free, and so is the port that SFU and DP
+    /// share. Zero for `NO_CLASS`.
+    class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
+    /// First cycle in which each pipe takes a collected instruction. Schedulers that share a pipe share the first entry.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
-    /// From which cycle on the register in front of each pipe is free, where there are such registers.
+    /// First cycle in which the register in front of each pipe is free, if there are such registers. Schedulers that share
+    /// a pipe share the first entry.
     latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
     /// The flip-flops in which operands wait, in collectors and in front of pipes, listed for their size: what an instruction reads is read,
     /// and its result on its way, when it is issued.
@@ -131,6 +139,11 @@ impl Collectors {
             schedulers,
             sub_cores,
             generic: operands.generic_collectors > 0,
+            classes: Pipe::ALL.map(|pipe| Class::of(pipe, operands.generic_collectors > 0) as u8),
+            own_part: if sub_cores { u8::MAX } else { 0 },
+            own_entry: Pipe::ALL.map(|pipe| if pipe.is_own(sub_cores) { u8::MAX } else { 0 }),
+            first_free: [[0; CLASSES]; MAX_SCHEDULERS],
+            class_free: [[0; CLASSES + 1]; MAX_SCHEDULERS],
             counts,
             bank_free: [[0; MAX_BANKS]; MAX_SCHEDULERS],
             unit_free: [counts.map(|count| std::array::from_fn(|unit| if unit < count.into() { 0 } else { u64::MAX }));
@@ -145,16 +158,19 @@ impl Collectors {
     /// Which banks and collectors a scheduler uses.
     #[inline(always)]
     fn part(&self, scheduler: usize) -> usize {
-        if self.sub_cores { scheduler % MAX_SCHEDULERS } else { 0 }
+        (scheduler & usize::from(self.own_part)) % MAX_SCHEDULERS
     }
 
-    /// The class of a pipe's collectors, and the pipes of that class.
+    /// Index of the entry in which a scheduler's instructions wait for a pipe.
     #[inline(always)]
-    fn class_of(&self, pipe: Pipe) -> (Class, &'static [Pipe]) {
-        match Class::of(pipe) {
-            _ if self.generic => (Class::Sp, &COLLECTED),
-            class => (class, class.pipes()),
-        }
+    fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
+        (scheduler & usize::from(self.own_entry[pipe as usize])) % MAX_SCHEDULERS
+    }
+
+    /// Returns the class number of the collectors of a pipe.
+    #[inline(always)]
+    fn class_of(&self, pipe: Pipe) -> usize {
+        usize::from(self.classes[pipe as usize]) % (CLASSES + 1)
     }
 
     /// True if every operand is there in time.
@@ -171,15 +187,19 @@ impl Collectors {
 
     /// Reads registers of a scheduler's warp whose rows start at `rows`, from `cycle` on; returns the cycle of the
     /// last read.
+    #[inline(always)]
     fn read(&mut self, cycle: u64, scheduler: usize, rows: u32, registers: &RegMask) -> u64 {
         let mut last = cycle;
         let part = self.part(scheduler);
+        let banks = &mut self.bank_free[part];
+        // The number of banks is a power of two.
+        let bank = self.banks.wrapping_sub(1);
         for (first, word) in (0..).step_by(64).zip(registers.words) {
             let mut rest = word;
             while rest != 0 {
                 let row = rows + first + rest.trailing_zeros();
                 rest &= rest - 1;
-                let free = &mut self.bank_free[part][(row % self.banks) as usize];
+                let free = &mut banks[(row & bank) as usize % MAX_BANKS];
                 let read = cycle.max(*free);
                 *free = read + 1;
                 last = last.max(read);
@@ -188,49 +208,49 @@ impl Collectors {
         last
     }
 
-    /// Lets a pipe take an instruction for `interval` cycles, of which all has been read by `ready`. Returns
+    /// Lets a pipe take an instruction issued in `cycle` for `interval` cycles, of which all has been read by `ready`. Returns
     /// the cycle in which it does. The instruction keeps its collector until the end of that cycle, or of the one in which it goes
     /// to the register in front of the pipe.
-    fn enter(&mut self, pipe: Pipe, scheduler: usize, ready: u64, interval: u64) -> u64 {
-        let start = ready.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize]);
+    #[inline(always)]
+    fn enter(&mut self, pipe: Pipe, scheduler: usize, cycle: u64, ready: u64, interval: u64) -> u64 {
+        let place = self.place(pipe, scheduler);
+        let entry = &mut self.entry[place][pipe as usize];
+        let start = ready.max(*entry);
+        *entry = start + interval;
         let mut leaves = start;
-        for index in (0..MAX_SCHEDULERS).filter(|&index| !pipe.is_own(self.sub_cores) || index == scheduler) {
-            self.entry[index][pipe as usize] = start + interval;
-            if let Some(latch) = &mut self.latch {
-                // Free in the cycle in which the pipe takes what is in it.
-                leaves = leaves.min(ready.max(latch[index][pipe as usize]));
-                latch[index][pipe as usize] = start;
-            }
+        if let Some(latch) = &mut self.latch {
+            // Free in the cycle in which the pipe takes what is in it.
+            let latch = &mut latch[place][pipe as usize];
+            leaves = leaves.min(ready.max(*latch));
+            *latch = start;
         }
-        let ((class, _), part) = (self.class_of(pipe), self.part(scheduler));
-        let units = &mut self.unit_free[part][class as usize];
-        let first = earliest(units);
-        if let Some(unit) = units.iter_mut().find(|unit| **unit == first) {
-            *unit = leaves + 1;
-        }
+        self.fill(self.class_of(pipe), self.part(scheduler), cycle, leaves + 1);
         start
     }
 
-    /// The first cycle in which a class has a collector for an instruction of a scheduler, where one for the scheduler
-    /// `taken` got one in `cycle`.
+    /// Fills the collector of a class that is free first, in `cycle`, until it is free again in cycle `free`.
     #[inline(always)]
-    fn collector_from(&self, class: Class, scheduler: usize, taken: usize, cycle: u64) -> u64 {
-        let part = self.part(scheduler);
-        let port = if let Class::Sfu = class
-            && part == self.part(taken)
-        {
-            cycle + 1
-        } else {
-            0
-        };
-        earliest(&self.unit_free[part][class as usize]).max(port)
+    fn fill(&mut self, class: usize, part: usize, cycle: u64, free: u64) {
+        let class = class.min(CLASSES - 1);
+        let units = &mut self.unit_free[part][class];
+        let first = &mut self.first_free[part][class];
+        units[usize::from(*first) % MAX_UNITS] = free;
+        let mut earliest = units[0];
+        *first = 0;
+        for (unit, free) in (1..).zip(&units[1..]) {
+            if *free < earliest {
+                (earliest, *first) = (*free, unit);
+            }
+        }
+        let port = if class == Class::Sfu as usize { cycle + 1 } else { 0 };
+        self.class_free[part][class] = earliest.max(port);
     }
 
-    /// The first cycle in which an instruction of a scheduler for `pipe` can be issued, where there is a collector from
-    /// `collector` on.
+    /// Returns the first cycle in which an instruction of a scheduler for `pipe` can be issued.
     #[inline(always)]
-    fn opens(&self, pipe: Pipe, scheduler: usize, collector: u64) -> u64 {
-        collector.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize].saturating_sub(HORIZON))
+    pub fn open_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
+        let collector = self.class_free[self.part(scheduler)][self.class_of(pipe)];
+        collector.max(self.entry[self.place(pipe, scheduler)][pipe as usize].saturating_sub(HORIZON))
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
@@ -293,12 +313,6 @@ fn describe_latches(
     }
 }
 
-/// The cycle in which the first of some collectors is free.
-#[inline(always)]
-fn earliest(units: &[u64; MAX_UNITS]) -> u64 {
-    units.iter().fold(u64::MAX, |first, &unit| first.min(unit))
-}
-
 impl SmCore {
     /// Sends an instruction to a pipe, which it keeps for `interval` cycles. Returns the cycle from which
     /// its latency counts: that of its issue if nothing held it back since.
@@ -332,20 +346,17 @@ impl SmCore {
         let rows = self.first_row(warp, half).into();
         let ready = self.collectors.read(at.cycle(), scheduler, rows, &decoded.inst.reads);
         self.counters.operand_conflicts += ready - at.cycle();
-        let start = self.collectors.enter(pipe, scheduler, ready, interval.into());
-        let (class, pipes) = self.collectors.class_of(pipe);
-        // A sub-core's collectors and pipes are nobody else's, but a pipe that all share is.
-        let alone = self.config.sub_cores && pipe.is_own(true);
-        let others = if alone { scheduler..scheduler + 1 } else { 0..self.config.schedulers as usize };
-        for other in others {
-            let collector = self.collectors.collector_from(class, other, scheduler, at.cycle());
-            for &pipe in pipes {
-                if self.pipes.has_place(pipe, other) {
-                    self.pipes.open(pipe, other, self.collectors.opens(pipe, other, collector));
-                }
-            }
+        self.collectors.enter(pipe, scheduler, at.cycle(), ready, interval.into())
+    }
+
+    /// Returns the first cycle in which a pipe, or a collector in front of it, takes an instruction of a scheduler.
+    #[inline(always)]
+    pub(in crate::sm) fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
+        if self.collectors.are_off() {
+            self.pipes.free_at(pipe, scheduler)
+        } else {
+            self.collectors.open_at(pipe, scheduler)
         }
-        start
     }
 }
 
@@ -392,33 +403,28 @@ mod tests {
     #[test]
     fn what_has_been_collected_enters_its_pipe_in_order_and_at_its_interval() {
         let mut collectors = collectors(4, 6);
-        assert_eq!(collectors.enter(Pipe::Sp, 0, 105, 2), 105);
-        assert_eq!(collectors.enter(Pipe::Sp, 0, 102, 2), 107);
-        assert_eq!(collectors.enter(Pipe::Sp, 1, 102, 2), 102);
-        assert_eq!(collectors.enter(Pipe::Dp, 0, 102, 8), 102);
-        assert_eq!(collectors.enter(Pipe::Dp, 1, 102, 8), 110);
-    }
-
-    /// The first cycle after 100 in which an instruction can be issued.
-    fn opens(collectors: &Collectors, pipe: Pipe, scheduler: usize) -> u64 {
-        collectors.opens(pipe, scheduler, collectors.collector_from(collectors.class_of(pipe).0, scheduler, 0, 100))
+        assert_eq!(collectors.enter(Pipe::Sp, 0, 100, 105, 2), 105);
+        assert_eq!(collectors.enter(Pipe::Sp, 0, 101, 102, 2), 107);
+        assert_eq!(collectors.enter(Pipe::Sp, 1, 101, 102, 2), 102);
+        assert_eq!(collectors.enter(Pipe::Dp, 0, 101, 102, 8), 102);
+        assert_eq!(collectors.enter(Pipe::Dp, 1, 101, 102, 8), 110);
     }
 
     #[test]
     fn issue_goes_on_when_the_first_collector_is_free() {
         let mut collectors = collectors(4, 2);
-        collectors.enter(Pipe::Sp, 0, 105, 1);
-        assert!(opens(&collectors, Pipe::Sp, 0) <= 101);
-        collectors.enter(Pipe::Sp, 1, 103, 1);
-        assert_eq!([0, 1].map(|scheduler| opens(&collectors, Pipe::Sp, scheduler)), [104, 104]);
+        collectors.enter(Pipe::Sp, 0, 100, 105, 1);
+        assert!(collectors.open_at(Pipe::Sp, 0) <= 101);
+        collectors.enter(Pipe::Sp, 1, 100, 103, 1);
+        assert_eq!([0, 1].map(|scheduler| collectors.open_at(Pipe::Sp, scheduler)), [104, 104]);
     }
 
     #[test]
     fn nothing_is_collected_too_long_ahead_of_its_pipe() {
         let mut collectors = collectors(4, 6);
-        collectors.enter(Pipe::Dp, 0, 100, 400);
-        assert_eq!(opens(&collectors, Pipe::Dp, 1), 500 - HORIZON);
-        assert_eq!(opens(&collectors, Pipe::Sfu, 1), 101);
+        collectors.enter(Pipe::Dp, 0, 100, 100, 400);
+        assert_eq!(collectors.open_at(Pipe::Dp, 1), 500 - HORIZON);
+        assert_eq!(collectors.open_at(Pipe::Sfu, 1), 101);
     }
 
     #[test]
@@ -432,11 +438,11 @@ mod tests {
             latches: true,
         };
         let mut collectors = Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() });
-        let free = |collectors: &Collectors| earliest(&collectors.unit_free[0][Class::Sp as usize]);
+        let free = |collectors: &Collectors| collectors.unit_free[0][Class::Sp as usize][0];
         // The pipe takes the first at once, keeps it for 10 cycles, and has the second in front of it until then.
-        assert_eq!((collectors.enter(Pipe::Sp, 0, 100, 10), free(&collectors)), (100, 101));
-        assert_eq!((collectors.enter(Pipe::Sp, 0, 101, 10), free(&collectors)), (110, 102));
+        assert_eq!((collectors.enter(Pipe::Sp, 0, 100, 100, 10), free(&collectors)), (100, 101));
+        assert_eq!((collectors.enter(Pipe::Sp, 0, 101, 101, 10), free(&collectors)), (110, 102));
         // The third keeps the collector until the second goes.
-        assert_eq!((collectors.enter(Pipe::Sp, 0, 102, 10), free(&collectors)), (120, 111));
+        assert_eq!((collectors.enter(Pipe::Sp, 0, 102, 102, 10), free(&collectors)), (120, 111));
     }
 }

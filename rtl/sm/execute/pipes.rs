@@ -169,12 +169,6 @@ impl Pipes {
         }
     }
 
-    /// Whether a pipe has a place for a scheduler of its own.
-    #[inline(always)]
-    pub fn has_place(&self, pipe: Pipe, scheduler: usize) -> bool {
-        scheduler == 0 || self.places[pipe as usize] != 0
-    }
-
     /// Place of a pipe among those that are free or not.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
@@ -284,11 +278,12 @@ impl Pipes {
         self.results.record();
     }
 
-    pub fn describe(&self, to: &mut dyn Describe) {
+    /// Describes the pipes. `free_at` returns the first cycle in which a pipe takes an instruction of a scheduler.
+    pub fn describe(&self, free_at: &dyn Fn(Pipe, usize) -> u64, to: &mut dyn Describe) {
         // The calendar follows from the writeback cycles of the results on their way.
-        let Self { bus, free, places, schedulers, halves, shown, flights, busy, results, .. } = self;
+        let Self { bus, free: _, places, schedulers, halves, shown, flights, busy, results, .. } = self;
         for &pipe in shown {
-            let free_at = |scheduler| free[self.place(pipe, scheduler)];
+            let free_at = |scheduler| free_at(pipe, scheduler);
             if places[pipe as usize] == 0 {
                 to.part(pipe.name(), |to| to.bits("free_at", free_at(0)));
                 continue;

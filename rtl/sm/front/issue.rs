@@ -201,11 +201,11 @@ impl SmCore {
     #[inline(always)]
     fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
-        if self.pipes.free_at(pipe, scheduler) > cycle {
+        if self.free_at(pipe, scheduler) > cycle {
             return false;
         }
         if !pipe.has_result() {
-            return !decoded.late || !self.pipes.is_full() && self.pipes.free_at(Pipe::Shared, scheduler) <= cycle;
+            return !decoded.late || !self.pipes.is_full() && self.free_at(Pipe::Shared, scheduler) <= cycle;
         }
         !self.pipes.is_full() && (decoded.queues || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
@@ -253,7 +253,7 @@ impl SmCore {
         while rest != 0 {
             let warp = rest.trailing_zeros() as u8;
             rest &= rest - 1;
-            let free = self.pipes.free_at(loaded.table[self.stacks.pc(warp) as usize].pipe, scheduler);
+            let free = self.free_at(loaded.table[self.stacks.pc(warp) as usize].pipe, scheduler);
             if free > cycle {
                 until = until.min(free);
             } else if !self.pipes.is_full() {
