@@ -1,5 +1,7 @@
 //! The data file, read and checked.
 
+use std::sync::OnceLock;
+
 use rtl::kernel::Logic;
 use serde::Deserialize;
 use thiserror::Error;
@@ -101,8 +103,14 @@ impl Technology {
     ///
     /// # Errors
     /// If its file is damaged.
-    pub fn built_in() -> Result<Self, TechnologyError> {
-        Self::read(include_str!("technology.toml"))
+    pub fn built_in() -> Result<&'static Self, TechnologyError> {
+        // A sweep prices each of its runs, and to parse the file may take longer than a run.
+        static READ: OnceLock<Technology> = OnceLock::new();
+        if let Some(technology) = READ.get() {
+            return Ok(technology);
+        }
+        let technology = Self::read(include_str!("technology.toml"))?;
+        Ok(READ.get_or_init(|| technology))
     }
 
     /// A technology from the text of its file.

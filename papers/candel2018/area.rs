@@ -86,7 +86,7 @@ fn added(technology: &Technology) -> Result<Vec<Added>, Report> {
 }
 
 pub(super) fn area() -> Result<Page, Halt> {
-    let added = added(&Technology::built_in().into_diagnostic()?)?;
+    let added = added(Technology::built_in().into_diagnostic()?)?;
     let lines = added.first().map_or(0, |added| added.lines);
     let mut page = Page::new("candel2018/area", false, "candel2018 section 5.1: the area of an FRC");
     page.text(&format!(
