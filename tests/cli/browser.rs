@@ -38,7 +38,9 @@ fn shown(folder: &Path, html: &str) -> String {
     let page = folder.join("shown.html");
     fs::write(&page, html).unwrap();
     let profile = tempfile::tempdir().unwrap();
-    let mut chromium = Command::new("chromium");
+    // Chromium reserves more address space than `./mutants` allows a test.
+    let mut chromium = Command::new("sh");
+    chromium.args(["-c", "ulimit -S -v $(ulimit -H -v); exec \"$0\" \"$@\"", "chromium"]);
     chromium.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]);
     chromium.args(["--disable-component-update", "--disable-sync", "--no-first-run", "--window-size=1280,900"]);
     chromium.arg(format!("--user-data-dir={}", profile.path().display())).arg("--dump-dom");

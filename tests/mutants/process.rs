@@ -1,4 +1,4 @@
-//! Runs a test binary, with an end to its time and its memory.
+//! Runs a test binary, with limits on its time and its memory.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Binary;
 
-/// Address space of a test, in KiB: a broken loop must not take the memory of everybody else.
+/// Address space of a test [KiB]: a mutant that allocates in a loop must not take the memory of the other tests.
 const MEMORY_KIB: u64 = 12 << 20;
 /// How often a running test is looked at.
 const LOOK: Duration = Duration::from_millis(3);
@@ -48,9 +48,8 @@ impl Runner<'_> {
     ) -> Result<Ended, String> {
         let file = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
         let errors = file.try_clone().map_err(|e| format!("{}: {e}", log.display()))?;
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -c 0; ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]);
-        command.arg(&binary.path).args(["--exact", "--test-threads", "1"]).args(names);
+        let mut command = limited(&binary.path);
+        command.args(["--exact", "--test-threads", "1"]).args(names);
         command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder).env(key, value);
         // The same cases every time; nobody reads how a case is made smaller.
         command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0").env("RUST_BACKTRACE", "0");
@@ -83,6 +82,16 @@ impl Runner<'_> {
     }
 }
 
+/// A command that runs a program under the limit on memory.
+///
+/// The limit is soft: a test that starts a program with more address space, such as a browser, which reserves a TiB and
+/// touches little of it, raises the limit for that program (`tests/cli/browser.rs`). No mutant does.
+fn limited(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -c 0; ulimit -S -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]).arg(program);
+    command
+}
+
 /// Ends all processes of a group.
 fn kill(group: u32) {
     let mut kill = Command::new("kill");
@@ -98,6 +107,17 @@ mod tests {
         let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
         let mut child = Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap();
         runner.wait(&mut child, limit).unwrap()
+    }
+
+    #[test]
+    fn a_program_has_a_limit_on_its_memory_that_a_browser_may_raise() {
+        let limit = |script: &str| {
+            let ended = limited(Path::new("sh")).args(["-c", script]).output().unwrap();
+            String::from_utf8(ended.stdout).unwrap()
+        };
+        let without = Command::new("sh").args(["-c", "ulimit -H -v"]).output().unwrap();
+        assert_eq!(limit("ulimit -v"), format!("{MEMORY_KIB}\n"));
+        assert_eq!(limit("ulimit -S -v $(ulimit -H -v); ulimit -v").as_bytes(), without.stdout);
     }
 
     #[test]
