@@ -6,7 +6,7 @@ use rtl::kernel::Logic;
 
 use crate::{Basis, Cost, Kind, Memory, Metric, Node, Ports, Technology, cacti_input};
 
-fn technology() -> Technology {
+fn technology() -> &'static Technology {
     Technology::built_in().unwrap()
 }
 
@@ -222,7 +222,7 @@ proptest! {
         writes in 1u32..6,
         more in 1u32..300,
     ) {
-        let technology = technology_once();
+        let technology = technology();
         let described = |entries, width, reads, writes| {
             let ports = Ports { shared: 0, reads, writes };
             Memory { kind, entries, width, ports, banks: 1 }
@@ -236,11 +236,6 @@ proptest! {
         prop_assert!(no_less(base, memory(entries, width, reads + 1, writes)), "reads");
         prop_assert!(no_less(base, memory(entries, width, reads, writes + 1)), "writes");
     }
-}
-
-fn technology_once() -> &'static Technology {
-    static ONCE: std::sync::OnceLock<Technology> = std::sync::OnceLock::new();
-    ONCE.get_or_init(technology)
 }
 
 #[test]

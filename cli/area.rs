@@ -41,13 +41,13 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let resolved = Resolved::new(&arguments.machine.request())?;
     let mut files = Files::of(&resolved);
-    let mut tree = estimated(&resolved, &technology, arguments.node);
+    let mut tree = estimated(&resolved, technology, arguments.node);
     if let Some(against) = &arguments.against {
         let mut request = arguments.machine.request();
         request.designs = vec![against.clone()];
         let other = Resolved::new(&request)?;
         files.reads_machine(&other);
-        tree = tree.against(&estimated(&other, &technology, arguments.node));
+        tree = tree.against(&estimated(&other, technology, arguments.node));
     }
     let estimate = Estimate {
         machine: &resolved.machine.name,
@@ -55,7 +55,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
         against: arguments.against.as_deref(),
         node_nm: arguments.node.nm(),
         sources: technology.sources().collect(),
-        technology: &technology,
+        technology,
         tree,
     };
     let text = match arguments.format {

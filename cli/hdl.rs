@@ -92,7 +92,7 @@ fn kept(path: &Path, text: &str) -> Result<std::path::PathBuf, Report> {
 fn synth(block: &str) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let block = named(block)?;
-    let synthesis = block.synthesise(Size::Synthesised, &technology)?;
+    let synthesis = block.synthesise(Size::Synthesised, technology)?;
     output::print(&told(block, &synthesis))?;
     Ok(Exit::Done)
 }

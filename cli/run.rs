@@ -148,7 +148,7 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
     let Some(activity) = Activity::of(report) else { return Ok(None) };
     let technology = Technology::built_in().into_diagnostic()?;
     let hop_mm = arguments.hop_mm.unwrap_or_else(|| technology.hop_mm());
-    Ok(Some(Energy::of(&activity, &technology, arguments.node, hop_mm)))
+    Ok(Some(Energy::of(&activity, technology, arguments.node, hop_mm)))
 }
 
 /// What the options of a simulation write.

@@ -71,7 +71,7 @@ fn measured(report: &RunReport) -> Result<Measured, Trouble> {
     let failed = |why: &dyn ToString| Trouble::Failed(why.to_string());
     let technology = Technology::built_in().map_err(|e| failed(&e))?;
     let activity = Activity::of(report).ok_or_else(|| failed(&"its structures were not counted"))?;
-    let Energy { dynamic_pj, leakage_pj, .. } = Energy::of(&activity, &technology, NODE, technology.hop_mm());
+    let Energy { dynamic_pj, leakage_pj, .. } = Energy::of(&activity, technology, NODE, technology.hop_mm());
     let counters = &report.counters;
     Ok(Measured {
         cycles: counters.cycles,

@@ -93,8 +93,8 @@ impl Measured {
         let technology = Technology::built_in().into_diagnostic()?;
         let mut measured = Self { report, mm2: 0.0, energy: Vec::new() };
         if let Some(activity) = Activity::of(&measured.report) {
-            measured.mm2 = Block::of(activity.structures, &technology, NODE).um2 / 1e6;
-            let energy = Energy::of(&activity, &technology, NODE, technology.hop_mm());
+            measured.mm2 = Block::of(activity.structures, technology, NODE).um2 / 1e6;
+            let energy = Energy::of(&activity, technology, NODE, technology.hop_mm());
             measured.energy = Part::all(&energy);
         }
         Ok(measured)

@@ -63,7 +63,7 @@ fn row(Stated { path, value, place, was, assumed }: &Stated) -> Markup {
 /// The area of the blocks, an estimate.
 pub fn area(resolved: &Resolved, node: Node, at: &str) -> Result<Markup, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let tree = estimated(resolved, &technology, node);
+    let tree = estimated(resolved, technology, node);
     let with_bar = |cells: Vec<String>| {
         let part = cells.last().and_then(|cell| cell.parse::<f64>().ok()).unwrap_or_default();
         let mut cells = texts(cells);

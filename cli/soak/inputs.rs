@@ -77,7 +77,7 @@ static WHOLE: OnceLock<Side> = OnceLock::new();
 fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
     let (resolved, report) = ran(kernels)?;
     let energy = Technology::built_in().map_err(|error| error.to_string())?;
-    let energy = Activity::of(&report).map(|activity| Energy::of(&activity, &energy, Node::N45, energy.hop_mm()));
+    let energy = Activity::of(&report).map(|activity| Energy::of(&activity, energy, Node::N45, energy.hop_mm()));
     let text = serde_json::to_string_pretty(&Stats::new(&resolved, &report, energy.as_ref()))
         .map_err(|error| error.to_string())?;
     let whole = Side::parse("whole.json".to_owned(), &text).map_err(|report| report.to_string())?;

@@ -27,7 +27,7 @@ pub(super) fn table43() -> Result<Page, Halt> {
     for (figure, _) in FIGURES {
         head.extend([figure, "CACTI 6.5", "%", "grid (ratio)"]);
     }
-    let rows: Vec<Modelled<'_>> = table.rows.iter().map(|row| (row, model(&technology, table, row))).collect();
+    let rows: Vec<Modelled<'_>> = table.rows.iter().map(|row| (row, model(technology, table, row))).collect();
     let cells = rows.iter().map(|(row, model)| {
         let mut cells = vec![row.name.clone()];
         for (at, ours) in model.iter().enumerate() {

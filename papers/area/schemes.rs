@@ -38,9 +38,9 @@ pub(super) fn schemes() -> Result<Page, Halt> {
     let chip = technology.chip();
     let mut rows = Vec::new();
     for (design, against) in SCHEMES {
-        let base = block(&technology, FERMI, &[against], &[])?;
+        let base = block(technology, FERMI, &[against], &[])?;
         let Delta { bits, flops, um2, leakage_mw } =
-            block(&technology, FERMI, &[design], &[])?.against(&base).delta.unwrap_or_default();
+            block(technology, FERMI, &[design], &[])?.against(&base).delta.unwrap_or_default();
         rows.push(vec![
             design.to_owned(),
             against.to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn schemes() -> Result<Page, Halt> {
         "Queues are of flip-flops here. The bytes of stores that wait in the 48 queues of 32 requests of `mrpb` lie in one memory of an L1, with a\n\
          read and a write a cycle.",
     );
-    page.judged(published(&technology)?);
+    page.judged(published(technology)?);
     let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)

@@ -21,9 +21,9 @@ const NEAR: f64 = 0.2;
 
 pub(super) fn synthesis() -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let is_large = |block: &Block| block.estimate(Size::Synthesised, &technology).um2() > MOST_UM2;
+    let is_large = |block: &Block| block.estimate(Size::Synthesised, technology).um2() > MOST_UM2;
     let (large, all): (Vec<_>, Vec<_>) = blocks().into_iter().partition(|block| is_large(block));
-    let synthesised = all.par_iter().map(|block| block.synthesise(Size::Synthesised, &technology));
+    let synthesised = all.par_iter().map(|block| block.synthesise(Size::Synthesised, technology));
     let synthesised: Vec<_> = synthesised.collect::<Result<_, _>>()?;
     let mut page = Page::new("area/synthesis", false, "Parts as gates");
     page.text(&format!(
@@ -52,7 +52,7 @@ pub(super) fn synthesis() -> Result<Page, Halt> {
     page.table(&["part", "parameters"], parameters.collect(), 2);
     let mut judged = vec![flip_flops(&all, &synthesised)];
     judged.extend(all.iter().zip(&synthesised).map(|(block, synthesis)| near(block, synthesis)));
-    judged.extend(published(&technology)?);
+    judged.extend(published(technology)?);
     page.judged(judged);
     let names = ["part", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
     page.csv = comma_separated(&names, &rows)?;

@@ -61,7 +61,7 @@ pub(super) fn pareto(desk: &Desk) -> Result<Page, Halt> {
     let kernels = desk.suite()?;
     let runs = by_design(desk, &DESIGNS, &kernels)?;
     let technology = Technology::built_in().into_diagnostic()?;
-    let areas = desk.each(&DESIGNS, |parts| Ok(block(&technology, MACHINE, parts, &[])?.um2 / 1e6))?;
+    let areas = desk.each(&DESIGNS, |parts| Ok(block(technology, MACHINE, parts, &[])?.um2 / 1e6))?;
     let rated = DESIGNS.iter().zip(&runs).zip(areas).map(|((design, of), mm2)| Rated {
         parts: design,
         speedups: speedups(of, &runs[0]),

@@ -47,7 +47,7 @@ impl Added {
 
 pub(in super::super) fn counters() -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let (dwt, ccws) = (Added::new(&technology, "dwt-cs")?, Added::new(&technology, "ccws")?);
+    let (dwt, ccws) = (Added::new(technology, "dwt-cs")?, Added::new(technology, "ccws")?);
     let about = format!(
         "The paper holds that DWT-CS needs negligible hardware to detect thrashing, two counters a core and a few registers for the best\n\
          numbers of warps, where CCWS needs victim tag arrays of {VICTIMS} tags a core (Table 4). Here by structures: what `dwt-cs` and `ccws` add to `fermi`,\n\

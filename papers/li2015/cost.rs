@@ -68,7 +68,7 @@ fn energies(desk: &Desk) -> Result<Vec<[f64; 2]>, Halt> {
         match (&report.outcome, Activity::of(&report)) {
             (Outcome::Finished, Some(activity)) => {
                 let Energy { dynamic_pj, leakage_pj, .. } =
-                    Energy::of(&activity, &technology, Node::N45, technology.hop_mm());
+                    Energy::of(&activity, technology, Node::N45, technology.hop_mm());
                 Ok([dynamic_pj, leakage_pj])
             }
             (outcome, _) => Err(Trouble::Failed(format!("{outcome:?}"))),
@@ -116,7 +116,7 @@ fn saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> R
 
 pub(in super::super) fn cost(desk: &Desk) -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let [plain, decoupled] = [&[DESIGN][..], &[DESIGN, "decoupled"]].map(|designs| Cache::new(&technology, designs));
+    let [plain, decoupled] = [&[DESIGN][..], &[DESIGN, "decoupled"]].map(|designs| Cache::new(technology, designs));
     let (plain, decoupled) = (plain?, decoupled?);
     let energies = energies(desk)?;
     let pairs = energies.as_chunks().0;

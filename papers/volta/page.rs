@@ -316,9 +316,9 @@ fn area(page: &mut Page, found: &Found) -> Result<(), Report> {
     ));
     let mut rows: Vec<Vec<String>> = found.runs[1..].iter().map(|runs| vec![runs.design.name.to_owned()]).collect();
     for machine in [FERMI, VOLTA] {
-        let base = block(&technology, machine, &[], &[])?;
+        let base = block(technology, machine, &[], &[])?;
         for (row, runs) in rows.iter_mut().zip(&found.runs[1..]) {
-            let with = block(&technology, machine, runs.design.parts, runs.design.sets(machine))?;
+            let with = block(technology, machine, runs.design.parts, runs.design.sets(machine))?;
             let more = with.um2 - base.um2;
             row.extend([format!("{:+.3}", more / 1e6), format!("{:+.2}", 100.0 * more / base.um2_of("l1"))]);
         }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn energy(activity: &Activity<'_>, hop_mm: f64) -> Energy {
-        Energy::of(activity, &Technology::built_in().unwrap(), Node::N45, hop_mm)
+        Energy::of(activity, Technology::built_in().unwrap(), Node::N45, hop_mm)
     }
 
     /// The same machine with every access made `times` over.
@@ -262,7 +262,7 @@ mod tests {
     fn leakage_is_that_of_the_whole_machine_over_the_time() {
         let report = report_once();
         let activity = Activity::of(report).unwrap();
-        let block = Block::of(activity.structures, &Technology::built_in().unwrap(), Node::N45);
+        let block = Block::of(activity.structures, Technology::built_in().unwrap(), Node::N45);
         assert!(is_near(energy(&activity, 0.0).leakage_pj, block.leakage_mw * activity.seconds * 1e9));
     }
 

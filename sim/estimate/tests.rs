@@ -13,7 +13,7 @@ fn fermi(designs: &[&str], sets: &[&str]) -> Block {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) };
     let config = Resolved::new(&request).unwrap().config;
-    Block::of(&Counts::of(&Machine::new(&config)), &Technology::built_in().unwrap(), Node::N45)
+    Block::of(&Counts::of(&Machine::new(&config)), Technology::built_in().unwrap(), Node::N45)
 }
 
 fn at<'a>(block: &'a Block, path: &str) -> &'a Block {
@@ -202,7 +202,7 @@ impl Small {
     }
 
     fn block(&self) -> Block {
-        Block::of(&Counts::of(self), &Technology::built_in().unwrap(), Node::N45)
+        Block::of(&Counts::of(self), Technology::built_in().unwrap(), Node::N45)
     }
 }
 

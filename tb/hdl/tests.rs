@@ -117,7 +117,7 @@ const LARGE: [&str; 1] = ["l1/coalescer"];
 fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     let technology = area::Technology::built_in().unwrap();
     for block in blocks().into_iter().filter(|block| !LARGE.contains(&block.path().as_str())) {
-        let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Small, &technology).unwrap();
+        let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Small, technology).unwrap();
         let constant = (block.build)(Size::Small, Random::new(1)).constant_bits();
         assert_eq!(synthesised.flip_flops + constant, estimated.flip_flops, "{}", block.path());
         assert!(synthesised.logic_um2 > 0.0, "{}", block.path());
@@ -135,7 +135,7 @@ fn the_area_described_is_that_of_the_gates_within_a_fifth() {
         if !(1..FEW_REGISTERS).contains(&block.shape(Size::Synthesised).1) {
             continue;
         }
-        let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Synthesised, &technology).unwrap();
+        let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Synthesised, technology).unwrap();
         let ratio = estimated.um2() / synthesised.um2();
         assert!((0.8..=1.2).contains(&ratio), "{}: {ratio:.2} of {:.0} um2", block.path(), synthesised.um2());
     }
@@ -148,8 +148,8 @@ fn a_unit_of_logic_costs_what_its_gates_do_within_a_quarter() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("units.sv");
     let gates = |module: &str, n: u32| {
         let name = format!("units-{module}-{n}");
-        let cells = synthesis::cells(&file, module, &[("N", n.to_string())], &technology, Some(&name)).unwrap();
-        Gates::of(&cells, &technology).um2()
+        let cells = synthesis::cells(&file, module, &[("N", n.to_string())], technology, Some(&name)).unwrap();
+        Gates::of(&cells, technology).um2()
     };
     let units = |n: u32| {
         [
