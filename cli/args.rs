@@ -830,7 +830,7 @@ pub(super) struct HdlArguments {
 pub(super) enum HdlCommand {
     /// The parts, with their size in the machine `fermi`
     List,
-    /// Write random legal traffic of a part with the outputs that it must give, and a bench for any simulator
+    /// Write random legal traffic of a part with the outputs that it must give, and a SystemVerilog bench
     Vectors(TrafficArguments),
     /// Write random legal traffic of a part as two waveforms, of the part and of its module in Verilator
     Waves(TrafficArguments),

@@ -13,7 +13,7 @@
 //! | `kept`      | what tools have made of the same before                                       |
 //! | `program`   | the verilated program: how it is made, and the pipe to it                     |
 //! | `lockstep`  | a run of both, and what differs first                                         |
-//! | `vectors`   | traffic as a file, for any simulator                                          |
+//! | `vectors`   | traffic as a file, with a SystemVerilog bench                                 |
 //! | `waves`     | both sides of a run as waveforms                                            |
 //! | `proofs`    | properties that hold whatever the traffic is                                  |
 //! | `synthesis` | gates by Yosys, beside the estimate of `area`                                 |

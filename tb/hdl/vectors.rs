@@ -1,5 +1,5 @@
 //! # Vectors
-//! The traffic of a bench as a file, and a plain SystemVerilog bench that plays it to a module in any simulator.
+//! The traffic of a bench as a file, and a plain SystemVerilog bench that plays it to a module.
 
 use std::fmt::Write as _;
 
