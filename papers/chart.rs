@@ -1,18 +1,24 @@
 //! # Charts
-//! Groups of bars, or lines over the same groups, as SVG text. The same numbers give the same bytes: no
-//! font of the host is asked how wide a text is.
+//! Groups of bars, or lines over the same groups, as SVG text. Series are told apart by hatches or markers as well as by
+//! colour, so that a chart can be read in grey. The same numbers give the same bytes on every host.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
+use super::judge::{geometric_mean, mean};
+use super::marks::{MARKER, colour, fill, marker};
+use super::picture::{Anchor, Label, Picture, Point, Width, fitted, room_of, width_of};
+
 /// A chart: a number, or none, for each group and series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// What it shows; nothing is written above it if empty.
     pub title: String,
-    /// What its axis counts.
+    /// What the vertical axis counts.
     pub unit: String,
+    /// What the horizontal axis counts; empty if the groups speak for themselves.
+    pub across: String,
     /// Names along the horizontal axis.
     pub groups: Vec<String>,
     /// What is drawn in each group.
@@ -23,6 +29,8 @@ pub struct Chart {
     pub is_log: bool,
     /// A line across at this height: where nothing is gained or lost.
     pub neutral: Option<f64>,
+    /// Groups at the end that are means of the others and stand apart.
+    pub means: usize,
 }
 
 /// A number for each group.
@@ -62,6 +70,40 @@ impl Chart {
     pub fn logarithmic(self) -> Self {
         Self { is_log: true, ..self }
     }
+
+    /// The same with the groups in the order of the means of their numbers, least first.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        let key = |group: usize| {
+            let known: Vec<f64> = self.series.iter().filter_map(|series| series.values[group]).collect();
+            mean(&known).unwrap_or(f64::INFINITY)
+        };
+        let mut order: Vec<usize> = (0..self.groups.len()).collect();
+        let others = self.groups.len() - self.means;
+        order[..others].sort_by(|one, other| key(*one).total_cmp(&key(*other)));
+        self.groups = order.iter().map(|at| self.groups[*at].clone()).collect();
+        for series in &mut self.series {
+            series.values = order.iter().map(|at| series.values[*at]).collect();
+        }
+        self
+    }
+
+    /// The same with the mean of each series at the end, which is geometric for ratios. A series that lacks a number has no
+    /// mean.
+    #[must_use]
+    pub fn with_mean(mut self) -> Self {
+        let (name, of) = match self.neutral {
+            Some(_) => ("geomean", geometric_mean as fn(&[f64]) -> Option<f64>),
+            None => ("mean", mean as fn(&[f64]) -> Option<f64>),
+        };
+        for series in &mut self.series {
+            let known: Option<Vec<f64>> = series.values.iter().copied().collect();
+            series.values.push(known.and_then(|values| of(&values)));
+        }
+        self.groups.push(name.to_owned());
+        self.means += 1;
+        self
+    }
 }
 
 impl Series {
@@ -72,149 +114,261 @@ impl Series {
     }
 }
 
-const HEIGHT: u32 = 420;
+/// All lengths are in points, or relative to the size of letters where named `EMS`.
+const MARGIN: f64 = 4.0;
+/// Height of a line of text.
+const LINE_EMS: f64 = 1.4;
+/// From the axis to its numbers and names.
+const APART: f64 = 3.0;
 /// Numbers beside the axis, at most, and their places after the point.
-const TICKS: usize = 9;
+const TICKS: usize = 7;
 const MOST_PLACES: usize = 6;
-/// Least and most width, and what a group adds.
-const WIDTH: (u32, u32, u32) = (640, 1600, 60);
-/// Least room for the legend, beside the groups, and what is in it beside a name.
-const LEGEND: u32 = 150;
-const KEY: u32 = 42;
-/// What a series adds to the height of the legend, and what is above and below it.
-const LINE: u32 = 15;
-const ABOVE: u32 = 60;
-/// Room around the plot, and for the numbers of its axis.
-const AROUND: u32 = 10;
-const AXIS: u32 = 60;
-/// Least room for the names of groups, which stand upright, and what is above them.
-const NAMES: u32 = 110;
-const GAP: u32 = 8;
-/// Room for a letter, of the names' size.
-const LETTER: u32 = 7;
+/// Height of the plot where the width is that of a column, and where the picture decides.
+const HEIGHT: (f64, f64) = (118.0, 190.0);
+/// Width of a plot that decides itself: least, most, of a group without bars, and of a bar.
+const WIDTH: (f64, f64, f64, f64) = (330.0, 900.0, 8.0, 6.0);
+/// Widest name of a group.
+const NAME: f64 = 150.0;
 /// Part of a group's width that its bars take.
 const FILLED: f64 = 0.8;
-/// Colours that can be told apart without telling red from green.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(213, 94, 0),
-    RGBColor(150, 150, 150),
-    RGBColor(60, 60, 60),
-];
+/// Groups that means stand apart from the others.
+const GAP: f64 = 0.6;
+/// Lines that are nearer than this share their way.
+const COINCIDENT: f64 = 1.2;
+/// Length of the dashes of lines that share their way.
+const DASH: f64 = 5.0;
+const GREY: RGBColor = RGBColor(217, 217, 217);
 
-type Drawn<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Failed<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
+/// Where a chart draws.
+struct Layout {
+    letters: f64,
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    /// Ends of the vertical axis, on its scale.
+    low: f64,
+    high: f64,
+}
+
+impl Layout {
+    /// The height of a number on the scale of the axis.
+    fn y(&self, scaled: f64) -> f64 {
+        self.bottom - (scaled - self.low) / (self.high - self.low) * (self.bottom - self.top)
+    }
+}
 
 impl Chart {
-    /// The chart as SVG.
+    /// The chart as SVG, as wide as it needs.
     ///
     /// # Panics
     /// If a series has not one number, or none, for each group.
     #[must_use]
     pub fn svg(&self) -> String {
+        self.picture(Width::Free).svg()
+    }
+
+    /// The chart of some width.
+    ///
+    /// # Panics
+    /// If a series has not one number, or none, for each group.
+    #[must_use]
+    pub fn picture(&self, width: Width) -> Picture {
         for series in &self.series {
             assert_eq!(series.values.len(), self.groups.len(), "{}: a number for each group", series.name);
         }
-        let (least, most, each) = WIDTH;
-        let width = (self.groups.len() as u32 * each).clamp(least, most) + self.legend_width();
-        let height = HEIGHT.max(self.series.len() as u32 * LINE + ABOVE + NAMES) + self.names_height() - NAMES;
-        let mut text = String::new();
-        let drawn = self.draw(SVGBackend::with_string(&mut text, (width, height)));
-        drawn.expect("text grows as it must");
-        text
+        let letters = width.letters();
+        let line = LINE_EMS * letters;
+        let (low, high) = self.range();
+        let ticks = self.ticks(low, high);
+        let numbers = ticks.iter().map(|(_, text)| room_of(text, letters)).fold(0.0, f64::max);
+        let left = MARGIN + line + numbers + APART;
+        let all = width.points().unwrap_or_else(|| {
+            let (least, most, group, bar) = WIDTH;
+            let bars = if self.form == Form::Bars { self.series.len() as f64 } else { 1.0 };
+            left + (self.slots() * (group + bars * bar)).clamp(least, most) + MARGIN
+        });
+        let right = all - MARGIN;
+        let pitch = (right - left) / self.slots();
+        let names: Vec<String> = self.groups.iter().map(|name| fitted(name, letters, NAME)).collect();
+        let widest = names.iter().map(|name| room_of(name, letters)).fold(0.0, f64::max);
+        let is_upright = widest > pitch - APART;
+        let below = if is_upright { widest } else { line };
+        let legend = self.legend(letters, right - MARGIN);
+        let rows = legend.last().map_or(0, |(row, ..)| row + 1);
+        let title = if self.title.is_empty() { 0.0 } else { 1.3 * line };
+        let top = MARGIN + title + rows as f64 * line + letters / 2.0;
+        let bottom = top + if width == Width::Free { HEIGHT.1 } else { HEIGHT.0 };
+        let across = if self.across.is_empty() { 0.0 } else { line };
+        let layout = Layout { letters, left, top, right, bottom, low, high };
+        let mut picture = Picture::new((all, bottom + APART + below + across + MARGIN));
+        let label = |across| Label::new(letters, across);
+        if !self.title.is_empty() {
+            let size = 1.15 * letters;
+            let text = fitted(&self.title, size, all - 2.0 * MARGIN);
+            picture.text(&text, (all / 2.0, MARGIN + line / 2.0), Label::new(size, Anchor::Middle));
+        }
+        for (row, x, name, number) in &legend {
+            let y = MARGIN + title + (*row as f64 + 0.5) * line;
+            self.swatch(&mut picture, (*x, y), letters, *number);
+            picture.text(name, (x + 2.0 * letters, y), label(Anchor::Start));
+        }
+        self.axes(&mut picture, &layout, &ticks);
+        for (at, name) in names.iter().enumerate() {
+            let x = self.x(&layout, at);
+            if is_upright {
+                picture.text(name, (x, bottom + APART), label(Anchor::End).upright());
+            } else {
+                picture.text(name, (x, bottom + APART + line / 2.0), label(Anchor::Middle));
+            }
+        }
+        let y = bottom + APART + below + across / 2.0;
+        picture.text(&self.across, ((left + right) / 2.0, y), label(Anchor::Middle));
+        let neutral = self.neutral.and_then(|neutral| self.scaled(neutral)).map(|neutral| layout.y(neutral));
+        let neutral = neutral.map(|y| [(left, y), (right, y)]);
+        let cross = |picture: &mut Picture| neutral.iter().for_each(|ends| picture.line(ends, 0.6, BLACK));
+        match self.form {
+            Form::Bars => {
+                self.bars(&mut picture, &layout);
+                cross(&mut picture);
+            }
+            Form::Lines => {
+                cross(&mut picture);
+                self.lines(&mut picture, &layout);
+            }
+        }
+        picture
     }
 
-    fn draw<'b>(&self, backend: SVGBackend<'b>) -> Result<(), Failed<'b>> {
-        let root = backend.into_drawing_area();
-        root.fill(&WHITE)?;
-        let (bottom, top) = self.range();
-        let groups = self.groups.len().max(1) as f64;
-        let plot = f64::from(root.dim_in_pixel().0 - AXIS - 2 * AROUND);
-        let right = groups * plot / (plot - f64::from(self.legend_width()));
-        let mut chart = ChartBuilder::on(&root)
-            .caption(&self.title, ("sans-serif", 18))
-            .margin(AROUND)
-            .x_label_area_size(self.names_height())
-            .y_label_area_size(AXIS)
-            .build_cartesian_2d(0.0..right, bottom..top)?;
-        let ticks = RangedCoordf64::from(bottom..top).key_points(TICKS);
-        let of_all = if self.is_log { None } else { places(&ticks) };
-        let shown = |height: &f64| shown(self.unscaled(*height), of_all);
-        let mut mesh = chart.configure_mesh();
-        mesh.disable_x_mesh()
-            .disable_x_axis()
-            .y_desc(&self.unit)
-            .y_label_formatter(&shown)
-            .y_labels(TICKS)
-            .max_light_lines(1)
-            .draw()?;
-        self.names(&root, &chart)?;
+    /// Places of groups, and the gap ahead of means.
+    fn slots(&self) -> f64 {
+        self.groups.len().max(1) as f64 + if self.has_gap() { GAP } else { 0.0 }
+    }
+
+    fn has_gap(&self) -> bool {
+        self.means > 0 && self.means < self.groups.len()
+    }
+
+    /// The middle of a group.
+    fn x(&self, layout: &Layout, group: usize) -> f64 {
+        let gap = if self.has_gap() && group >= self.groups.len() - self.means { GAP } else { 0.0 };
+        layout.left + (group as f64 + gap + 0.5) * (layout.right - layout.left) / self.slots()
+    }
+
+    /// The names of the series above the plot: row, place from the left, text and number.
+    fn legend(&self, letters: f64, right: f64) -> Vec<(usize, f64, String, usize)> {
+        let (mut legend, mut row, mut x) = (Vec::new(), 0, MARGIN);
+        if self.series.len() < 2 {
+            return legend;
+        }
         for (number, series) in self.series.iter().enumerate() {
-            let colour = colour(number);
-            match self.form {
-                Form::Bars => self.bars(&mut chart, number, colour)?,
-                Form::Lines => {
-                    let points = series.values.iter().enumerate();
-                    let points = points.filter_map(|(at, value)| Some((at as f64 + 0.5, self.scaled((*value)?)?)));
-                    let line = chart.draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?;
-                    self.legend(line, &series.name, colour);
+            let key = 2.0 * letters;
+            let name = fitted(&series.name, letters, right - MARGIN - key);
+            let width = key + room_of(&name, letters);
+            if x > MARGIN && x + width > right {
+                (row, x) = (row + 1, MARGIN);
+            }
+            legend.push((row, x, name, number));
+            x += width + letters;
+        }
+        legend
+    }
+
+    fn swatch(&self, picture: &mut Picture, (x, y): Point, letters: f64, number: usize) {
+        let half = 0.38 * letters;
+        match self.form {
+            Form::Bars => fill(picture, (x, y - half), (x + 1.6 * letters, y + half), number),
+            Form::Lines => {
+                picture.line(&[(x, y), (x + 1.6 * letters, y)], 1.0, colour(number));
+                marker(picture, (x + 0.8 * letters, y), MARKER, number);
+            }
+        }
+    }
+
+    /// Grid, numbers and names of the axes.
+    fn axes(&self, picture: &mut Picture, layout: &Layout, ticks: &[(f64, String)]) {
+        let &Layout { letters, left, top, right, bottom, .. } = layout;
+        for (scaled, text) in ticks {
+            let y = layout.y(*scaled);
+            picture.line(&[(left, y), (right, y)], 0.4, GREY);
+            picture.text(text, (left - APART, y), Label::new(letters, Anchor::End));
+        }
+        if self.has_gap() {
+            let first = self.groups.len() - self.means;
+            let x = (self.x(layout, first - 1) + self.x(layout, first)) / 2.0;
+            picture.line(&[(x, top), (x, bottom)], 0.4, RGBColor(150, 150, 150));
+        }
+        picture.line(&[(left, top), (left, bottom), (right, bottom)], 0.6, BLACK);
+        let size = [1.0, 0.9, 0.8, 0.7].map(|part| part * letters);
+        let fits = |size: &&f64| width_of(&self.unit, **size) <= bottom - MARGIN;
+        let size = size.iter().find(fits).copied().unwrap_or(0.7 * letters);
+        let unit = fitted(&self.unit, size, bottom - MARGIN);
+        let half = width_of(&unit, size) / 2.0;
+        let middle = f64::midpoint(top, bottom).min(bottom + APART - half).max(MARGIN + half);
+        let x = MARGIN + LINE_EMS * letters / 2.0;
+        picture.text(&unit, (x, middle), Label::new(size, Anchor::Middle).upright());
+    }
+
+    fn bars(&self, picture: &mut Picture, layout: &Layout) {
+        let pitch = (layout.right - layout.left) / self.slots();
+        let width = FILLED * pitch / self.series.len() as f64;
+        let foot = layout.y(self.scaled(self.foot()).unwrap_or(0.0));
+        for (number, series) in self.series.iter().enumerate() {
+            for (at, value) in series.values.iter().enumerate() {
+                let left = self.x(layout, at) - FILLED * pitch / 2.0 + number as f64 * width;
+                match value.and_then(|value| self.scaled(value)) {
+                    Some(height) => {
+                        let y = layout.y(height);
+                        fill(picture, (left, y.min(foot)), (left + width, y.max(foot)), number);
+                    }
+                    None => {
+                        // A cross, so that nothing known is not taken for zero.
+                        let (x, y, arm) = (left + width / 2.0, foot - 2.5, (width / 2.0).min(1.5));
+                        picture.line(&[(x - arm, y - arm), (x + arm, y + arm)], 0.6, colour(number));
+                        picture.line(&[(x - arm, y + arm), (x + arm, y - arm)], 0.6, colour(number));
+                    }
                 }
             }
         }
-        if let Some(neutral) = self.neutral.and_then(|neutral| self.scaled(neutral)) {
-            chart.draw_series(LineSeries::new([(0.0, neutral), (groups, neutral)], BLACK))?;
+    }
+
+    /// A line and markers for each series. Where lines share their way, each has dashes in turn, and their markers stand
+    /// side by side.
+    fn lines(&self, picture: &mut Picture, layout: &Layout) {
+        let height = |number: usize, at: usize| Some(layout.y(self.scaled(self.series[number].values[at]?)?));
+        let is_near = |one: Option<f64>, other: Option<f64>, by: f64| {
+            one.zip(other).is_some_and(|(one, other)| (one - other).abs() <= by)
+        };
+        let all = 0..self.series.len();
+        for at in 1..self.groups.len() {
+            let ends = |number| (height(number, at - 1), height(number, at));
+            for number in all.clone() {
+                let (Some(from), Some(to)) = ends(number) else { continue };
+                let with = |other: &usize| {
+                    let (start, end) = ends(*other);
+                    is_near(start, Some(from), COINCIDENT) && is_near(end, Some(to), COINCIDENT)
+                };
+                let together: Vec<usize> = all.clone().filter(with).collect();
+                let turn = together.iter().position(|other| *other == number).unwrap_or(0);
+                let (from, to) = ((self.x(layout, at - 1), from), (self.x(layout, at), to));
+                dashes(picture, from, to, (turn, together.len()), colour(number));
+            }
         }
-        if self.series.len() > 1 {
-            let mut labels = chart.configure_series_labels();
-            labels.position(SeriesLabelPosition::UpperRight).background_style(WHITE.mix(0.8)).border_style(BLACK);
-            labels.draw()?;
+        let pitch = (layout.right - layout.left) / self.slots();
+        for at in 0..self.groups.len() {
+            let mut known: Vec<(f64, usize)> =
+                all.clone().filter_map(|number| Some((height(number, at)?, number))).collect();
+            known.sort_by(|one, other| one.0.total_cmp(&other.0));
+            for together in known.chunk_by(|one, next| next.0 - one.0 <= 1.6 * MARKER) {
+                let mut together = together.to_vec();
+                together.sort_by_key(|(_, number)| *number);
+                let step = (2.1 * MARKER).min(pitch / together.len() as f64);
+                let first = self.x(layout, at) - step * (together.len() - 1) as f64 / 2.0;
+                for (turn, (y, number)) in together.into_iter().enumerate() {
+                    marker(picture, (first + turn as f64 * step, y), MARKER, number);
+                }
+            }
         }
-        root.present()
-    }
-
-    fn legend_width(&self) -> u32 {
-        LEGEND.max(widest(self.series.iter().map(|series| &series.name)) + KEY)
-    }
-
-    fn names_height(&self) -> u32 {
-        NAMES.max(widest(&self.groups) + GAP)
-    }
-
-    /// The names of the groups, upright below the axis.
-    fn names<'b>(
-        &self,
-        root: &DrawingArea<SVGBackend<'b>, plotters::coord::Shift>,
-        chart: &Drawn<'_, 'b>,
-    ) -> Result<(), Failed<'b>> {
-        let style = ("sans-serif", 12).into_font().transform(FontTransform::Rotate90).color(&BLACK);
-        let (_, bottom) = chart.plotting_area().get_pixel_range();
-        for (at, name) in self.groups.iter().enumerate() {
-            let (x, _) = chart.backend_coord(&(at as f64 + 0.5, 0.0));
-            root.draw(&Text::new(name.clone(), (x + 6, bottom.end + 6), style.clone()))?;
-        }
-        Ok(())
-    }
-
-    fn bars<'b>(&self, chart: &mut Drawn<'_, 'b>, number: usize, colour: RGBColor) -> Result<(), Failed<'b>> {
-        let series = &self.series[number];
-        let width = FILLED / self.series.len() as f64;
-        let foot = self.scaled(self.foot()).unwrap_or(0.0);
-        let bars = series.values.iter().enumerate().filter_map(|(at, value)| {
-            let height = self.scaled((*value)?)?;
-            let left = at as f64 + (1.0 - FILLED) / 2.0 + number as f64 * width;
-            Some(Rectangle::new([(left, foot), (left + width, height)], colour.filled()))
-        });
-        let drawn = chart.draw_series(bars)?;
-        self.legend(drawn, &series.name, colour);
-        Ok(())
-    }
-
-    fn legend<'b>(&self, drawn: &mut plotters::chart::SeriesAnno<'_, SVGBackend<'b>>, name: &str, colour: RGBColor) {
-        drawn.label(name).legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 10, y + 5)], colour.filled()));
     }
 
     /// Where bars begin: at zero, or at the neutral line of a logarithmic axis.
@@ -225,13 +379,9 @@ impl Chart {
     /// A number on the axis, if it has a place there.
     fn scaled(&self, value: f64) -> Option<f64> {
         match self.is_log {
-            true => (value > 0.0).then(|| value.log10()),
+            true => (value > 0.0 && value.is_finite()).then(|| value.log10()),
             false => value.is_finite().then_some(value),
         }
-    }
-
-    fn unscaled(&self, height: f64) -> f64 {
-        if self.is_log { 10_f64.powf(height) } else { height }
     }
 
     /// Ends of the vertical axis: all numbers, the feet of bars and the neutral line, with some room above.
@@ -240,23 +390,66 @@ impl Chart {
         let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scaled(value));
         let (low, high) =
             heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(height), high.max(height)));
-        let room = ((high - low) * 0.08).max(1e-3);
+        let room = ((high - low) * 0.05).max(1e-3);
         (if low < 0.0 { low - room } else { low }, high + room)
+    }
+
+    /// Places on the scale of the axis, and the numbers beside them.
+    fn ticks(&self, low: f64, high: f64) -> Vec<(f64, String)> {
+        if !self.is_log {
+            return linear_ticks(low, high, TICKS);
+        }
+        let (least, most) = (10_f64.powf(low), 10_f64.powf(high));
+        log_ticks(least, most, TICKS).into_iter().map(|(value, text)| (value.log10(), text)).collect()
     }
 }
 
-/// Room for the longest of some names.
-fn widest<'a>(names: impl IntoIterator<Item = &'a String>) -> u32 {
-    names.into_iter().map(|name| name.chars().count() as u32).max().unwrap_or(0) * LETTER
+/// The dashes of one of several lines that share their way: of one alone, the whole.
+fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, usize), colour: RGBColor) {
+    let length = (to.0 - from.0).hypot(to.1 - from.1);
+    let at = |way: f64| {
+        let part = (way / length).clamp(0.0, 1.0);
+        (from.0 + part * (to.0 - from.0), from.1 + part * (to.1 - from.1))
+    };
+    if lines < 2 || length == 0.0 {
+        return picture.line(&[from, to], 1.0, colour);
+    }
+    let mut start = turn as f64 * DASH;
+    while start < length {
+        picture.line(&[at(start), at(start + DASH)], 1.2, colour);
+        start += lines as f64 * DASH;
+    }
 }
 
-/// The colour of a series: of those beyond the named ones no two neighbours are near.
-pub(crate) fn colour(number: usize) -> RGBColor {
-    COLOURS.get(number).copied().unwrap_or_else(|| {
-        let further = (number - COLOURS.len()) as f64;
-        let (red, green, blue) = HSLColor((0.25 + 0.47 * further).fract(), 0.6, 0.3 + 0.15 * (further % 3.0)).rgb();
-        RGBColor(red, green, blue)
-    })
+/// Numbers beside an axis from `low` to `high`, at most `count`.
+pub(crate) fn linear_ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
+    let ticks = RangedCoordf64::from(low..high).key_points(count);
+    let of_all = places(&ticks);
+    ticks.into_iter().map(|tick| (tick, shown(tick, of_all))).collect()
+}
+
+/// Numbers beside a logarithmic axis from `least` to `most`, about `count`: round ones of each decade, or if the axis is
+/// short of even distances.
+pub(crate) fn log_ticks(least: f64, most: f64, count: usize) -> Vec<(f64, String)> {
+    if most / least < 4.0 {
+        let ticks = linear_ticks(least, most, count);
+        return ticks.into_iter().filter(|(tick, _)| *tick > 0.0).collect();
+    }
+    let decades = (least.log10().floor() as i32)..=(most.log10().ceil() as i32);
+    let of = |digits: &[f64], step: usize| -> Vec<f64> {
+        let tens = decades.clone().step_by(step).map(|decade| 10_f64.powi(decade));
+        let ticks = tens.flat_map(|ten| digits.iter().map(move |digit| digit * ten));
+        ticks.filter(|tick| (least * 0.999..=most * 1.001).contains(tick)).collect()
+    };
+    let finest = [of(&[1.0, 2.0, 5.0], 1), of(&[1.0, 3.0], 1), of(&[1.0], 1), of(&[1.0], 2), of(&[1.0], 4)];
+    let ticks = finest.iter().find(|ticks| ticks.len() <= count + 1).or(finest.last()).cloned().unwrap_or_default();
+    ticks.into_iter().map(|tick| (tick, short(tick))).collect()
+}
+
+/// A number with two digits that count.
+fn short(value: f64) -> String {
+    let text = format!("{value:.*}", (1 - value.abs().log10().floor() as i32).max(0) as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Places after the point for ticks some of which are large, or so near that two places do not tell them apart.
@@ -298,42 +491,86 @@ mod tests {
             form,
             is_log: true,
             neutral: Some(1.0),
+            ..Chart::default()
         }
     }
 
-    #[test]
-    fn a_bar_is_drawn_for_each_known_number() {
-        let svg = chart(Form::Bars).svg();
-        // Background, plotting frame and legend have boxes of their own, hence the colour.
-        let boxes = |colour: &str| svg.matches(&format!("fill=\"{colour}\"")).count();
-        assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
+    /// Width and height [inches].
+    fn size(svg: &str) -> (f64, f64) {
+        let number = |key: &str| svg.split_once(key).unwrap().1.split_once("in\"").unwrap().0.parse().unwrap();
+        (number(" width=\""), number(" height=\""))
     }
 
     #[test]
-    fn no_two_series_of_a_chart_have_one_colour_and_no_two_ticks_one_number() {
-        let colours: Vec<_> = (0..40).map(colour).collect();
-        assert!(colours.iter().enumerate().all(|(at, colour)| !colours[..at].contains(colour)), "{colours:?}");
+    fn a_bar_is_drawn_for_each_known_number_and_hatched_from_the_second_series_on() {
+        let svg = chart(Form::Bars).svg();
+        // The legend has a box as well.
+        let boxes = |fill: &str| svg.matches(&format!("fill=\"{fill}\"")).count();
+        assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
+        assert_eq!(boxes("url(#hatch-1000-black)"), 1 + 1, "{svg}");
+        // Crosses for the two that are not known.
+        assert_eq!(svg.matches("stroke=\"#E69F00\"").count(), 2 * 2, "{svg}");
+    }
+
+    #[test]
+    fn no_two_ticks_have_one_number() {
         let texts = |ticks: &[f64]| ticks.iter().map(|tick| shown(*tick, places(ticks))).collect::<Vec<_>>();
         assert_eq!(texts(&[0.0, 5.0, 10.0]), ["0", "5", "10"]);
         assert_eq!(texts(&[10.0, 10.5, 11.0]), ["10.0", "10.5", "11.0"]);
         assert_eq!(texts(&[0.0, 0.5, 1.0]), ["0", "0.50", "1.00"]);
         assert_eq!(texts(&[1.001, 1.002]), ["1.001", "1.002"]);
+        for (least, most) in [(0.9, 1.1), (0.3, 3.0), (0.01, 31.0), (1e-9, 1e9), (1.0, 1.001)] {
+            let ticks = log_ticks(least, most, TICKS);
+            assert!((2..=TICKS + 2).contains(&ticks.len()), "{ticks:?}");
+            assert!(ticks.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 != two[1].1), "{ticks:?}");
+        }
+        let texts: Vec<_> = log_ticks(0.1, 10.0, TICKS).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
     }
 
     #[test]
-    fn a_long_name_makes_room_for_itself() {
+    fn a_picture_is_as_wide_as_a_column_or_as_its_names_need() {
         let mut long = chart(Form::Bars);
-        let size = |chart: &Chart| {
-            let svg = chart.svg();
-            let number = |key: &str| svg.split_once(key).unwrap().1.split('"').next().unwrap().parse::<u32>().unwrap();
-            (number(" width=\""), number(" height=\""))
+        assert_eq!(size(&long.picture(Width::Single).svg()).0, 3.3);
+        assert_eq!(size(&long.picture(Width::Double).svg()).0, 7.0);
+        let before = size(&long.svg());
+        long.groups[0] = "kernels/a-folder-with-a-long-name/that-goes-on/launch.toml".to_owned();
+        let after = size(&long.svg());
+        assert!(after.0 >= before.0 && after.1 > before.1 + 1.0, "{before:?} {after:?}");
+        // Names of series fill as many rows as they need.
+        long.series.extend((0..12).map(|number| Series::new(&format!("bypass-all, {number} sets"), [1.0; 3])));
+        assert!(size(&long.picture(Width::Single).svg()).1 > size(&long.picture(Width::Double).svg()).1);
+        assert!(long.picture(Width::Single).svg().contains('…'));
+    }
+
+    #[test]
+    fn groups_are_sorted_and_their_mean_stands_at_the_end() {
+        let chart = Chart::relative("", "speed-up");
+        let groups = ["a", "b", "c"].map(str::to_owned).into();
+        let partial = Series { name: "partial".to_owned(), values: vec![Some(1.0), None, Some(1.0)] };
+        let chart = Chart { groups, series: vec![Series::new("x", [4.0, 0.5, 0.5]), partial], ..chart };
+        let chart = chart.with_mean().sorted();
+        assert_eq!(chart.groups, ["b", "c", "a", "geomean"]);
+        assert_eq!(chart.series[0].values, [Some(0.5), Some(0.5), Some(4.0), Some(1.0)]);
+        assert_eq!(chart.series[1].values, [None, Some(1.0), Some(1.0), None]);
+        let sums = Chart { groups: vec!["a".to_owned()], series: vec![Series::new("x", [3.0])], ..Chart::new("", "") };
+        assert_eq!(sums.with_mean().groups, ["a", "mean"]);
+    }
+
+    #[test]
+    fn lines_that_coincide_have_dashes_in_turn_and_markers_side_by_side() {
+        let lines = |other: [f64; 2]| {
+            let groups = ["16", "32"].map(str::to_owned).into();
+            let series = vec![Series::new("a", [1.0, 2.0]), Series::new("b", other)];
+            Chart { groups, series, form: Form::Lines, ..Chart::new("", "") }.svg()
         };
-        let before = size(&long);
-        assert_eq!(before, (640 + 150, 420));
-        long.groups[0] = "kernels/a-folder/launch.toml".to_owned();
-        long.series[0].name = "bypass-all, 16 sets of 8 ways".to_owned();
-        let after = size(&long);
-        assert!(after.0 >= 640 + 29 * 7 && after.1 >= 420 - 110 + 28 * 7, "{after:?}");
+        let strokes = |svg: &str, colour: &str| svg.matches(&format!("stroke=\"{colour}\"")).count();
+        let (apart, shared) = (lines([2.0, 1.0]), lines([1.0, 2.0]));
+        // One in the plot, one in the legend.
+        assert_eq!([strokes(&apart, "#0072B2"), strokes(&apart, "#E69F00")], [2, 2], "{apart}");
+        let [one, other] = ["#0072B2", "#E69F00"].map(|colour| strokes(&shared, colour));
+        assert!(one > 5 && other > 5 && one.abs_diff(other) <= 1, "{one} {other}");
+        assert!(!apart.contains("NaN") && !shared.contains("NaN"));
     }
 
     #[test]

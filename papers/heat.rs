@@ -1,144 +1,300 @@
 //! # Heat maps
 //! A number for each pair of two parameters, as SVG text: a field whose colour goes with the number that is written in
-//! it. Several maps stand below one another on one scale.
+//! it. All maps of a picture have one scale, which a bar shows: of ratios a logarithmic one that diverges at 1, so that a gain
+//! and the loss that undoes it are as dark.
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::chart::{linear_ticks, log_ticks};
+use super::marks::lightness;
+use super::picture::{Anchor, Label, Picture, Point, Width, fitted, room_of, width_of};
 
 /// Heat maps over the same two parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMaps {
-    /// What they show.
-    pub title: String,
+    /// What the numbers count.
+    pub unit: String,
     /// The parameter across, and its values.
     pub across: (String, Vec<String>),
     /// The parameter down, and its values.
     pub down: (String, Vec<String>),
     /// Each with its name, and its numbers row by row; none where nothing is known.
     pub maps: Vec<(String, Vec<Option<f64>>)>,
+    /// True if the numbers are ratios, of which 1 is neither gain nor loss.
+    pub are_ratios: bool,
 }
 
-/// Size of a field, and room for a letter.
-const FIELD: (i32, i32) = (76, 28);
-const LETTER: i32 = 7;
-/// Height of the title, and of each line of text above a map.
-const TITLE: i32 = 36;
-const LINE: i32 = 18;
-const AROUND: i32 = 12;
-/// Ends of the scale: the least number is pale, the largest dark.
+/// All lengths are in points, or relative to the size of letters where named `EMS`.
+const MARGIN: f64 = 4.0;
+const LINE_EMS: f64 = 1.4;
+const APART: f64 = 3.0;
+/// Width of a field: least and most; height of one.
+const FIELD_EMS: (f64, f64, f64) = (2.9, 6.0, 1.7);
+/// Widest name of a row, and of a map or column.
+const NAME: f64 = 110.0;
+/// The bar of the scale: width, what parts it from the maps, its least height, and steps of colour.
+const BAR: (f64, f64, f64) = (9.0, 12.0, 90.0);
+const STEPS: usize = 48;
+/// Numbers beside the bar, at most.
+const TICKS: usize = 6;
+/// Pictures that decide themselves are at most as wide as a page.
+const WIDEST: f64 = 504.0;
+/// Ends of the scale of ratios, and its middle: orange, which greys differently, for losses, blue for gains.
+const LOSS: [f64; 3] = [179.0, 88.0, 6.0];
+const GAIN: [f64; 3] = [8.0, 69.0, 148.0];
+const NONE: [f64; 3] = [247.0, 247.0, 247.0];
+/// Ends of the scale of other numbers.
 const PALE: [f64; 3] = [236.0, 243.0, 250.0];
 const DARK: [f64; 3] = [8.0, 64.0, 129.0];
-/// From here on the scale is too dark for black letters.
-const IS_DARK: f64 = 0.5;
-const FONT: (&str, i32) = ("sans-serif", 12);
+/// Fields darker than this have white letters.
+const IS_DARK: f64 = 0.52;
+/// The least ratio, or its inverse, at the ends of the scale, so that noise is not dark.
+const LEAST_RATIO: f64 = 1.02;
 
-type Area<'b> = DrawingArea<SVGBackend<'b>, plotters::coord::Shift>;
-type Failed<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
+/// What a number's colour is.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    low: f64,
+    high: f64,
+    is_ratio: bool,
+}
+
+impl Scale {
+    /// The place of a number from 0 to 1.
+    fn place(self, value: f64) -> f64 {
+        let part = match self.is_ratio {
+            true => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
+            false if self.high > self.low => (value - self.low) / (self.high - self.low),
+            false => 0.0,
+        };
+        part.clamp(0.0, 1.0)
+    }
+
+    fn colour(self, place: f64) -> RGBColor {
+        let between = |from: [f64; 3], to: [f64; 3], part: f64| {
+            let [red, green, blue] = std::array::from_fn(|at| (from[at] + part * (to[at] - from[at])).round() as u8);
+            RGBColor(red, green, blue)
+        };
+        match self.is_ratio {
+            true if place < 0.5 => between(NONE, LOSS, 1.0 - 2.0 * place),
+            true => between(NONE, GAIN, 2.0 * place - 1.0),
+            false => between(PALE, DARK, place),
+        }
+    }
+
+    fn ticks(self) -> Vec<(f64, String)> {
+        match self.is_ratio {
+            true => log_ticks(self.low, self.high, TICKS),
+            false if self.high > self.low => {
+                let ticks = linear_ticks(self.low, self.high, TICKS);
+                ticks
+                    .into_iter()
+                    .map(|(tick, text)| (tick, if tick.abs() < 1e4 { text } else { short(tick, 4) }))
+                    .collect()
+            }
+            false => vec![(self.low, short(self.low, usize::MAX))],
+        }
+    }
+}
+
+/// Where maps stand.
+struct Layout {
+    letters: f64,
+    line: f64,
+    /// Room for the names of rows.
+    names: f64,
+    field: Point,
+    /// Maps beside one another, and the width and height of each with its name.
+    columns: usize,
+    map: Point,
+    /// Room for the names of columns.
+    below: f64,
+    is_upright: bool,
+    across: Vec<String>,
+}
 
 impl HeatMaps {
-    /// The maps as SVG.
+    /// The maps as SVG, as wide as they need.
     ///
     /// # Panics
     /// If a map has not one number, or none, for each pair of values.
     #[must_use]
     pub fn svg(&self) -> String {
-        let (columns, rows) = (self.across.1.len(), self.down.1.len());
+        self.picture(Width::Free).svg()
+    }
+
+    /// The maps of some width.
+    ///
+    /// # Panics
+    /// If a map has not one number, or none, for each pair of values.
+    #[must_use]
+    pub fn picture(&self, width: Width) -> Picture {
         for (name, values) in &self.maps {
-            assert_eq!(values.len(), columns * rows, "{name}: a number for each pair");
+            assert_eq!(values.len(), self.across.1.len() * self.down.1.len(), "{name}: a number for each pair");
         }
-        let texts = self.maps.iter().map(|(name, _)| name).chain([&self.title]);
-        let longest = texts.map(|text| letters(text)).max().unwrap_or(0);
-        let width = (self.left() + columns as i32 * FIELD.0).max(longest * 3 / 2) + 2 * AROUND;
-        let height = TITLE + self.maps.len() as i32 * self.map_height() + AROUND;
-        let mut text = String::new();
-        let drawn = self.draw(SVGBackend::with_string(&mut text, (width as u32, height as u32)));
-        drawn.expect("text grows as it must");
-        text
-    }
-
-    /// Where the fields begin.
-    fn left(&self) -> i32 {
-        let names = self.down.1.iter().chain([&self.down.0]);
-        AROUND + names.map(|name| letters(name)).max().unwrap_or(0) + LETTER
-    }
-
-    /// A map with its name, the parameter across and its values.
-    fn map_height(&self) -> i32 {
-        3 * LINE + self.down.1.len() as i32 * FIELD.1 + AROUND
-    }
-
-    fn draw<'b>(&self, backend: SVGBackend<'b>) -> Result<(), Failed<'b>> {
-        let root = backend.into_drawing_area();
-        root.fill(&WHITE)?;
-        let title = ("sans-serif", 18).into_font().color(&BLACK);
-        root.draw(&Text::new(self.title.clone(), (AROUND, AROUND), title))?;
-        for (number, map) in self.maps.iter().enumerate() {
-            self.draw_map(&root, TITLE + number as i32 * self.map_height(), map)?;
+        let scale = self.scale();
+        let ticks = scale.ticks();
+        let letters = width.letters();
+        let numbers = ticks.iter().map(|(_, text)| room_of(text, letters)).fold(0.0, f64::max);
+        let bar = BAR.0 + BAR.1 + APART + numbers + LINE_EMS * letters;
+        let layout = self.layout(letters, width.points().unwrap_or(WIDEST) - 2.0 * MARGIN - bar);
+        let line = layout.line;
+        let rows = self.maps.len().div_ceil(layout.columns).max(1);
+        let right = MARGIN + layout.names + layout.columns as f64 * layout.map.0;
+        let all = width.points().unwrap_or(right + bar + MARGIN);
+        let maps = rows as f64 * layout.map.1 + layout.below;
+        let height = maps.max(BAR.2 + line);
+        let mut picture = Picture::new((all, MARGIN + height + line + MARGIN));
+        let middle = (MARGIN + layout.names + right) / 2.0;
+        let label = Label::new(letters, Anchor::Middle);
+        picture.text(&self.across.0, (middle, MARGIN + maps + line / 2.0), label);
+        picture.text(&self.down.0, (MARGIN + line / 2.0, MARGIN + (line + maps - layout.below) / 2.0), label.upright());
+        for (number, (name, values)) in self.maps.iter().enumerate() {
+            let (row, column) = (number / layout.columns, number % layout.columns);
+            let left = MARGIN + layout.names + column as f64 * layout.map.0;
+            let top = MARGIN + row as f64 * layout.map.1;
+            // Maps in a column share the names below the lowest.
+            let is_lowest = number + layout.columns >= self.maps.len();
+            self.map(&mut picture, &layout, (left, top), (column == 0, is_lowest), name);
+            self.fields(&mut picture, &layout, (left, top + line), values, scale);
         }
-        root.present()
+        let left = all - MARGIN - bar + BAR.1;
+        let length = height.min(BAR.2.max(layout.map.1)) - line;
+        self.bar(&mut picture, (left, MARGIN + line), length, letters, scale, &ticks);
+        picture
     }
 
-    fn draw_map<'b>(
+    fn layout(&self, letters: f64, room: f64) -> Layout {
+        let line = LINE_EMS * letters;
+        let (least, most, high) = FIELD_EMS;
+        let widest = |names: &[String]| names.iter().map(|name| room_of(name, letters)).fold(0.0, f64::max);
+        let names = line + widest(&self.down.1).min(NAME) + APART;
+        let fields = self.across.1.len().max(1) as f64;
+        let gap = line;
+        // As many maps beside one another as there is room for; wide fields where there is more.
+        let columns = ((room - names) / (fields * least * letters + gap)).floor().max(1.0);
+        let columns = (columns as usize).clamp(1, self.maps.len().max(1));
+        let field = ((room - names) / columns as f64 - gap) / fields;
+        let field = field.clamp(0.9 * letters, most * letters);
+        let across: Vec<String> = self.across.1.iter().map(|name| fitted(name, letters, NAME)).collect();
+        let widest = widest(&across);
+        let is_upright = widest > field - APART;
+        let below = if is_upright { widest + APART } else { line };
+        let map = (fields * field + gap, line + self.down.1.len() as f64 * high * letters + APART);
+        Layout { letters, line, names, field: (field, high * letters), columns, map, below, is_upright, across }
+    }
+
+    /// The names around a map.
+    fn map(
         &self,
-        root: &Area<'b>,
-        top: i32,
-        (name, values): &(String, Vec<Option<f64>>),
-    ) -> Result<(), Failed<'b>> {
-        let (left, columns) = (self.left(), self.across.1.len());
-        let write = |text: &str, at: (i32, i32), colour: &RGBColor, across: HPos| {
-            let style = FONT.into_font().color(colour).pos(Pos::new(across, VPos::Center));
-            root.draw(&Text::new(text.to_owned(), at, style))
-        };
-        write(name, (AROUND, top + LINE / 2), &BLACK, HPos::Left)?;
-        write(&self.across.0, (left, top + LINE * 3 / 2), &BLACK, HPos::Left)?;
-        write(&self.down.0, (left - LETTER, top + LINE * 5 / 2), &BLACK, HPos::Right)?;
-        let fields = top + 3 * LINE;
-        let centre = |column: usize, row: usize| {
-            (left + column as i32 * FIELD.0 + FIELD.0 / 2, fields + row as i32 * FIELD.1 + FIELD.1 / 2)
-        };
-        for (column, value) in self.across.1.iter().enumerate() {
-            write(value, (centre(column, 0).0, top + LINE * 5 / 2), &BLACK, HPos::Center)?;
+        picture: &mut Picture,
+        layout: &Layout,
+        (left, top): Point,
+        (is_first, is_lowest): (bool, bool),
+        name: &str,
+    ) {
+        let Layout { letters, line, field, .. } = *layout;
+        let label = |across| Label::new(letters, across);
+        let name = fitted(name, letters, layout.map.0 - APART);
+        picture.text(&name, (left, top + line / 2.0), label(Anchor::Start));
+        let fields = top + line;
+        for (row, value) in self.down.1.iter().enumerate().filter(|_| is_first) {
+            let at = (left - APART, fields + (row as f64 + 0.5) * field.1);
+            picture.text(&fitted(value, letters, NAME), at, label(Anchor::End));
         }
-        for (row, value) in self.down.1.iter().enumerate() {
-            write(value, (left - LETTER, centre(0, row).1), &BLACK, HPos::Right)?;
+        let bottom = fields + self.down.1.len() as f64 * field.1 + APART;
+        for (column, value) in layout.across.iter().enumerate().filter(|_| is_lowest) {
+            let x = left + (column as f64 + 0.5) * field.0;
+            match layout.is_upright {
+                true => picture.text(value, (x, bottom), label(Anchor::End).upright()),
+                false => picture.text(value, (x, bottom + line / 2.0), label(Anchor::Middle)),
+            }
         }
-        let (low, high) = self.range();
+    }
+
+    fn fields(&self, picture: &mut Picture, layout: &Layout, (left, top): Point, values: &[Option<f64>], scale: Scale) {
+        let (width, height) = layout.field;
+        let size = 0.86 * layout.letters;
         for (at, value) in values.iter().enumerate() {
-            let Some(value) = value else { continue };
-            let (x, y) = centre(at % columns, at / columns);
-            let height = if high > low { (value - low) / (high - low) } else { 0.0 };
-            let corners = [(x - FIELD.0 / 2, y - FIELD.1 / 2), (x + FIELD.0 / 2 - 1, y + FIELD.1 / 2 - 1)];
-            root.draw(&Rectangle::new(corners, colour(height).filled()))?;
-            write(&short(*value), (x, y), if height > IS_DARK { &WHITE } else { &BLACK }, HPos::Center)?;
+            let (column, row) = (at % self.across.1.len(), at / self.across.1.len());
+            let (x, y) = (left + column as f64 * width, top + row as f64 * height);
+            let label = Label::new(size, Anchor::Middle);
+            let middle = (x + width / 2.0, y + height / 2.0);
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                picture.text("–", middle, label);
+                continue;
+            };
+            let colour = scale.colour(scale.place(value));
+            picture.rect((x, y), (x + width - 0.5, y + height - 0.5), colour);
+            let letters = if lightness(colour) < IS_DARK { WHITE } else { BLACK };
+            // As many digits as the field has room for: the bar tells what none do.
+            let text = (1..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
+            picture.text(&text.unwrap_or_default(), middle, Label { colour: letters, ..label });
         }
-        Ok(())
     }
 
-    fn range(&self) -> (f64, f64) {
+    /// The bar that shows the scale.
+    fn bar(
+        &self,
+        picture: &mut Picture,
+        (left, top): Point,
+        length: f64,
+        letters: f64,
+        scale: Scale,
+        ticks: &[(f64, String)],
+    ) {
+        let right = left + BAR.0;
+        let y = |place: f64| top + (1.0 - place) * length;
+        for step in 0..STEPS {
+            let [low, high] = [step, step + 1].map(|step| step as f64 / STEPS as f64);
+            picture.rect((left, y(high)), (right, y(low)), scale.colour(f64::midpoint(low, high)));
+        }
+        picture.line(&[(left, top), (right, top), (right, y(0.0)), (left, y(0.0)), (left, top)], 0.4, BLACK);
+        let mut widest: f64 = 0.0;
+        for (value, text) in ticks {
+            let at = y(scale.place(*value));
+            picture.line(&[(right, at), (right + 2.0, at)], 0.4, BLACK);
+            picture.text(text, (right + APART, at), Label::new(letters, Anchor::Start));
+            widest = widest.max(width_of(text, letters));
+        }
+        let x = right + APART + widest + LINE_EMS * letters / 2.0;
+        let unit = fitted(&self.unit, letters, length + 2.0 * LINE_EMS * letters);
+        picture.text(&unit, (x, top + length / 2.0), Label::new(letters, Anchor::Middle).upright());
+    }
+
+    fn scale(&self) -> Scale {
         let values = self.maps.iter().flat_map(|(_, values)| values.iter().copied().flatten());
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let is_ratio = self.are_ratios && values.iter().all(|value| *value > 0.0);
+        let ends = values.iter().fold(None, |ends: Option<(f64, f64)>, &value| {
+            let (low, high) = ends.unwrap_or((value, value));
+            Some((low.min(value), high.max(value)))
+        });
+        let (low, high) = ends.unwrap_or((0.0, 0.0));
+        if is_ratio {
+            let most = values.iter().fold(LEAST_RATIO, |most, value| most.max(*value).max(value.recip()));
+            return Scale { low: most.recip(), high: most, is_ratio };
+        }
+        Scale { low, high, is_ratio }
     }
 }
 
-/// Room for a text.
-fn letters(text: &str) -> i32 {
-    text.chars().count() as i32 * LETTER
-}
-
-/// A place on the scale from 0 to 1.
-fn colour(height: f64) -> RGBColor {
-    let [red, green, blue] = std::array::from_fn(|at| (PALE[at] + height * (DARK[at] - PALE[at])).round() as u8);
-    RGBColor(red, green, blue)
-}
-
-/// A number in eight letters at most.
-fn short(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e9 => format!("{:.2}G", value / 1e9),
-        size if size >= 1e6 => format!("{:.2}M", value / 1e6),
-        size if size >= 1e3 || value.fract() == 0.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.3}"),
+/// A number with at most some digits that count, but all ahead of its point.
+fn short(value: f64, digits: usize) -> String {
+    let (value, unit) = match value.abs() {
+        size if size >= 1e9 => (value / 1e9, "G"),
+        size if size >= 1e6 => (value / 1e6, "M"),
+        size if size >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    if value.fract() == 0.0 && unit.is_empty() {
+        return format!("{value:.0}");
+    }
+    let whole = if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
+    let text = format!("{value:.*}", digits.min(4).saturating_sub(whole).min(3));
+    match unit.is_empty() || !text.contains('.') {
+        true => format!("{text}{unit}"),
+        false => format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.')),
     }
 }
 
@@ -146,19 +302,58 @@ fn short(value: f64) -> String {
 mod tests {
     use super::*;
 
+    fn maps(values: [Option<f64>; 4], are_ratios: bool) -> HeatMaps {
+        let names = |names: [&str; 2]| names.map(str::to_owned).into();
+        let across = ("l1.sets".to_owned(), names(["16", "32"]));
+        let down = ("l1.ways".to_owned(), names(["2", "4"]));
+        HeatMaps {
+            unit: "count".to_owned(),
+            across,
+            down,
+            maps: vec![("pric & co".to_owned(), values.into())],
+            are_ratios,
+        }
+    }
+
     #[test]
-    fn every_known_number_has_a_field_that_is_darker_the_larger_it_is() {
-        let values = |names: [&str; 2]| names.map(str::to_owned).into();
-        let maps = vec![("pric & co".to_owned(), vec![Some(1.0), Some(2_500_000.0), None, Some(7.25)])];
-        let across = ("l1.sets".to_owned(), values(["16", "32"]));
-        let down = ("l1.ways".to_owned(), values(["2", "4"]));
-        let svg = HeatMaps { title: "cycles".to_owned(), across, down, maps }.svg();
-        for text in ["cycles", "pric &amp; co", "l1.sets", "l1.ways", "16", "32", "2", "4", "1", "2.50M", "7.250"] {
+    fn every_known_number_has_a_field_that_is_darker_the_larger_it_is_and_a_bar_shows_the_scale() {
+        let svg = maps([Some(1.0), Some(2_500_000.0), None, Some(7.25)], false).svg();
+        for text in ["count", "pric &amp; co", "l1.sets", "l1.ways", "16", "32", "2", "4", "1", "2.5M", "7.250", "–"]
+        {
             assert!(svg.contains(&format!("\n{text}\n")), "no {text}: {svg}");
         }
-        // The background is a box too.
-        assert_eq!(svg.matches("<rect").count(), 1 + 3, "{svg}");
-        assert_eq!([colour(0.0), colour(1.0)], [RGBColor(236, 243, 250), RGBColor(8, 64, 129)]);
+        // The background, and the steps of the bar.
+        assert_eq!(svg.matches("<rect").count(), 1 + 3 + STEPS, "{svg}");
         assert!(svg.contains("#ECF3FA") && svg.contains("#084081"), "{svg}");
+    }
+
+    #[test]
+    fn ratios_have_a_logarithmic_scale_around_one() {
+        let ratios = maps([Some(1.0), Some(4.0), Some(0.25), Some(0.5)], true);
+        let scale = ratios.scale();
+        assert_eq!([0.25, 0.5, 1.0, 4.0].map(|value| scale.place(value)), [0.0, 0.25, 0.5, 1.0]);
+        let greys = [0.25, 4.0, 1.0].map(|value| lightness(scale.colour(scale.place(value))));
+        assert!(greys[0] < 0.5 && greys[1] < 0.5 && greys[2] > 0.9, "{greys:?}");
+        assert_eq!(scale.ticks().iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["0.5", "1", "2"]);
+        // Hardly anything is not drawn as much.
+        let same = maps([Some(1.0), Some(1.001), None, None], true).scale();
+        assert!((same.place(1.001) - 0.5).abs() < 0.05);
+        assert_eq!(maps([Some(0.0), Some(2.0), None, None], true).scale().place(1.0), 0.5);
+    }
+
+    #[test]
+    fn maps_fill_the_width_of_a_column() {
+        let mut many = maps([Some(1.0), Some(4.0), Some(0.25), Some(0.5)], true);
+        many.maps = vec![many.maps[0].clone(); 8];
+        let height = |width| {
+            let svg = many.picture(width).svg();
+            let text = svg.split_once(" height=\"").unwrap().1.split_once("in\"").unwrap().0.to_owned();
+            text.parse::<f64>().unwrap()
+        };
+        assert!(height(Width::Double) < height(Width::Single));
+        assert_eq!(
+            [1234.0, 0.1234, 12.345, 1e5, 2.5e6].map(|value| short(value, 3)),
+            ["1234", "0.12", "12.3", "100k", "2.5M"]
+        );
     }
 }

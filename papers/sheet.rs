@@ -143,11 +143,18 @@ impl Sheet {
         comma_separated(&head, &numbers)
     }
 
-    /// A chart with a group for each row and a series for each of some columns.
+    /// A chart with a group for each row and a series for each of some columns; means stand at the end.
     pub fn chart(&self, page: &mut Page, suffix: &str, chart: Chart, of: impl IntoIterator<Item = usize>) {
-        let columns = of.into_iter().map(|at| &self.columns[at]);
-        let series = columns.map(|column| Series::new(&column.name, column.values.iter().copied()));
-        page.chart(suffix, &Chart { groups: self.names(), series: series.collect(), ..chart });
+        let series = of.into_iter().map(|at| {
+            let column = &self.columns[at];
+            // A column that was added below the means has none.
+            let means = self.below.iter().map(|(_, means)| means.get(at).map(|mean| mean.of_all));
+            let values = column.values.iter().copied().map(Some).chain(means).collect();
+            Series { name: column.name.clone(), values }
+        });
+        let below = self.below.iter().map(|(texts, _)| texts.join(" ").trim_end().to_owned());
+        let groups = self.names().into_iter().chain(below).collect();
+        page.chart(suffix, &Chart { groups, series: series.collect(), means: self.below.len(), ..chart });
     }
 
     /// A chart of lines, with a group for each column and a series for each row.
@@ -214,7 +221,9 @@ mod tests {
         sheet().lines(&mut page, Chart::new("Lines", "times"));
         let of = |series: &[(&str, [f64; 2])]| series.iter().map(|(name, values)| Series::new(name, *values)).collect();
         let drawn = |groups: [&str; 2], series, chart: Chart| Chart { groups: owned(groups), series, ..chart }.svg();
-        let bars = drawn(["vadd", "syrk"], of(&[("b", [3.0, 5.0])]), Chart::new("One", "times"));
+        let bars = of(&[("b", [3.0, 5.0])]);
+        let bars = Chart { groups: owned(["vadd", "syrk"]), series: bars, ..Chart::new("One", "times") };
+        let bars = bars.with_mean().svg();
         let rows = of(&[("vadd", [1.0, 3.0]), ("syrk", [2.0, 5.0])]);
         let lines = drawn(["a", "b"], rows, Chart { form: Form::Lines, ..Chart::new("Lines", "times") });
         assert_eq!(page.charts, [("-b".to_owned(), bars), (String::new(), lines)]);

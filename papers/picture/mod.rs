@@ -1,0 +1,290 @@
+//! # Pictures
+//! A picture of a physical size: shapes in points (1/72 inch) from the upper left corner, written as SVG or as PDF. The
+//! width of a text is that in a font that is built in, so the same picture has the same bytes on every host.
+
+mod font;
+mod pdf;
+mod svg;
+
+use plotters::style::{BLACK, RGBColor, WHITE};
+
+/// A place in points.
+pub(crate) type Point = (f64, f64);
+
+/// Width of a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// A column of a page of two: 3.3 inches.
+    Single,
+    /// Both columns: 7 inches.
+    Double,
+    /// As wide as the picture needs: for pages on a screen.
+    #[default]
+    Free,
+}
+
+impl Width {
+    /// The width [points], unless the picture decides.
+    pub(crate) const fn points(self) -> Option<f64> {
+        match self {
+            Self::Single => Some(3.3 * 72.0),
+            Self::Double => Some(7.0 * 72.0),
+            Self::Free => None,
+        }
+    }
+
+    /// Size of letters [points].
+    pub(crate) const fn letters(self) -> f64 {
+        match self {
+            Self::Single => 7.0,
+            Self::Double | Self::Free => 8.0,
+        }
+    }
+}
+
+/// Shapes on a white ground, in the order in which they are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    size: Point,
+    shapes: Vec<Shape>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Shape {
+    /// A filled box, from its upper left to its lower right corner.
+    Rect {
+        from: Point,
+        to: Point,
+        colour: RGBColor,
+        hatch: Option<Hatch>,
+    },
+    Line {
+        places: Vec<Point>,
+        width: f64,
+        colour: RGBColor,
+    },
+    Polygon {
+        places: Vec<Point>,
+        colour: RGBColor,
+    },
+    Circle {
+        at: Point,
+        radius: f64,
+        colour: RGBColor,
+    },
+    Text {
+        text: String,
+        at: Point,
+        label: Label,
+    },
+}
+
+/// Which end of a text is at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a text stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Label {
+    /// Size of its letters [points].
+    pub size: f64,
+    pub anchor: Anchor,
+    /// True if it is read from below.
+    pub is_upright: bool,
+    pub colour: RGBColor,
+}
+
+/// Lines across a filled box, which tell series apart without colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hatch {
+    pub lines: Lines,
+    /// True if the lines are white.
+    pub is_white: bool,
+}
+
+/// Directions of the lines of a hatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lines {
+    pub rising: bool,
+    pub falling: bool,
+    pub level: bool,
+    pub upright: bool,
+}
+
+/// From a line of a hatch to the next, across and down, and its width [points].
+const PITCH: f64 = 3.2;
+const STROKE: f64 = 0.45;
+/// From the middle of a text to the foot of its letters, relative to their size.
+const FOOT: f64 = 0.36;
+
+impl Label {
+    pub fn new(size: f64, anchor: Anchor) -> Self {
+        Self { size, anchor, is_upright: false, colour: BLACK }
+    }
+
+    pub fn upright(self) -> Self {
+        Self { is_upright: true, ..self }
+    }
+}
+
+impl Picture {
+    /// An empty picture of some width and height.
+    pub(crate) fn new(size: Point) -> Self {
+        let mut picture = Self { size, shapes: Vec::new() };
+        picture.rect((0.0, 0.0), size, WHITE);
+        picture
+    }
+
+    /// The picture as SVG.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        svg::svg(self)
+    }
+
+    /// The picture as PDF, with the letters that it needs in the file.
+    #[must_use]
+    pub fn pdf(&self) -> Vec<u8> {
+        pdf::pdf(self)
+    }
+
+    pub(crate) fn rect(&mut self, from: Point, to: Point, colour: RGBColor) {
+        self.hatched(from, to, colour, None);
+    }
+
+    pub(crate) fn hatched(&mut self, from: Point, to: Point, colour: RGBColor, hatch: Option<Hatch>) {
+        self.shapes.push(Shape::Rect { from, to, colour, hatch });
+    }
+
+    /// A line through some places.
+    pub(crate) fn line(&mut self, places: &[Point], width: f64, colour: RGBColor) {
+        if !places.is_empty() {
+            self.shapes.push(Shape::Line { places: places.into(), width, colour });
+        }
+    }
+
+    pub(crate) fn polygon(&mut self, places: &[Point], colour: RGBColor) {
+        self.shapes.push(Shape::Polygon { places: places.into(), colour });
+    }
+
+    pub(crate) fn circle(&mut self, at: Point, radius: f64, colour: RGBColor) {
+        self.shapes.push(Shape::Circle { at, radius, colour });
+    }
+
+    /// A text whose middle is at the height of `at`; if it is upright, whose middle is as far from the left as `at`.
+    pub(crate) fn text(&mut self, text: &str, at: Point, label: Label) {
+        if !text.is_empty() {
+            self.shapes.push(Shape::Text { text: text.to_owned(), at, label });
+        }
+    }
+}
+
+/// Where the foot of a text begins, at its end if it ends at its place.
+fn foot(at: Point, label: &Label) -> Point {
+    let down = FOOT * label.size;
+    if label.is_upright { (at.0 + down, at.1) } else { (at.0, at.1 + down) }
+}
+
+/// The lines of a hatch within a box.
+fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<(Point, Point)> {
+    let steps = |from: f64, to: f64, by: f64| {
+        let first = (from / by).ceil();
+        (0..).map(move |step| (first + f64::from(step)) * by).take_while(move |place| *place < to)
+    };
+    let slant = std::f64::consts::SQRT_2 * PITCH;
+    let mut found = Vec::new();
+    if lines.rising {
+        let line = |sum: f64| {
+            let [one, other] = [left.max(sum - bottom), right.min(sum - top)];
+            ((one, sum - one), (other, sum - other))
+        };
+        found.extend(steps(left + top, right + bottom, slant).map(line));
+    }
+    if lines.falling {
+        let line = |apart: f64| {
+            let [one, other] = [left.max(apart + top), right.min(apart + bottom)];
+            ((one, one - apart), (other, other - apart))
+        };
+        found.extend(steps(left - bottom, right - top, slant).map(line));
+    }
+    if lines.level {
+        found.extend(steps(top, bottom, PITCH).map(|y| ((left, y), (right, y))));
+    }
+    if lines.upright {
+        // A narrow box has one in its middle.
+        let count = ((right - left) / PITCH).round().max(1.0);
+        let places = (0..count as u32).map(|at| left + (f64::from(at) + 0.5) * (right - left) / count);
+        found.extend(places.map(|x| ((x, top), (x, bottom))));
+    }
+    found
+}
+
+/// Width of a text [points].
+pub(crate) fn width_of(text: &str, size: f64) -> f64 {
+    size * font::ems(text)
+}
+
+/// Room for a text in fonts that stand in for the one of [`width_of`] on a screen.
+pub(crate) fn room_of(text: &str, size: f64) -> f64 {
+    1.15 * width_of(text, size)
+}
+
+/// The text, or as much of its ends as fits a width [points].
+pub(crate) fn fitted(text: &str, size: f64, width: f64) -> String {
+    if width_of(text, size) <= width {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let cut = |kept: usize| -> String {
+        let (head, tail) = (kept.div_ceil(2), kept / 2);
+        letters[..head].iter().copied().chain(['…']).chain(letters[letters.len() - tail..].iter().copied()).collect()
+    };
+    let fits = |kept: &usize| width_of(&cut(*kept), size) <= width;
+    cut((0..letters.len()).rev().find(fits).unwrap_or(0))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const RISING: Lines = Lines { rising: true, falling: false, level: false, upright: false };
+
+    /// A column with a text, a hatched box and one of each other shape.
+    pub(crate) fn picture() -> Picture {
+        let mut picture = Picture::new((237.6, 144.0));
+        let hatch = Some(Hatch { lines: RISING, is_white: true });
+        picture.hatched((10.0, 20.0), (20.0, 40.0), BLACK, hatch);
+        picture.line(&[(0.0, 0.0), (9.0, 9.0)], 1.0, BLACK);
+        picture.polygon(&[(30.0, 30.0), (40.0, 30.0), (30.0, 40.0)], BLACK);
+        picture.circle((50.0, 50.0), 5.0, BLACK);
+        picture.text("speed-up <1>", (60.0, 60.0), Label::new(8.0, Anchor::Start));
+        picture.text("IPC", (60.0, 60.0), Label::new(8.0, Anchor::End).upright());
+        picture
+    }
+
+    #[test]
+    fn a_text_that_does_not_fit_keeps_its_ends() {
+        let text = "kernels/a-folder/launch.toml";
+        assert_eq!(fitted(text, 8.0, width_of(text, 8.0)), text);
+        let short = fitted(text, 8.0, 60.0);
+        assert!(short.starts_with("ker") && short.contains('…') && short.ends_with("oml"), "{short}");
+        assert!(width_of(&short, 8.0) <= 60.0);
+        assert!(width_of("WWW", 8.0) > 2.0 * width_of("iii", 8.0));
+    }
+
+    #[test]
+    fn lines_of_a_hatch_end_at_the_box() {
+        let all = Lines { rising: true, falling: true, level: true, upright: true };
+        for (from, to) in [((3.0, 7.0), (40.0, 60.0)), ((3.0, 7.0), (4.0, 60.0)), ((3.0, 7.0), (40.0, 7.5))] {
+            let lines = hatch_lines(from, to, all);
+            let is_inside = |(x, y): Point| {
+                (from.0 - 1e-9..=to.0 + 1e-9).contains(&x) && (from.1 - 1e-9..=to.1 + 1e-9).contains(&y)
+            };
+            assert!(lines.iter().all(|(one, other)| is_inside(*one) && is_inside(*other)), "{lines:?}");
+            assert!(!hatch_lines(from, to, Lines { upright: true, ..RISING }).is_empty());
+        }
+    }
+}
