@@ -16,13 +16,16 @@ const COLUMN: f64 = WIDTH / LEVELS as f64;
 const LEAST: f64 = 0.5;
 const LINE: f64 = 13.0;
 
-/// A box: where it stands, and the colour of its branch.
+/// Hue and saturation of the outermost blocks in turn: none is red or green, so that all can tell neighbours apart.
+const BRANCHES: [(u32, u32); 6] = [(210, 60), (38, 80), (285, 35), (192, 50), (52, 70), (230, 12)];
+
+/// A box: where it stands, and which of the outermost blocks it is within.
 #[derive(Clone, Copy)]
 struct Place {
     level: u32,
     top: f64,
     height: f64,
-    hue: u32,
+    branch: usize,
 }
 
 pub(super) fn svg(estimate: &Estimate<'_>) -> String {
@@ -36,14 +39,14 @@ pub(super) fn svg(estimate: &Estimate<'_>) -> String {
         escaped(&name.join(" + ")),
         tree.um2 / 1e6,
     );
-    let place = Place { level: 0, top: TOP, height: HEIGHT, hue: 210 };
+    let place = Place { level: 0, top: TOP, height: HEIGHT, branch: 0 };
     draw(&mut text, &Folded::of(tree), "", place);
     text.push_str("</svg>\n");
     text
 }
 
 fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
-    let Place { level, top, height, hue } = place;
+    let Place { level, top, height, branch } = place;
     if height < LEAST || level == LEVELS {
         return;
     }
@@ -55,11 +58,12 @@ fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
         format!("{:.4} mm²", um2 / 1e6)
     };
     let left = f64::from(level) * COLUMN;
+    let (hue, saturation) = BRANCHES[branch % BRANCHES.len()];
     // Writing to a string cannot fail.
     let _ = write!(
         text,
         "<g><title>{path}: {size}</title><rect x=\"{left}\" y=\"{top:.2}\" width=\"{COLUMN}\" height=\"{height:.2}\" \
-         fill=\"hsl({hue},55%,{}%)\" stroke=\"white\" stroke-width=\"0.7\"/>",
+         fill=\"hsl({hue},{saturation}%,{}%)\" stroke=\"white\" stroke-width=\"0.7\"/>",
         58 + 7 * level,
         path = escaped(&path),
     );
@@ -72,12 +76,25 @@ fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
     for (number, child) in (0..).zip(&block.children) {
         let part = child.one.um2 * f64::from(child.count) / um2;
         let height = if um2 > 0.0 { height * part } else { 0.0 };
-        let hue = if level == 0 { (210 + 67 * number) % 360 } else { hue };
-        draw(text, child, &path, Place { level: level + 1, top, height, hue });
+        let branch = if level == 0 { number } else { branch };
+        draw(text, child, &path, Place { level: level + 1, top, height, branch });
         top += height;
     }
 }
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_branch_is_red_or_green_and_neighbours_differ() {
+        for (at, (hue, saturation)) in BRANCHES.iter().enumerate() {
+            assert!(*saturation < 20 || !(70..170).contains(hue) && (20..340).contains(hue), "{hue}");
+            assert_ne!(BRANCHES[at], BRANCHES[(at + 1) % BRANCHES.len()]);
+        }
+    }
 }
