@@ -1,10 +1,11 @@
 //! What may be said on the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::area::Node;
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use papers::picture::Width;
 use waves::dump::{self, UnknownFormat};
 
 use warpsieve::config::Request;
@@ -416,6 +417,65 @@ fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
     dump::Format::of(&path).map(|_| path)
 }
 
+/// A name that says how a picture is written.
+fn picture(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match PictureFormat::of(&path) {
+        Some(_) => Ok(path),
+        None => Err("expected a name that ends in .svg or .pdf"),
+    }
+}
+
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PictureFormat {
+    Svg,
+    Pdf,
+}
+
+impl PictureFormat {
+    /// The format that the ending of a name stands for, if any.
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "svg" => Some(Self::Svg),
+            "pdf" => Some(Self::Pdf),
+            _ => None,
+        }
+    }
+}
+
+/// A picture of results, and what it shows.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("drawn").args(["plot", "report"]).multiple(true))]
+pub(super) struct PlotArguments {
+    /// Draw it for a paper: bars by launch file, sorted, with their mean; lines over a parameter of numbers; heat maps over two
+    #[arg(long, value_name = "FILE.svg|FILE.pdf", value_parser = PathBufValueParser::new().try_map(picture))]
+    pub plot: Option<PathBuf>,
+    /// How wide it is
+    #[arg(long, value_name = "WIDTH", requires = "plot", value_enum, default_value_t = PlotWidth::Double)]
+    pub plot_width: PlotWidth,
+    /// The column that is drawn
+    #[arg(long, value_name = "COLUMN", requires = "drawn", default_value = "speedup")]
+    pub plot_of: String,
+}
+
+/// Widths of pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PlotWidth {
+    /// A column of a page of two: 3.3 inches
+    Single,
+    /// Both columns: 7 inches
+    Double,
+}
+
+impl From<PlotWidth> for Width {
+    fn from(width: PlotWidth) -> Self {
+        match width {
+            PlotWidth::Single => Self::Single,
+            PlotWidth::Double => Self::Double,
+        }
+    }
+}
+
 /// A name that no input has: `reproduce` does not know all of its inputs ahead.
 fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     if path.extension().is_some_and(|ending| ending == "html") {
@@ -474,6 +534,8 @@ pub(super) struct CompareArguments {
     /// Write the table to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub plot: PlotArguments,
     /// Write a report to read and to send: one HTML file with the table, charts, each run and what changed
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
@@ -565,7 +627,6 @@ pub(super) struct SweepHereArguments {
 
 /// What is written of a sweep besides the table on stdout.
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("drawn").args(["plot", "report"]).multiple(true))]
 pub(super) struct SweepOutput {
     /// Write a row a run and a column a parameter or counter, in full precision (CSV); now and then with what is complete
     #[arg(long, value_name = "FILE.csv")]
@@ -573,15 +634,11 @@ pub(super) struct SweepOutput {
     /// Write the same as JSON, an object a line
     #[arg(long, value_name = "FILE.jsonl")]
     pub json: Option<PathBuf>,
-    /// Draw it: bars by design, lines over a parameter of numbers, a heat map over two
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub plot: PlotArguments,
     /// Write a report to read and to send: one HTML file with the tables, the picture, and what sets the runs apart
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
-    /// The column that is drawn
-    #[arg(long, value_name = "COLUMN", requires = "drawn", default_value = "speedup")]
-    pub plot_of: String,
     /// What it is drawn over: one parameter of numbers, or any two; the first two of numbers that vary if left out
     #[arg(long, value_name = "KEY,...", requires = "drawn", value_delimiter = ',')]
     pub plot_over: Vec<String>,

@@ -15,7 +15,9 @@ use super::explain::sources::Sources;
 use super::files::Files;
 use super::report::{self, side};
 use super::sweep::plan::{Column, Id, Plan, Run, Variant, Workload, kind};
+use super::sweep::plot::Plot;
 use super::sweep::runs::{self, How, Looked, Results};
+use super::sweep::tidy::Tidy;
 use super::sweep::{rows, table};
 use super::{Exit, output};
 use variants::variants;
@@ -34,6 +36,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         workloads.push(Workload::launch(&launch.display().to_string(), launch, &mut files)?);
     }
     files.writes("`--output`", output);
+    files.writes("`--plot`", arguments.plot.plot.as_deref());
     files.writes("`--report`", arguments.report.as_deref());
     files.check()?;
     let variants = variants.into_iter().zip(resolved).map(|(variant, resolved)| Variant {
@@ -51,6 +54,14 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
     let file = Mutex::new(output.map(open).transpose()?);
     let report = arguments.report.as_deref().map(report::open).transpose()?;
+    let plot = match &arguments.plot.plot {
+        Some(path) => {
+            let plot = Plot::new(&arguments.plot, &[], &plan)?;
+            let file = PartFile::create(path).into_diagnostic().wrap_err("the picture cannot be written")?;
+            Some((path, file, plot))
+        }
+        None => None,
+    };
     let tabulate = |results: &Results| {
         let text = table::render(&rows(&plan, results), arguments.format)?;
         match file.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -72,6 +83,13 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     if !done.results.is_empty() {
         tabulate(&done.results)?;
+        if let Some((path, file, plot)) = plot {
+            let content = plot.file(path, &plan, &Tidy::new(&plan, &done.results));
+            let path = output::keep(file, content).wrap_err("the picture cannot be written")?;
+            if !quiet {
+                output::complain(&format!("wrote {}", path.display()));
+            }
+        }
         if let Some(report) = report {
             let text = reported(&plan, &runners[0], &jobs, &done.results)?;
             let path = report::keep(report, &text)?;

@@ -26,9 +26,9 @@ pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Writes a text to a file that has been opened, and gives the file its name, which is returned.
-pub(super) fn keep(mut file: PartFile, text: &str) -> Result<PathBuf, Report> {
-    file.write_all(text.as_bytes()).and_then(|()| file.keep()).into_diagnostic()
+/// Writes a file that has been opened, and gives the file its name, which is returned.
+pub(super) fn keep(mut file: PartFile, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
+    file.write_all(content.as_ref()).and_then(|()| file.keep()).into_diagnostic()
 }
 
 /// Lists files that were written, unless nobody wants to know.

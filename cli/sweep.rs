@@ -2,7 +2,7 @@
 
 pub(super) mod file;
 pub(super) mod plan;
-mod plot;
+pub(super) mod plot;
 pub(super) mod runs;
 mod slurm;
 pub(super) mod table;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use papers::picture::Width;
 use papers::runs::{Job, Runner};
 use waves::part_file::PartFile;
 
@@ -138,15 +139,15 @@ impl<'a> Outputs<'a> {
         plan: &Plan,
         mut files: Files,
     ) -> Result<Self, Report> {
-        let SweepOutput { csv, json, plot, report, .. } = options;
-        for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", plot), ("`--report`", report)] {
+        let SweepOutput { csv, json, plot, report, plot_over } = options;
+        for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", &plot.plot), ("`--report`", report)] {
             files.writes(option, path.as_deref());
         }
         files.check()?;
         // Now is the time to find out that one cannot be written, not hours later.
-        [csv, json, plot, report].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
-        let is_drawn = plot.is_some() || report.is_some();
-        let plot = is_drawn.then(|| Plot::new(options, plan)).transpose()?;
+        [csv, json, &plot.plot, report].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
+        let is_drawn = plot.plot.is_some() || report.is_some();
+        let plot = is_drawn.then(|| Plot::new(plot, plot_over, plan)).transpose()?;
         Ok(Self { file, options, is_quiet, plot })
     }
 
@@ -158,12 +159,12 @@ impl<'a> Outputs<'a> {
             written.push(keep(path, &tidy.json_lines()?)?);
         }
         if let Some(plot) = &self.plot {
-            let picture = plot.svg(plan, &tidy);
-            if let Some(path) = &self.options.plot {
-                written.push(keep(path, &picture)?);
+            if let Some(path) = &self.options.plot.plot {
+                written.push(keep(path, plot.file(path, plan, &tidy))?);
             }
             if let Some(path) = &self.options.report {
                 let name = self.file.display().to_string();
+                let picture = plot.picture(plan, &tidy, Width::Free).svg();
                 written.push(keep(path, &report::page(&name, plan, results, &tidy, &picture))?);
             }
         }
@@ -190,6 +191,6 @@ fn begin(path: &Path) -> Result<PartFile, Report> {
     PartFile::create(path).into_diagnostic().wrap_err("the results cannot be written")
 }
 
-fn keep(path: &Path, text: &str) -> Result<PathBuf, Report> {
-    output::keep(begin(path)?, text).wrap_err("the results cannot be written")
+fn keep(path: &Path, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
+    output::keep(begin(path)?, content).wrap_err("the results cannot be written")
 }

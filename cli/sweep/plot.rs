@@ -1,13 +1,15 @@
 //! The results as a picture: bars, lines over a parameter of numbers, or heat maps over two.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use miette::{Report, miette};
 use papers::chart::{Chart, Form, Series};
 use papers::heat::HeatMaps;
+use papers::picture::{Picture, Width};
 use serde_json::{Map, Value};
 
-use super::super::args::SweepOutput;
+use super::super::args::{PictureFormat, PlotArguments};
 use super::file::text_of;
 use super::plan::Plan;
 use super::tidy::{SPEEDUP, Tidy, is_column};
@@ -16,6 +18,7 @@ use super::tidy::{SPEEDUP, Tidy, is_column};
 pub struct Plot {
     of: String,
     over: Vec<String>,
+    width: Width,
 }
 
 /// From here on an axis counts millions.
@@ -26,8 +29,8 @@ impl Plot {
     ///
     /// # Errors
     /// If they name what the results cannot have, or what is no parameter of numbers.
-    pub fn new(options: &SweepOutput, plan: &Plan) -> Result<Self, Report> {
-        let (of, over) = (&options.plot_of, &options.plot_over);
+    pub fn new(options: &PlotArguments, over: &[String], plan: &Plan) -> Result<Self, Report> {
+        let of = &options.plot_of;
         if !is_column(of) {
             return Err(miette!(
                 "`--plot-of` is {of}, expected speedup, area.mm2, energy.BLOCK or a key of `list counters`"
@@ -46,15 +49,24 @@ impl Plot {
         if over.len() > 2 || over.len() == 2 && over[0] == over[1] {
             return Err(miette!("`--plot-over` is {}, expected one parameter or two", over.join(",")));
         }
-        let mut over = over.clone();
+        let mut over = over.to_vec();
         if over.is_empty() {
             over.extend(numeric.into_iter().filter(|(_, is_axis)| *is_axis).map(|(name, _)| name).take(2));
         }
-        Ok(Self { of: of.clone(), over })
+        Ok(Self { of: of.clone(), over, width: options.plot_width.into() })
+    }
+
+    /// What a file with the picture holds, by the ending of its name.
+    pub fn file(&self, path: &Path, plan: &Plan, tidy: &Tidy) -> Vec<u8> {
+        let picture = self.picture(plan, tidy, self.width);
+        match PictureFormat::of(path) {
+            Some(PictureFormat::Pdf) => picture.pdf(),
+            Some(PictureFormat::Svg) | None => picture.svg().into_bytes(),
+        }
     }
 
     /// The picture.
-    pub fn svg(&self, plan: &Plan, tidy: &Tidy) -> String {
+    pub fn picture(&self, plan: &Plan, tidy: &Tidy, width: Width) -> Picture {
         let rows: Vec<_> = tidy.rows.iter().map(|(_, row)| row).collect();
         let launch = [plan.columns[0].name.clone()];
         let axes = if self.over.is_empty() { &launch[..] } else { &self.over };
@@ -66,8 +78,12 @@ impl Plot {
         let others = firsts(others.map(|column| (column.group, &column.name)));
         let others: Vec<_> = others.into_iter().filter(|name| distinct(&rows, name).len() > 1).collect();
         let (mut names, mut values) = (Vec::new(), HashMap::new());
-        for row in &rows {
-            let name = called(row, &others);
+        for ((_, variant), row) in &tidy.rows {
+            // A comparison has no parameters but names.
+            let name = match plan.columns.len() {
+                1 => plan.variants[*variant].label.clone(),
+                _ => called(row, &others),
+            };
             if !names.contains(&name) {
                 names.push(name.clone());
             }
@@ -85,30 +101,46 @@ impl Plot {
                 let maps = names.into_iter().map(|name| (name.clone(), fields(&name))).collect();
                 let [across, down] =
                     [(0, across), (1, down)].map(|(axis, values)| (axes[axis].clone(), values.clone()));
-                HeatMaps { title: self.of.clone(), across, down, maps }.svg()
+                let are_ratios = self.of == SPEEDUP;
+                HeatMaps { unit: unit(&self.of), across, down, maps, are_ratios }.picture(width)
             }
             [groups, ..] => {
                 let values = |name: &str| groups.iter().map(|group| at(name, &[group])).collect();
                 let series = names.into_iter().map(|name| Series { values: values(&name), name }).collect();
-                self.chart(groups.clone(), series)
+                self.chart(groups.clone(), series).picture(width)
             }
-            [] => String::new(),
+            [] => self.chart(Vec::new(), Vec::new()).picture(width),
         }
     }
 
-    fn chart(&self, groups: Vec<String>, mut series: Vec<Series>) -> String {
+    fn chart(&self, groups: Vec<String>, mut series: Vec<Series>) -> Chart {
         let mut values: Vec<_> = series.iter_mut().flat_map(|series| series.values.iter_mut().flatten()).collect();
         let is_large = values.iter().any(|value| **value >= MILLIONS);
         if is_large {
             values.iter_mut().for_each(|value| **value /= 1e6);
         }
-        let unit = if is_large { format!("{} (millions)", self.of) } else { self.of.clone() };
-        let (title, form) = match self.over.first() {
-            Some(over) => (format!("{} over {over}", self.of), Form::Lines),
-            None => (self.of.clone(), Form::Bars),
-        };
+        let unit = if is_large { format!("{} (millions)", unit(&self.of)) } else { unit(&self.of) };
         let neutral = (self.of == SPEEDUP).then_some(1.0);
-        Chart { title, unit, groups, series, form, neutral, ..Chart::default() }.svg()
+        let chart = Chart { unit, series, neutral, ..Chart::default() };
+        match self.over.first() {
+            Some(over) => Chart { across: over.clone(), groups, form: Form::Lines, ..chart },
+            None if groups.len() < 2 => Chart { groups, ..chart },
+            None => Chart { groups, ..chart }.with_mean().sorted(),
+        }
+    }
+}
+
+/// The title of an axis with a column's numbers, with their unit.
+fn unit(column: &str) -> String {
+    let last = column.rsplit('.').next().unwrap_or(column);
+    match last {
+        SPEEDUP => "speed-up over the baseline".to_owned(),
+        "cycles" if column == "cycles" => "core cycles".to_owned(),
+        "mm2" => "area [mm²]".to_owned(),
+        _ if last.ends_with("_pj") => format!("{} [pJ]", column.trim_end_matches("_pj")),
+        _ if last.ends_with("bytes") => format!("{column} [bytes]"),
+        _ if last.ends_with("cycles") || last.ends_with("delay") => format!("{column} [cycles]"),
+        _ => column.to_owned(),
     }
 }
 

@@ -106,3 +106,25 @@ fn a_run_that_is_stopped_is_named_and_leaves_its_row() {
     assert!(ended.err.contains("kernels/syrk/small.toml on baseline: stopped after 100 cycles"), "{ended:?}");
     assert!(ended.out.ends_with("cycle limit\n"), "{ended:?}");
 }
+
+#[test]
+fn a_comparison_is_drawn_by_launch_file_with_the_mean_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let [svg, pdf] = ["a.svg", "a.pdf"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let designs = ["--design-set", "baseline,pric"];
+    for path in [&svg, &pdf] {
+        let launches = ["compare", SMALL, "kernels/vadd/small.toml"];
+        let ended = warpsieve(&[&launches[..], &designs, &["--plot", path]].concat());
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        assert!(ended.err.contains(&format!("wrote {path}")), "{ended:?}");
+    }
+    let text = std::fs::read_to_string(&svg).unwrap();
+    for name in ["speed-up over the baseline", "baseline", "pric", "geomean", SMALL] {
+        assert!(text.contains(&format!("\n{name}\n")), "no {name}: {text}");
+    }
+    assert!(text.starts_with("<svg width=\"7.0000in\""), "{text}");
+    assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
+    warpsieve(&["compare", SMALL, "--plot", &svg, "--plot-of", "cyclez"]).refused(&["`--plot-of` is cyclez"]);
+    warpsieve(&["compare", SMALL, "--plot", SMALL]).refused(&["expected a name that ends in .svg or .pdf"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}

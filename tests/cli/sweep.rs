@@ -269,7 +269,10 @@ fn picture(svg: &str) -> Picture {
     }
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     let texts = texts.map(|node| (node.text().unwrap().trim().to_owned(), [number(&node, "x"), number(&node, "y")]));
-    Picture { size: [number(&root, "width"), number(&root, "height")], boxes, texts: texts.collect() }
+    // Width and height are in inches, places in the units of the view.
+    let view = root.attribute("viewBox").unwrap().split(' ').map(|number| number.parse().unwrap());
+    let [_, _, width, height] = *view.collect::<Vec<f64>>() else { panic!("{svg}") };
+    Picture { size: [width, height], boxes, texts: texts.collect() }
 }
 
 impl Picture {
@@ -283,6 +286,27 @@ impl Picture {
     }
 }
 
+/// Boxes in the bar of a scale.
+const BAR: usize = 48;
+
+#[test]
+fn a_picture_is_written_as_its_ending_says_and_other_endings_are_refused() {
+    let folder = Folder::new("launch = 'KERNELS/vadd/small.toml'\ndesign = ['baseline', 'pric']");
+    let ended = folder.runs("sweep s.toml --cache c --plot a.pdf --plot-width single");
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let page = std::fs::read(folder.path("a.pdf")).unwrap();
+    let text = String::from_utf8_lossy(&page);
+    assert!(text.starts_with("%PDF-") && text.contains("/MediaBox [0 0 237.6 "), "{text}");
+    for command in ["sweep s.toml", "compare KERNELS/vadd/small.toml"] {
+        for name in ["a.png", "a", "a.svg.bak", "a.SVG"] {
+            let ended = folder.runs(&format!("{command} --cache c --plot {name}"));
+            ended.refused(&[name, "--plot <FILE.svg|FILE.pdf>", "expected a name that ends in .svg or .pdf"]);
+        }
+    }
+    folder.runs("sweep s.toml --cache c --plot-width single").refused(&["--plot"]);
+    folder.runs("sweep s.toml --cache c --plot a.svg --plot-width wide").refused(&["wide", "single", "double"]);
+}
+
 #[test]
 fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     let drawn = |text: &str, options: &str| {
@@ -293,22 +317,28 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     };
     let launches = "launch = [{ name = 'a < b', launch = 'KERNELS/vadd/small.toml' }, { name = 'syrk', launch = 'KERNELS/syrk/small.toml' }]\n";
     let bars = drawn(&format!("{launches}design = ['baseline', 'pric', 'bypass-all']"), "");
-    bars.says(&["speedup", "a < b", "syrk", "baseline", "pric", "bypass-all"]);
-    // A bar a launch, and one in the legend.
-    assert_eq!(["#0072B2", "#E69F00", "#009E73"].map(|colour| bars.boxes[colour]), [3; 3]);
+    bars.says(&["speed-up over the baseline", "a < b", "syrk", "geomean", "baseline", "pric", "bypass-all"]);
+    // A bar a launch, one of their mean, and one in the legend; hatches from the second design on.
+    assert_eq!(["#0072B2", "#E69F00", "#009E73"].map(|colour| bars.boxes[colour]), [4; 3]);
+    assert_eq!(bars.boxes.keys().filter(|fill| fill.starts_with("url(#hatch")).count(), 2, "{:?}", bars.boxes);
     let lines = drawn(&format!("{launches}set.l1.sets = [64, 16]"), "--plot-of cycles");
-    lines.says(&["cycles over l1.sets", "16", "64", "a < b", "syrk"]);
+    lines.says(&["core cycles", "l1.sets", "16", "64", "a < b", "syrk"]);
     let place = |name: &str| lines.texts.iter().find(|(text, _)| text == name).unwrap().1[0];
     assert!(place("16") < place("64"));
     let map = "launch = 'KERNELS/vadd/small.toml'\ndesign = ['baseline', 'pric']\nset.l1.sets = [16, 32]\nset.l1.ways = [2, 4, 8]";
     let maps = drawn(map, "--plot-of l1.misses");
     maps.says(&["l1.misses", "baseline", "pric", "l1.sets", "l1.ways", "2", "4", "8", "314"]);
-    assert_eq!(maps.boxes.values().sum::<usize>(), 1 + 2 * 6, "{:?}", maps.boxes);
+    let fields = |maps: &Picture| maps.boxes.values().sum::<usize>() - BAR;
+    assert_eq!(fields(&maps), 1 + 2 * 6, "{:?}", maps.boxes);
     let over = drawn(map, "--plot-of l1.misses --plot-over l1.ways");
-    over.says(&["l1.misses over l1.ways", "baseline l1.sets=16", "pric l1.sets=32"]);
+    over.says(&["l1.misses", "l1.ways", "baseline l1.sets=16", "pric l1.sets=32"]);
     let words = drawn(map, "--plot-of l1.misses --plot-over l1.ways,design");
     words.says(&["l1.sets=16", "l1.sets=32", "l1.ways", "design", "baseline", "pric", "314"]);
-    assert_eq!(words.boxes.values().sum::<usize>(), 1 + 2 * 6, "{:?}", words.boxes);
+    assert_eq!(fields(&words), 1 + 2 * 6, "{:?}", words.boxes);
+    let ratios = drawn(map, "--plot-width single");
+    ratios.says(&["speed-up over the baseline", "1"]);
+    // A column is 3.3 inches wide, in units of a twentieth of a point.
+    assert_eq!(ratios.size[0], 3.3 * 72.0 * 20.0);
     Folder::new(map)
         .runs("sweep s.toml --plot a.svg --plot-over design")
         .refused(&["`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways"]);
@@ -401,8 +431,8 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
     folder.runs("sweep s.toml --shard 3/2").refused(&["expected I/N with I from 1 to N"]);
     folder.runs("sweep s.toml --csv s.toml").refused(&["`--csv` is s.toml, expected another file than the sweep file"]);
     folder.runs("sweep s.toml --csv a --json a").refused(&["`--json` is a, expected another file than `--csv`, a"]);
-    for output in ["csv", "json", "plot"] {
-        folder.runs(&format!("sweep s.toml --{output} no/a --cache c")).refused(&["no/a: cannot create"]);
+    for (output, name) in [("csv", "no/a"), ("json", "no/a"), ("plot", "no/a.svg")] {
+        folder.runs(&format!("sweep s.toml --{output} {name} --cache c")).refused(&["no/a", "cannot create"]);
     }
     folder.runs("sweep s.toml --plot a.svg --plot-of cyclez").refused(&["`--plot-of` is cyclez, expected speedup"]);
     folder.runs("sweep s.toml --plot a.svg --plot-over l1.ways").refused(&["`--plot-over` is l1.ways", "none has"]);
