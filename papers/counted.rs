@@ -13,12 +13,15 @@ use warpsieve::run::{RunOptions, RunReport, ratio};
 pub(crate) const NODE: Node = Node::N45;
 
 /// What a kernel did on a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub cycles: u64,
     /// Line requests of loads, and those that found the line in the L1 or on its way there.
     pub loads: u64,
     pub found: u64,
+    /// Lines evicted from the L1s, and from the L2.
+    pub l1_evictions: u64,
+    pub l2_evictions: u64,
     /// Bytes over the DRAM's buses.
     pub dram_bytes: u64,
     /// Energy of the events and of leakage, in pJ.
@@ -32,10 +35,15 @@ impl Measured {
 
     /// All of it as text.
     pub fn cells(&self) -> [String; 6] {
-        let &Self { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj } = self;
+        let &Self { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj, .. } = self;
         let [cycles, loads, found, dram_bytes] = [cycles, loads, found, dram_bytes].map(|count| count.to_string());
         let [dynamic_pj, leakage_pj] = [dynamic_pj, leakage_pj].map(|pj| format!("{pj:.0}"));
         [cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj]
+    }
+
+    /// True if lines were evicted from the L1s and from the L2: a run without says nothing of what is kept in a cache.
+    pub fn has_evictions(&self) -> bool {
+        self.l1_evictions > 0 && self.l2_evictions > 0
     }
 
     pub fn pj(&self) -> f64 {
@@ -77,6 +85,8 @@ fn measured(report: &RunReport) -> Result<Measured, Trouble> {
         cycles: counters.cycles,
         loads: counters.l1.iter().map(|l1| l1.accesses).sum(),
         found: counters.l1.iter().map(|l1| l1.hits + l1.hit_pending).sum(),
+        l1_evictions: counters.l1.iter().map(|l1| l1.evictions).sum(),
+        l2_evictions: counters.l2.iter().map(|bank| bank.evictions).sum(),
         dram_bytes: counters.dram.iter().map(|channel| channel.bytes).sum(),
         dynamic_pj,
         leakage_pj,
@@ -102,13 +112,14 @@ mod tests {
         let one = of(true).unwrap();
         assert!(one.loads > 0 && one.found <= one.loads && one.dram_bytes > 0);
         assert!(one.dynamic_pj > 0.0 && one.leakage_pj > 0.0);
+        // A small vector addition fits both caches of this machine.
+        assert!(!one.has_evictions());
         assert!(matches!(of(false), Err(Trouble::Failed(why)) if why.contains("not counted")));
     }
 
     #[test]
     fn a_number_that_the_other_machine_has_nothing_of_counts_as_unchanged() {
-        let one =
-            |cycles, dram_bytes| Measured { cycles, loads: 0, found: 0, dram_bytes, dynamic_pj: 0.0, leakage_pj: 0.0 };
+        let one = |cycles, dram_bytes| Measured { cycles, dram_bytes, ..Measured::default() };
         let (without, with) = ([one(100, 0), one(100, 64)], [one(50, 64), one(200, 32)]);
         assert_eq!(speedups(&with, &without), [2.0, 0.5]);
         assert_eq!(parts(&with, &without, |one| one.dram_bytes as f64), [1.0, 0.5]);

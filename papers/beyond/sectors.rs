@@ -155,6 +155,7 @@ mod tests {
             dram_bytes,
             dynamic_pj: 1.0,
             leakage_pj: 1.0,
+            ..Measured::default()
         };
         let kernels = ["vadd", "urng"].map(|name| (name.to_owned(), PathBuf::new())).into();
         let lines = vec![one(100, 10, 100), one(100, 0, 100)];

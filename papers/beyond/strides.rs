@@ -239,7 +239,14 @@ mod tests {
 
     #[test]
     fn the_findings_set_padding_beside_the_best_scheme() {
-        let one = |cycles| Measured { cycles, loads: 1, found: 0, dram_bytes: 64, dynamic_pj: 1.0, leakage_pj: 1.0 };
+        let one = |cycles| Measured {
+            cycles,
+            loads: 1,
+            dram_bytes: 64,
+            dynamic_pj: 1.0,
+            leakage_pj: 1.0,
+            ..Measured::default()
+        };
         let mut plain = vec![vec![one(400), one(100)]; DESIGNS.len()];
         let mut padded = vec![vec![one(200), one(100)]; DESIGNS.len()];
         (plain[3], padded[3]) = (vec![one(100), one(100)], vec![one(100), one(100)]);

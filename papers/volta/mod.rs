@@ -8,7 +8,7 @@ mod verdict;
 
 use crate::counted::{Measured, counted};
 use crate::page::Page;
-use crate::runs::{Point, resolved};
+use crate::runs::Point;
 use crate::{Desk, Figure, Halt};
 
 use design::Design;
@@ -34,8 +34,7 @@ struct Runs {
 }
 
 fn volta(desk: &Desk) -> Result<Page, Halt> {
-    let num_sms = resolved(VOLTA, &[], &[])?.config.num_sms;
-    let (kernels, left_out) = size::chosen(&desk.kernels, desk.is_quick, num_sms)?;
+    let (kernels, left_out) = size::kernels(&desk.kernels, desk.is_quick)?;
     let designs = design::composed();
     let mut points = Vec::new();
     for design in &designs {
@@ -48,5 +47,5 @@ fn volta(desk: &Desk) -> Result<Page, Halt> {
     let mut done = done.chunks(kernels.len().max(1)).map(<[_]>::to_vec);
     let mut next = || done.next().unwrap_or_default();
     let runs = designs.iter().map(|&design| Runs { design, volta: next(), fermi: next() }).collect();
-    page::draw(desk.is_quick, &Found { num_sms, kernels, left_out, runs })
+    page::draw(desk.is_quick, &Found { kernels, left_out, runs })
 }

@@ -4,7 +4,7 @@ use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
 use super::design::{BASELINE, FRC, ONE_LOOKUP, TAGS, TRANSIENT, refused};
-use super::size::{Kernel, SIZES};
+use super::size::{Kernel, SIZE};
 use super::verdict::{KEPT, PAYS, Verdict};
 use super::{FERMI, Runs, VOLTA};
 use crate::Halt;
@@ -12,15 +12,13 @@ use crate::chart::{Chart, Series};
 use crate::counted::{self, Measured, NODE};
 use crate::judge::{geometric_mean, mean};
 use crate::page::{Page, comma_separated};
-use crate::sheet::Sheet;
 use crate::structures::block;
 use warpsieve::text::grouped;
 
 /// What was measured, the baseline's runs first.
 pub(super) struct Found {
-    pub num_sms: u32,
     pub kernels: Vec<Kernel>,
-    /// Kernels of which no size is large enough.
+    /// Kernels without a launch file of [`SIZE`].
     pub left_out: Vec<String>,
     pub runs: Vec<Runs>,
 }
@@ -53,17 +51,38 @@ impl Found {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
-    /// What a number of each kernel becomes with a design, in parts of that of the baseline.
-    fn parts(&self, runs: &Runs, on: On, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
-        counted::parts(runs.on(on), self.runs[0].on(on), of)
+    /// True if the kernel at this index is evidence: without a design, both machines evict lines from L1s and L2.
+    fn is_evidence(&self, at: usize) -> bool {
+        [Fermi, Volta].iter().all(|on| self.runs[0].on(*on)[at].has_evictions())
+    }
+
+    /// The kernels that are evidence, or those that are not.
+    fn kernels(&self, are_evidence: bool) -> impl Iterator<Item = (usize, &Kernel)> {
+        self.kernels.iter().enumerate().filter(move |(at, _)| self.is_evidence(*at) == are_evidence)
+    }
+
+    /// Of a value for each kernel, returns those of the kernels that are evidence.
+    fn evidence<T: Clone>(&self, values: &[T]) -> Vec<T> {
+        self.kernels(true).map(|(at, _)| values[at].clone()).collect()
+    }
+
+    /// Ratios to the baseline, for each kernel that is evidence.
+    fn ratios(&self, runs: &Runs, on: On, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+        counted::parts(&self.evidence(runs.on(on)), &self.evidence(self.runs[0].on(on)), of)
     }
 
     fn speedups(&self, runs: &Runs, on: On) -> Vec<f64> {
-        counted::speedups(runs.on(on), self.runs[0].on(on))
+        counted::speedups(&self.evidence(runs.on(on)), &self.evidence(self.runs[0].on(on)))
     }
 
     fn speedup(&self, runs: &Runs, on: On) -> f64 {
         geometric(&self.speedups(runs, on))
+    }
+
+    /// Mean hit rate of the L1s in percent, pending hits included.
+    fn hits(&self, runs: &Runs, on: On) -> f64 {
+        let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(Measured::hits).collect();
+        mean(&percent).unwrap_or(f64::NAN)
     }
 
     fn verdict(&self, runs: &Runs) -> Verdict {
@@ -75,20 +94,17 @@ fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-/// Loads that find their line in the L1 or on its way there, in percent: the mean of the kernels that load.
-fn hits(runs: &Runs, on: On) -> f64 {
-    let percent: Vec<_> = runs.on(on).iter().filter_map(Measured::hits).collect();
-    mean(&percent).unwrap_or(f64::NAN)
-}
-
 pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, Halt> {
     let mut page = Page::new("volta", is_quick, "The papers' designs on a V100");
     page.text(&about(is_quick, found));
-    page.text(&format!("## The answer\n{}", answer(found)));
-    answers(&mut page, found);
-    page.text(&format!("## Where something gains\n{}", gains(found)));
-    kernels(&mut page, found);
-    memory(&mut page, found);
+    evidence(&mut page, found);
+    if found.kernels(true).next().is_some() {
+        page.text(&format!("## The answer\n{}", answer(found)));
+        answers(&mut page, found);
+        page.text(&format!("## Where something gains\n{}", gains(found)));
+        kernels(&mut page, found);
+        memory(&mut page, found);
+    }
     area(&mut page, found)?;
     refusals(&mut page);
     page.csv = numbers(found)?;
@@ -96,24 +112,47 @@ pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, Halt> {
 }
 
 fn about(is_quick: bool, found: &Found) -> String {
-    let Found { num_sms, kernels, left_out, .. } = found;
+    let Found { kernels, left_out, runs } = found;
     let which = if is_quick {
-        "The small sizes of all kernels, most of which fill few SMs: the page of the usual sizes is the one to believe."
-            .to_owned()
+        format!("They run their small files, which fit the caches of `{VOLTA}`: this page shows that everything runs.")
     } else {
         format!(
-            "Of each kernel of the suite the first of the sizes {} with a launch of a CTA for each of the {num_sms} SMs; launch files decide that, and\n\
-             no result. Left out, because no size has one: {}.",
-            SIZES.map(|size| format!("`{size}`")).join(", "),
-            listed(left_out)
+            "Their data are at least four times as large as the L2 of `{VOLTA}` and twice as large as all its L1s together.\n\
+             [kernels/README.md](../../kernels/README.md#data-that-exceed-the-caches-of-a-v100) says why the other {} kernels have no such file.",
+            left_out.len()
         )
     };
     format!(
-        "`{VOLTA}` is a V100 as Accel-Sim's QV100 configuration has it, `{FERMI}` the GTX 480 of li2015 and khairy2015. Both run the same {} launch files\n\
-         with each design, and their results are compared with those of the references. Ratios are to the machine without a design; means of\n\
-         ratios are geometric. {which}",
-        kernels.len()
+        "`{VOLTA}` is a V100 as Accel-Sim's QV100 configuration has it, `{FERMI}` the GTX 480 of li2015 and khairy2015. Both run {} kernels with\n\
+         a `{SIZE}.toml`, each with {} designs, and compare the results with those of the references. {which}\n\
+         Ratios are to the machine without a design; means of ratios are geometric.",
+        kernels.len(),
+        runs.len() - 1
     )
+}
+
+/// Which kernels say something of caches, by what the machines evict without a design.
+fn evidence(page: &mut Page, found: &Found) {
+    let named = |are_evidence| found.kernels(are_evidence).map(|(_, kernel)| kernel.name.as_str()).collect::<Vec<_>>();
+    let (counted, others) = (named(true), named(false));
+    page.text(&format!(
+        "## Evidence\n\
+         A cache that evicts nothing keeps every line whatever its design. So a kernel counts if both machines evict lines from L1s and L2 without\n\
+         a design: {} of {}. No evidence, and in no mean below: {}.",
+        counted.len(),
+        found.kernels.len(),
+        listed(&others)
+    ));
+    let base = &found.runs[0];
+    let rows = found.kernels.iter().enumerate().map(|(at, kernel)| {
+        let counts = [Fermi, Volta].map(|on| &base.on(on)[at]);
+        let counts = counts.iter().flat_map(|one| [one.cycles, one.l1_evictions, one.l2_evictions].map(grouped));
+        let verdict = if found.is_evidence(at) { "" } else { "no evidence" };
+        [kernel.name.clone()].into_iter().chain(counts).chain([verdict.to_owned()]).collect()
+    });
+    let counts = ["L1 evictions", "L2 evictions"];
+    let head = [&["kernel", "cycles, `fermi`"][..], &counts, &["cycles, `volta`"], &counts, &[""]].concat();
+    page.table(&head, rows.collect(), 1);
 }
 
 fn listed(names: &[impl AsRef<str>]) -> String {
@@ -145,12 +184,12 @@ fn answer(found: &Found) -> String {
         }
     }
     text.push_str("\nIn brackets the speed-ups on the one and the other.\n");
-    let [old, new] = [Fermi, Volta].map(|on| hits(&found.runs[0], on));
+    let [old, new] = [Fermi, Volta].map(|on| found.hits(&found.runs[0], on));
     text.push_str(&format!(
         "Without a design the L1s of `{FERMI}` answer {old:.1} % of the loads of a kernel, those of `{VOLTA}` {new:.1} %.\n"
     ));
     if let (Some(frc), Some(transient)) = (found.named(FRC), found.named(TRANSIENT)) {
-        let over = |on| geometric(&counted::speedups(frc.on(on), transient.on(on)));
+        let over = |on| geometric(&counted::speedups(&found.evidence(frc.on(on)), &found.evidence(transient.on(on))));
         text.push_str(&format!(
             "candel2018 compares its `{FRC}` with an L2 whose lines leave from their ways (`{TRANSIENT}`): {:.3} on `{FERMI}`, {:.3} on `{VOLTA}`. Neither of the\n\
              two has sectors: a miss fetches its whole line.\n",
@@ -237,7 +276,7 @@ fn gains(found: &Found) -> String {
         all.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or((BASELINE, 1.0))
     };
     let mut only = [Vec::new(), Vec::new(), Vec::new()];
-    for (at, kernel) in found.kernels.iter().enumerate() {
+    for (at, (_, kernel)) in found.kernels(true).enumerate() {
         let [(old, most_old), (new, most_new)] = [Fermi, Volta].map(|on| best(at, on));
         match (most_old >= NOTED, most_new >= NOTED) {
             (true, true) => only[0].push(format!("{} (`{old}` {most_old:.2}, `{new}` {most_new:.2})", kernel.name)),
@@ -260,48 +299,47 @@ fn gains(found: &Found) -> String {
     )
 }
 
-/// What each kernel does on the V100.
+/// The speed-ups of each kernel on the V100.
 fn kernels(page: &mut Page, found: &Found) {
-    page.text(&format!("## Kernels\nCycles and hits of the L1 without a design, then speed-ups on `{VOLTA}`."));
+    page.text(&format!("## Kernels\nHits of the L1 without a design, then speed-ups on `{VOLTA}`."));
     let compared = &found.runs[1..];
     let speedups: Vec<_> = compared.iter().map(|runs| found.speedups(runs, Volta)).collect();
-    let head = ["kernel", "size", "cycles", "L1 %, `fermi`", "L1 %, `volta`"];
+    let head = ["kernel", "L1 %, `fermi`", "L1 %, `volta`"];
     let head: Vec<_> = head.into_iter().chain(compared.iter().map(|runs| runs.design.name)).collect();
     let hit = |one: &Measured| one.hits().map_or("-".to_owned(), |percent| format!("{percent:.1}"));
     let base = &found.runs[0];
-    let rows = found.kernels.iter().enumerate().map(|(at, kernel)| {
-        let [name, size] = [&kernel.name, kernel.size].map(str::to_owned);
-        let measured = [grouped(base.volta[at].cycles), hit(&base.fermi[at]), hit(&base.volta[at])];
-        let speedups = speedups.iter().map(|of| format!("{:.3}", of[at]));
-        [name, size].into_iter().chain(measured).chain(speedups).collect()
+    let rows = found.kernels(true).enumerate().map(|(row, (at, kernel))| {
+        let hits = [hit(&base.fermi[at]), hit(&base.volta[at])];
+        let speedups = speedups.iter().map(|of| format!("{:.3}", of[row]));
+        [kernel.name.clone()].into_iter().chain(hits).chain(speedups).collect()
     });
-    page.table(&head, rows.collect(), 2);
-    let drawn: Vec<_> = compared.iter().filter(|runs| DRAWN.contains(&runs.design.name)).collect();
-    let columns = drawn.iter().map(|runs| (runs.design.name, found.speedups(runs, Volta)));
-    let sheet = Sheet::new(["kernel"], found.kernels.iter().map(|kernel| [kernel.name.as_str()])).columns(3, columns);
-    let chart = Chart::relative("Speed-up on volta", "times").logarithmic();
-    sheet.chart(page, "-kernels", chart, sheet.all());
+    page.table(&head, rows.collect(), 1);
+    let groups = found.kernels(true).map(|(_, kernel)| kernel.name.clone()).collect();
+    let drawn = compared.iter().filter(|runs| DRAWN.contains(&runs.design.name));
+    let series = drawn.map(|runs| Series::new(runs.design.name, found.speedups(runs, Volta))).collect();
+    let chart = Chart::relative("Speed-up on volta", "speed-up over no design").logarithmic();
+    page.chart("-kernels", &Chart { groups, series, ..chart }.with_mean().sorted());
 }
 
 /// Hits, traffic and energy.
 fn memory(page: &mut Page, found: &Found) {
     page.text(&format!(
         "## Hits, traffic, energy\n\
-         Loads that find their line in the L1 or on its way there: the mean of the kernels. Bytes over the DRAM's buses and energy at {} nm\n\
-         ([how](../area.md#energy-of-a-run)): in parts of the baseline's.",
+         Mean hit rate of the L1s, pending hits included. Bytes over the DRAM's buses and energy at {} nm\n\
+         ([how](../area.md#energy-of-a-run)): relative to the baseline.",
         NODE.nm()
     ));
-    let dram = |runs: &Runs, on| geometric(&found.parts(runs, on, |one| one.dram_bytes as f64));
-    let energy = |runs: &Runs, on| geometric(&found.parts(runs, on, Measured::pj));
+    let dram = |runs: &Runs, on| geometric(&found.ratios(runs, on, |one| one.dram_bytes as f64));
+    let energy = |runs: &Runs, on| geometric(&found.ratios(runs, on, Measured::pj));
     let head = ["design", "L1 %, `fermi`", "`volta`", "DRAM, `fermi`", "`volta`", "energy, `fermi`", "`volta`"];
     let rows = found.runs.iter().map(|runs| {
-        let hits = [Fermi, Volta].map(|on| format!("{:.1}", hits(runs, on)));
+        let hits = [Fermi, Volta].map(|on| format!("{:.1}", found.hits(runs, on)));
         let parts = [dram(runs, Fermi), dram(runs, Volta), energy(runs, Fermi), energy(runs, Volta)];
         let parts = parts.map(|part| format!("{part:.3}"));
         [runs.design.name.to_owned()].into_iter().chain(hits).chain(parts).collect()
     });
     page.table(&head, rows.collect(), 1);
-    by_design(page, "-hits", Chart::new("Hits of the L1", "percent"), &found.runs, hits);
+    by_design(page, "-hits", Chart::new("Hits of the L1", "percent"), &found.runs, |runs, on| found.hits(runs, on));
     let compared = &found.runs[1..];
     by_design(page, "-dram", Chart::relative("Bytes to and from the DRAM", "relative to the baseline"), compared, dram);
     by_design(page, "-energy", Chart::relative("Energy", "relative to the baseline"), compared, energy);
@@ -311,7 +349,7 @@ fn memory(page: &mut Page, found: &Found) {
 fn area(page: &mut Page, found: &Found) -> Result<(), Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     page.text(&format!(
-        "## Area\nWhat a machine with the design has more than one without, at {} nm, and that in parts of all L1s.",
+        "## Area\nWhat a machine with the design has more than one without, at {} nm, and relative to all L1s.",
         NODE.nm()
     ));
     let mut rows: Vec<Vec<String>> = found.runs[1..].iter().map(|runs| vec![runs.design.name.to_owned()]).collect();
@@ -343,13 +381,14 @@ fn refusals(page: &mut Page) {
 
 /// All that was measured.
 fn numbers(found: &Found) -> Result<String, Report> {
-    let head = [&["machine", "design", "kernel", "size"][..], &Measured::HEAD].concat();
+    let head = [&["machine", "design", "kernel"][..], &Measured::HEAD, &["l1_evictions", "l2_evictions"]].concat();
     let mut rows = Vec::new();
     for runs in &found.runs {
         for (machine, on) in [(VOLTA, Volta), (FERMI, Fermi)] {
             for (kernel, one) in found.kernels.iter().zip(runs.on(on)) {
-                let names = [machine, runs.design.name, &kernel.name, kernel.size].map(str::to_owned);
-                rows.push(names.into_iter().chain(one.cells()).collect());
+                let names = [machine, runs.design.name, &kernel.name].map(str::to_owned);
+                let evictions = [one.l1_evictions, one.l2_evictions].map(|count| count.to_string());
+                rows.push(names.into_iter().chain(one.cells()).chain(evictions).collect());
             }
         }
     }
@@ -364,7 +403,9 @@ mod tests {
     use super::*;
 
     fn measured(cycles: u64) -> Measured {
-        Measured { cycles, loads: 100, found: 40, dram_bytes: 640, dynamic_pj: cycles as f64, leakage_pj: 0.0 }
+        let (dynamic_pj, leakage_pj) = (cycles as f64, 0.0);
+        let (l1_evictions, l2_evictions) = (9, 7);
+        Measured { cycles, loads: 100, found: 40, l1_evictions, l2_evictions, dram_bytes: 640, dynamic_pj, leakage_pj }
     }
 
     /// Two kernels, and designs with so many cycles of each on the one and the other machine.
@@ -373,9 +414,9 @@ mod tests {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();
             Runs { design, volta: volta.map(measured).into(), fermi: fermi.map(measured).into() }
         });
-        let kernel = |name: &str| Kernel { name: name.to_owned(), size: "launch", path: PathBuf::new() };
+        let kernel = |name: &str| Kernel { name: name.to_owned(), path: PathBuf::new() };
         let kernels = ["vadd", "syrk"].map(kernel).into();
-        Found { num_sms: 80, kernels, left_out: vec!["lud".to_owned()], runs: runs.collect() }
+        Found { kernels, left_out: vec!["lud".to_owned()], runs: runs.collect() }
     }
 
     #[test]
@@ -405,10 +446,27 @@ mod tests {
     fn a_page_has_its_rule_its_charts_and_all_numbers() {
         let found = found(&[(BASELINE, [100, 100], [100, 100]), ("pric", [100, 25], [100, 50])]);
         let page = draw(false, &found).unwrap();
-        assert!(page.markdown.contains("Left out, because no size has one: `lud`."), "{}", page.markdown);
+        assert!(page.markdown.contains("says why the other 1 kernels have no such file"), "{}", page.markdown);
         assert_eq!(page.csv.lines().count(), 1 + 2 * 2 * 2);
         let suffixes: Vec<_> = page.charts.iter().map(|(suffix, _)| suffix.as_str()).collect();
         assert_eq!(suffixes, ["", "-kernels", "-hits", "-dram", "-energy"]);
         assert!(page.markdown.contains("| fetch-on-write "), "{}", page.markdown);
+    }
+
+    #[test]
+    fn a_kernel_without_evictions_on_either_machine_is_named_and_in_no_mean() {
+        let mut found = found(&[(BASELINE, [100, 100], [100, 100]), ("pric", [50, 100], [50, 100])]);
+        let speedup = |found: &Found| found.speedup(&found.runs[1], Volta);
+        assert!((speedup(&found) - 2_f64.sqrt()).abs() < 1e-9);
+        found.runs[0].fermi[0].l2_evictions = 0;
+        assert_eq!(speedup(&found), 1.0);
+        let page = draw(false, &found).unwrap();
+        let named = "a design: 1 of 2. No evidence, and in no mean below: `vadd`.";
+        assert!(page.markdown.contains(named), "{}", page.markdown);
+        assert_eq!(page.csv.lines().count(), 1 + 2 * 2 * 2);
+        found.runs[0].volta[1].l1_evictions = 0;
+        let page = draw(false, &found).unwrap();
+        assert!(page.markdown.contains("a design: 0 of 2."), "{}", page.markdown);
+        assert!(!page.markdown.contains("## The answer") && page.charts.is_empty(), "{}", page.markdown);
     }
 }

@@ -1,76 +1,68 @@
-//! Which kernels are measured, and of which size: a rule that no result enters.
+//! Kernels that are measured: those with a launch file whose data exceed the caches of a machine of today.
 
 use std::path::{Path, PathBuf};
 
 use miette::Report;
 
 use warpsieve::kernels::{name_of, sorted};
-use warpsieve::run::open;
 
-/// Sizes, in the order in which they are tried: the usual one, then those that papers state.
-pub(super) const SIZES: [&str; 6] = ["launch", "paper", "thesis", "xie", "li", "suite"];
+/// Launch files of data several times as large as the L2 and as all L1s of a machine of today.
+pub(super) const SIZE: &str = "modern";
 
-/// A kernel of the suite, and what is run of it.
+/// A kernel, and its launch file.
 pub(super) struct Kernel {
     pub name: String,
-    pub size: &'static str,
     pub path: PathBuf,
 }
 
-/// Of each kernel the first size with a launch of a CTA for each SM, and the names of the kernels that have none. The small
-/// sizes are taken whatever they fill.
-pub(super) fn chosen(kernels: &Path, is_quick: bool, num_sms: u32) -> Result<(Vec<Kernel>, Vec<String>), Report> {
-    let (mut chosen, mut left_out) = (Vec::new(), Vec::new());
-    for folder in sorted(kernels)? {
+/// Returns the kernels with a file of [`SIZE`], and the names of those without one. Of the former, the small files are
+/// taken if `is_quick`.
+pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec<String>), Report> {
+    let size = if is_quick { "small" } else { SIZE };
+    let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
+    for folder in sorted(folder)? {
         let name = name_of(&folder);
-        if is_quick {
-            let path = folder.join("small.toml");
-            if path.is_file() {
-                chosen.push(Kernel { name, size: "small", path });
-            }
-            continue;
-        }
-        let paths = SIZES.map(|size| (size, folder.join(format!("{size}.toml"))));
-        let there: Vec<_> = paths.into_iter().filter(|(_, path)| path.is_file()).collect();
-        if there.is_empty() {
-            continue;
-        }
-        let mut filling = None;
-        for (size, path) in there {
-            if most_ctas(&path)? >= u64::from(num_sms) {
-                filling = Some((size, path));
-                break;
-            }
-        }
-        match filling {
-            Some((size, path)) => chosen.push(Kernel { name, size, path }),
-            None => left_out.push(name),
+        if folder.join(format!("{SIZE}.toml")).is_file() {
+            kernels.push(Kernel { name, path: folder.join(format!("{size}.toml")) });
+        } else if folder.join("launch.toml").is_file() {
+            left_out.push(name);
         }
     }
-    Ok((chosen, left_out))
-}
-
-/// CTAs of the largest launch of a file.
-fn most_ctas(path: &Path) -> Result<u64, Report> {
-    let file = open(path, None)?;
-    let ctas = file.launches().map(|launch| launch.grid.iter().map(|side| u64::from(*side)).product());
-    Ok(ctas.max().unwrap_or(0))
+    Ok((kernels, left_out))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runs::resolved;
+    use crate::volta::VOLTA;
+    use warpsieve::run::open;
+
+    fn folder() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels")
+    }
 
     #[test]
-    fn the_first_size_that_fills_the_machine_is_taken() {
-        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
-        let (taken, left_out) = chosen(&kernels, false, 80).unwrap();
-        let size = |name: &str| taken.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.size);
-        // 1024 CTAs; 16 and then 90; never more than 16.
-        assert_eq!(["vadd", "kmeans", "gesummv"].map(size), [Some("launch"), Some("paper"), None]);
-        assert!(left_out.contains(&"gesummv".to_owned()), "{left_out:?}");
-        let (small, none) = chosen(&kernels, true, 80).unwrap();
-        assert!(small.len() >= taken.len() + left_out.len() && none.is_empty());
-        assert!(small.iter().all(|kernel| kernel.path.ends_with("small.toml")));
+    fn data_exceed_the_caches_of_the_machine_and_fill_its_sms() {
+        let config = resolved(VOLTA, &[], &[]).unwrap().config;
+        let bytes = |sets: u32, ways: u32, line: u32| u64::from(sets) * u64::from(ways) * u64::from(line);
+        let l1s = u64::from(config.num_sms) * bytes(config.l1.sets, config.l1.ways, config.l1.line_bytes);
+        let l2 = u64::from(config.num_partitions) * bytes(config.l2.sets, config.l2.ways, config.l2.line_bytes);
+        let (kernels, left_out) = kernels(&folder(), false).unwrap();
+        assert!(kernels.len() >= 8 && left_out.contains(&"mriq".to_owned()), "{} {left_out:?}", kernels.len());
+        for Kernel { name, path } in kernels {
+            let file = open(&path, None).unwrap();
+            let data: u64 = file.buffers.iter().map(|buffer| buffer.bytes() as u64).sum();
+            assert!(data >= 4 * l2 && data >= 2 * l1s, "{name}: {data} bytes, L2 {l2}, L1s {l1s}");
+            let ctas = file.launches().map(|launch| launch.grid.iter().map(|side| u64::from(*side)).product::<u64>());
+            assert!(ctas.max().unwrap_or(0) >= u64::from(config.num_sms), "{name}");
+        }
+    }
+
+    #[test]
+    fn quick_pages_take_the_small_files_of_the_same_kernels() {
+        let [(usual, _), (quick, _)] = [false, true].map(|is_quick| kernels(&folder(), is_quick).unwrap());
+        assert_eq!(usual.len(), quick.len());
+        assert!(quick.iter().zip(&usual).all(|(quick, usual)| quick.name == usual.name && quick.path.is_file()));
     }
 }
