@@ -294,7 +294,7 @@ fn a_picture_is_written_as_its_ending_says_and_other_endings_are_refused() {
     let folder = Folder::new("launch = 'KERNELS/vadd/small.toml'\ndesign = ['baseline', 'pric']");
     let ended = folder.runs("sweep s.toml --cache c --plot a.pdf --plot-width single");
     assert_eq!(ended.status, Some(0), "{ended:?}");
-    let page = std::fs::read(folder.path("a.pdf")).unwrap();
+    let page = fs::read(folder.path("a.pdf")).unwrap();
     let text = String::from_utf8_lossy(&page);
     assert!(text.starts_with("%PDF-") && text.contains("/MediaBox [0 0 237.6 "), "{text}");
     for command in ["sweep s.toml", "compare KERNELS/vadd/small.toml"] {
