@@ -4,8 +4,8 @@ use super::opcode::{Architecture, Space};
 
 /// The tracer version whose lines a header without one is taken to have.
 pub const USUAL_VERSION: u32 = 5;
-/// Bytes of local memory that generic addresses reach behind `local mem base_addr`.
-const LOCAL_WINDOW: u64 = 16 << 10;
+/// Bytes of a window of generic addresses, from its base on. NVBit gives both windows this size.
+const WINDOW_BYTES: u64 = 16 << 20;
 
 /// What is said of a kernel before its instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub struct Header {
     pub binary_version: u32,
     /// CUDA stream.
     pub stream: u64,
-    /// Where generic addresses begin to mean shared memory.
+    /// First generic address that means shared memory; 0 if not known.
     pub shared_base: u64,
-    /// Where generic addresses begin to mean local memory.
+    /// First generic address that means local memory; 0 if not known.
     pub local_base: u64,
     /// NVBit's version.
     pub nvbit_version: String,
@@ -83,16 +83,73 @@ impl Header {
         self.num_threads().div_ceil(32) as u32
     }
 
-    /// What a generic access means whose first active lane has this address.
+    /// True if both windows of generic addresses are known.
+    #[must_use]
+    pub fn has_windows(&self) -> bool {
+        self.shared_base != 0 && self.local_base != 0
+    }
+
+    /// Returns the space that a generic address means; shared memory for all of them if the windows are not known.
+    ///
+    /// The windows may lie in either order. Where they are closer than their size, the lower one ends at the upper base.
     #[must_use]
     pub fn space_of(&self, address: u64) -> Space {
-        let Header { shared_base, local_base, .. } = *self;
-        if shared_base == 0 || local_base == 0 || (shared_base..local_base).contains(&address) {
-            Space::Shared
-        } else if (local_base..local_base.saturating_add(LOCAL_WINDOW)).contains(&address) {
-            Space::Local
-        } else {
-            Space::Global
+        if !self.has_windows() {
+            return Space::Shared;
+        }
+        let windows = [(self.shared_base, Space::Shared), (self.local_base, Space::Local)];
+        let offsets = windows.into_iter().filter_map(|(base, space)| Some((address.checked_sub(base)?, space)));
+        offsets.filter(|(offset, _)| *offset < WINDOW_BYTES).min().map_or(Space::Global, |(_, space)| space)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generic_address_means_the_window_that_it_lies_in_whatever_their_order() {
+        const LOW: u64 = 0x7f7c_0000_0000;
+        const MIB: u64 = 1 << 20;
+        use Space::{Global, Local, Shared};
+        // Distance of the upper base from the lower, offset from the lower base, the space if shared memory is the lower.
+        let cases = [
+            (512 * MIB, 0, Shared),
+            (512 * MIB, 16 * MIB - 1, Shared),
+            (512 * MIB, 16 * MIB, Global),
+            (512 * MIB, 512 * MIB - 1, Global),
+            (512 * MIB, 512 * MIB, Local),
+            (512 * MIB, 512 * MIB + 20 * 1024, Local),
+            (512 * MIB, 528 * MIB - 1, Local),
+            (512 * MIB, 528 * MIB, Global),
+            (16 * MIB, 16 * MIB - 1, Shared),
+            (16 * MIB, 16 * MIB, Local),
+            (4 * MIB, 4 * MIB - 1, Shared),
+            (4 * MIB, 4 * MIB, Local),
+            (4 * MIB, 20 * MIB - 1, Local),
+            (4 * MIB, 20 * MIB, Global),
+        ];
+        for (distance, offset, expected) in cases {
+            let upward = Header { shared_base: LOW, local_base: LOW + distance, ..Header::default() };
+            assert_eq!(upward.space_of(LOW + offset), expected, "{distance:#x} {offset:#x}");
+            let downward = Header { shared_base: LOW + distance, local_base: LOW, ..Header::default() };
+            let swapped = match expected {
+                Shared => Local,
+                Local => Shared,
+                other => other,
+            };
+            assert_eq!(downward.space_of(LOW + offset), swapped, "{distance:#x} {offset:#x}");
+            assert_eq!([upward, downward].map(|header| header.space_of(LOW - 1)), [Global; 2]);
+        }
+        let last = Header { shared_base: 0x1000, local_base: u64::MAX - 0xfff, ..Header::default() };
+        assert_eq!(last.space_of(u64::MAX), Local);
+    }
+
+    #[test]
+    fn without_its_windows_every_generic_address_is_one_of_shared_memory() {
+        for (shared_base, local_base) in [(0, 0), (0, 0x1000), (0x1000, 0)] {
+            let header = Header { shared_base, local_base, ..Header::default() };
+            assert_eq!(header.space_of(0x7f00_0000_0000), Space::Shared);
         }
     }
 }
