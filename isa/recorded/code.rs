@@ -72,7 +72,7 @@ pub struct Operation {
     pub pc: u32,
     /// Number of its opcode in [`Code`].
     pub opcode: u16,
-    /// The field `mem_width`: more than 0 if addresses were recorded.
+    /// The field `mem_width`: more than 0 if addresses were recorded. The width of the opcode says what it means.
     pub recorded_width: u16,
     /// Line in the source; 0 if not recorded.
     pub line: u32,
@@ -108,6 +108,8 @@ pub struct Code {
     opcode_numbers: FxHashMap<Box<[u8]>, u16>,
     /// What instructions with generic addresses are in each space.
     resolved: FxHashMap<(u32, Space), u32>,
+    /// Opcodes whose accesses were recorded with another width than their own.
+    widths: FxHashMap<(u16, u8), u16>,
 }
 
 impl Code {
@@ -121,6 +123,7 @@ impl Code {
             numbers: FxHashMap::default(),
             opcode_numbers: FxHashMap::default(),
             resolved: FxHashMap::default(),
+            widths: FxHashMap::default(),
         }
     }
 
@@ -174,16 +177,39 @@ impl Code {
         if let Some(&resolved) = self.resolved.get(&(number, space)) {
             return Some(resolved);
         }
-        let wanted = Opcode { class, ..opcode.clone() };
-        let known = self.opcodes.iter().position(|opcode| *opcode == wanted);
-        let place = known.unwrap_or(self.opcodes.len());
-        operation.opcode = u16::try_from(place).ok().filter(|&place| usize::from(place) < MOST_OPCODES)?;
-        if known.is_none() {
-            self.opcodes.push(wanted);
-        }
+        operation.opcode = self.number_of(Opcode { class, ..opcode.clone() })?;
         let resolved = self.add(operation)?;
         self.resolved.insert((number, space), resolved);
         Some(resolved)
+    }
+
+    /// Returns the number of the opcode of number `opcode` with lanes that access `width` bytes, which may be new; `None`
+    /// if there are too many.
+    ///
+    /// # Panics
+    /// If no opcode has that number.
+    pub fn with_width(&mut self, opcode: u16, width: u8) -> Option<u16> {
+        let own = &self.opcodes[usize::from(opcode)];
+        if own.width == width {
+            return Some(opcode);
+        }
+        if let Some(&known) = self.widths.get(&(opcode, width)) {
+            return Some(known);
+        }
+        let number = self.number_of(Opcode { width, ..own.clone() })?;
+        self.widths.insert((opcode, width), number);
+        Some(number)
+    }
+
+    /// The number of an opcode with these properties, which may be new; `None` if there are too many.
+    fn number_of(&mut self, wanted: Opcode) -> Option<u16> {
+        let known = self.opcodes.iter().position(|opcode| *opcode == wanted);
+        let place = known.unwrap_or(self.opcodes.len());
+        let number = u16::try_from(place).ok().filter(|&place| usize::from(place) < MOST_OPCODES)?;
+        if known.is_none() {
+            self.opcodes.push(wanted);
+        }
+        Some(number)
     }
 
     /// The number of an opcode, which may be new; `None` if its first token is unknown or there are

@@ -169,6 +169,12 @@ impl Class {
         }
     }
 
+    /// True if lanes move bytes of their own, as many as the width says.
+    #[must_use]
+    pub fn has_width(self) -> bool {
+        matches!(self, Self::Load(_) | Self::Store(_) | Self::Atomic(_) | Self::AsyncCopy)
+    }
+
     /// Whether lanes have addresses that a memory model needs. Constants are often fetched by a
     /// number alone.
     #[must_use]
@@ -188,19 +194,36 @@ pub struct Opcode {
     pub text: Box<str>,
     /// What it asks of the SM.
     pub class: Class,
-    /// Bytes each lane accesses, if it accesses memory: from the first token that is a width in bits
-    /// (`64`, `U8`, `S16`), otherwise 4.
+    /// Bytes that each lane accesses, if the instruction accesses memory: 1, 2, 4, 8 or 16.
     pub width: u8,
-    /// A load that other SMs' stores must be visible to, which the L1 cannot promise.
+    /// True for a load that must see stores of other SMs, or is told to leave the L1 alone.
     pub bypasses_l1: bool,
+}
+
+/// Loads and stores of matrices: a lane has the address of a row.
+const MATRIX_ACCESSES: [&str; 2] = ["LDSM", "STSM"];
+/// Bytes of a row of a matrix, 8 by 8 elements of 16 bits.
+const ROW_BYTES: u8 = 16;
+/// Rows of a matrix.
+const ROWS: u32 = 8;
+/// Bytes that a lane accesses if nothing says otherwise.
+const WORD_BYTES: u8 = 4;
+
+/// True for a number of bytes that a lane can access at once.
+fn is_width(bytes: u32) -> bool {
+    matches!(bytes, 1 | 2 | 4 | 8 | 16)
 }
 
 impl Opcode {
     /// An opcode whose class is known.
     #[must_use]
     pub fn new(text: &str, class: Class) -> Self {
-        let width = text.split('.').skip(1).find_map(bytes_of).unwrap_or(4);
-        Opcode { text: text.into(), class, width, bypasses_l1: text.contains(".STRONG.GPU") }
+        let width = if MATRIX_ACCESSES.contains(&first_token(text)) {
+            ROW_BYTES
+        } else {
+            text.split('.').skip(1).find_map(bytes_of).unwrap_or(WORD_BYTES)
+        };
+        Opcode { text: text.into(), class, width, bypasses_l1: bypasses_l1(text) }
     }
 
     /// Its first token.
@@ -208,6 +231,59 @@ impl Opcode {
     pub fn name(&self) -> &str {
         first_token(&self.text)
     }
+
+    /// Returns the bytes that each lane accesses if the trace has `recorded` as the width of the access; `None` if no
+    /// lane can access so many.
+    ///
+    /// The record decides. But tracers from version 3 on fill the field from the text of the opcode, by a rule that knows
+    /// fewer tokens: it takes `F64` and `S8` for 4 bytes. A field that this rule explains says nothing that the text does
+    /// not say better.
+    #[must_use]
+    pub fn recorded_width(&self, recorded: u16) -> Option<u8> {
+        let recorded = u32::from(recorded);
+        if recorded == width_by_tracer(&self.text) || MATRIX_ACCESSES.contains(&self.name()) {
+            return Some(self.width);
+        }
+        is_width(recorded).then_some(recorded as u8)
+    }
+
+    /// Returns the words that a load or an atomic with one destination writes, from that register on.
+    #[must_use]
+    pub fn result_words(&self) -> u16 {
+        self.num_matrices().unwrap_or_else(|| u16::from(self.width).div_ceil(4))
+    }
+
+    /// Returns the lanes whose addresses count: those of the rows for a load or a store of matrices, otherwise all.
+    #[must_use]
+    pub fn addressing_lanes(&self) -> u32 {
+        self.num_matrices().map_or(u32::MAX, |matrices| u32::MAX >> (32 - ROWS * u32::from(matrices)))
+    }
+
+    /// The matrices that the instruction loads or stores; `None` if it is none of these.
+    fn num_matrices(&self) -> Option<u16> {
+        let is_one = MATRIX_ACCESSES.contains(&self.name());
+        is_one.then(|| match self.text.rsplit('.').next() {
+            Some("4") => 4,
+            Some("2") => 2,
+            _ => 1,
+        })
+    }
+
+    /// The place of a block copy in [`BLOCK_COPIES`].
+    #[must_use]
+    pub fn block_copy(&self) -> Option<u8> {
+        BLOCK_COPIES.iter().position(|name| *name == self.name()).map(|at| at as u8)
+    }
+}
+
+/// True if the tokens of a load send it past the L1.
+///
+/// `STRONG` asks for the order of a scope. The L1 serves its own CTA and SM; a wider scope (`GPU`, `SYS`: volatile
+/// loads) is ordered at the L2. So are accesses to devices (`MMIO`), loads that are cached in the L2 only (`CG`, `CV` of
+/// older architectures) and copies that leave the L1 out (`BYPASS`). `SYS` without `STRONG` is a plain load of Volta.
+fn bypasses_l1(text: &str) -> bool {
+    let has = |tokens: &[&str]| text.split('.').skip(1).any(|token| tokens.contains(&token));
+    has(&["STRONG"]) && !has(&["CTA", "SM"]) || has(&["MMIO", "CG", "CV", "BYPASS"])
 }
 
 /// An opcode up to its first dot.
@@ -216,16 +292,23 @@ pub fn first_token(text: &str) -> &str {
     text.split('.').next().unwrap_or(text)
 }
 
+/// Returns the bytes that a token names: bits with or without the letters of a type (`64`, `U8`, `S16`, `F64`, `B32`,
+/// `BF16`), and how many such values (`F16x2`, `BF16_V2`, `64x2`).
 fn bytes_of(token: &str) -> Option<u8> {
-    let bits = token.strip_prefix(['U', 'S']).unwrap_or(token);
-    match bits {
-        "8" => Some(1),
-        "16" => Some(2),
-        "32" => Some(4),
-        "64" => Some(8),
-        "128" => Some(16),
-        _ => None,
-    }
+    let bits_at = token.find(|c: char| c.is_ascii_digit())?;
+    let (letters, rest) = token.split_at(bits_at);
+    let (bits, count) = rest.split_once('x').or_else(|| rest.split_once("_V")).unwrap_or((rest, "1"));
+    let (bits, count): (u32, u32) = (bits.parse().ok()?, count.parse().ok()?);
+    let is_type = matches!(letters, "" | "U" | "S" | "B" | "F" | "BF");
+    let bytes = bits.checked_mul(count).filter(|bits| is_type && bits.is_multiple_of(8))? / 8;
+    is_width(bytes).then_some(bytes as u8)
+}
+
+/// Returns the width that tracers write beside an opcode from version 3 on: that of the first token which is a number
+/// of bits with or without `U`, else 4.
+fn width_by_tracer(text: &str) -> u32 {
+    let bits = |token: &str| token.strip_prefix('U').unwrap_or(token).parse::<u32>().ok();
+    text.split('.').find_map(bits).map_or(u32::from(WORD_BYTES), |bits| bits / 8)
 }
 
 const K: u8 = Architecture::Kepler.bit();
@@ -247,6 +330,9 @@ use Class::{
     Texture, Wait,
 };
 use Space::{Constant, Generic, Global, Local, Shared};
+
+/// Copies of whole blocks by an engine of Hopper. The model has no such engine: a copy is issued and moves nothing.
+pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
 
 /// Class, architectures that have them, first tokens.
 #[rustfmt::skip]
@@ -277,9 +363,11 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Alu, P | NEW, "CS2R R2B"),
     (Alu, NEW, "FRND I2IP MATCH PLOP3 QSPC RPCMOV BMOV CSMTEST GETLMEMBASE SETLMEMBASE SETCTAID LEPC S2UR"),
     (Alu, OLD, "GETLMEMBASE SETLMEMBASE SETCRSPTR GETCRSPTR LEPC"),
-    (Alu, UNIFORM, "MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
-    (Alu, A | H, "F2FP F2IP I2FP REDUX UF2FP SUQUERY"),
-    (Alu, H, "ELECT UVOTE UR2R USETMAXREG SETMAXREG WARPGROUP WARPGROUPSET"),
+    // Accel-Sim's tables have it from Volta on.
+    (Alu, NEW, "VOTE_VTG"),
+    (Alu, UNIFORM, "F2FP MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
+    (Alu, A | H, "F2IP I2FP REDUX UF2FP SUQUERY"),
+    (Alu, H, "ELECT UVOTE UR2R USETMAXREG USETSHMSZ SETMAXREG WARPGROUP WARPGROUPSET"),
     // The instructions that set up caches and counters move no data.
     (Alu, ALL, "CCTL CCTLL"),
     (Alu, P | NEW, "CCTLT"),
@@ -325,7 +413,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Barrier, H, "UCGABAR_ARV UCGABAR_WAIT SYNCS"),
     (Membar, ALL, "MEMBAR"),
     (Membar, NEW, "ERRBAR"),
-    (Membar, H, "FENCE"),
+    (Membar, H, "CGAERRBAR FENCE"),
     (Wait, ALL, "DEPBAR"),
     (Wait, OLD, "TEXDEPBAR"),
     (Wait, A | H, "ARRIVES LDGDEPBAR"),
@@ -341,6 +429,17 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "PEXIT"),
     (Exit, NEW, "KILL"),
     (Nop, ALL, "NOP PMTRIG"),
+    // Tracers put them around the instructions of a spin loop; no GPU has them.
+    (Nop, ALL, "REPLAY_START REPLAY_END"),
+    // Accel-Sim reads these in traces of Pascal, too, whose GPUs have none of them.
+    (Sp, P, "FSEL"),
+    (Int, P, "BMSK BREV IABS IDP4A SGXT"),
+    (Alu, P, "BMOV CSMTEST FRND I2IP MATCH PLOP3 QSPC RPCMOV SETCTAID VOTE_VTG"),
+    (Tensor, P, "IMMA"),
+    (Atomic(Global), P, "ATOMG"),
+    (Membar, P, "ERRBAR"),
+    (Branch, P, "BREAK BSSY BSYNC CALL NANOSLEEP WARPSYNC YIELD"),
+    (Exit, P, "KILL"),
 ];
 
 /// Classes by first token.
@@ -444,21 +543,147 @@ mod tests {
         assert_eq!(table.class("LD"), Some(Load(Generic)));
     }
 
+    /// Opcode, bytes of a lane, what tracers from version 3 on write as the width.
+    const WIDTHS: &[(&str, u8, u16)] = &[
+        ("LD.E", 4, 4),
+        ("LD.E.64.STRONG.SYS", 8, 8),
+        ("LDG.E", 4, 4),
+        ("LDG.E.128.SYS", 16, 16),
+        ("LDG.E.64", 8, 8),
+        ("LDG.E.64.CONSTANT", 8, 8),
+        ("LDG.E.U8", 1, 1),
+        ("LDG.E.S8.SYS", 1, 4),
+        ("LDG.E.U16", 2, 2),
+        ("LDG.E.S16.SYS", 2, 4),
+        ("LDG.E.U.64", 8, 8),
+        ("LDG.E.LTC128B.64", 8, 8),
+        ("LDG.E.LTC128B", 4, 4),
+        ("LDG.E.CI.128", 16, 16),
+        ("LDGSTS.E", 4, 4),
+        ("LDGSTS.E.BYPASS.LTC128B.128", 16, 16),
+        ("LDL.128", 16, 16),
+        ("LDS.U.64", 8, 8),
+        ("LDS.S8", 1, 4),
+        ("LDC.U8", 1, 1),
+        ("ULDC.64", 8, 8),
+        ("LDSM.16.M88", 16, 2),
+        ("LDSM.16.MT88.4", 16, 2),
+        ("STSM.16.M88.2", 16, 2),
+        ("STG.E.U8", 1, 1),
+        ("STS.128", 16, 16),
+        ("STL.S16", 2, 4),
+        ("ATOM.E.ADD.F64.RN", 8, 4),
+        ("ATOM.E.CAS.64", 8, 8),
+        ("ATOMG.E.ADD.F64.RN", 8, 4),
+        ("ATOMG.E.ADD.F32.FTZ.RN.STRONG.GPU", 4, 4),
+        ("ATOMG.E.ADD.F16x2.RN", 4, 4),
+        ("ATOMG.E.ADD.BF16x2.RN", 4, 4),
+        ("ATOMG.E.ADD.BF16_V2.RN", 4, 4),
+        ("ATOMG.E.ADD.S32", 4, 4),
+        ("ATOMG.E.MAX.S64", 8, 4),
+        ("ATOMG.E.CAS.128", 16, 16),
+        ("ATOMS.ADD.U32", 4, 4),
+        ("ATOMS.CAST.SPIN.64", 8, 8),
+        ("ATOMS.POPC.INC.32", 4, 4),
+        ("RED.E.ADD.F64.RN.STRONG.GPU", 8, 4),
+        ("RED.E.ADD.64", 8, 8),
+        ("RED.E.ADD.64x2", 16, 4),
+        ("REDG.E.ADD.F32x2.RN", 8, 4),
+        ("REDG.E.ADD.F32x4.RN", 16, 4),
+        ("REDG.E.ADD.F16x8.RN", 16, 4),
+    ];
+
     #[test]
-    fn the_width_is_the_first_token_that_is_one() {
-        let width = |text| Opcode::new(text, Load(Global)).width;
-        assert_eq!(width("LDG.E.128.SYS"), 16);
-        assert_eq!(width("LDG.E.64"), 8);
-        assert_eq!(width("LDG.E.U8"), 1);
-        assert_eq!(width("LDG.E.S16.SYS"), 2);
-        assert_eq!(width("LDG.E"), 4);
-        assert_eq!(width("LDG.E.LTC128B.64"), 8);
-        assert_eq!(width("LDSM.16.M88.4"), 2);
+    fn the_width_is_that_of_the_first_token_which_names_one() {
+        for &(text, bytes, by_tracer) in WIDTHS {
+            let opcode = Opcode::new(text, Load(Global));
+            assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
+            // The field of such a tracer says no more than the text; a field of another origin decides.
+            assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
+            let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
+            for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {
+                assert_eq!(opcode.recorded_width(recorded), Some(recorded as u8), "{text} {recorded}");
+            }
+            for recorded in [3, 5, 12, 32, 256, u16::MAX] {
+                assert_eq!(opcode.recorded_width(recorded), is_matrix.then_some(16), "{text} {recorded}");
+            }
+        }
     }
 
     #[test]
-    fn a_load_of_the_whole_gpu_bypasses_the_l1() {
-        assert!(Opcode::new("LDG.E.STRONG.GPU", Load(Global)).bypasses_l1);
-        assert!(!Opcode::new("LDG.E.CONSTANT", Load(Global)).bypasses_l1);
+    fn numbers_that_are_no_width_are_none() {
+        for token in ["E", "M88", "MT88", "4", "LTC128B", "X8", "256", "12", "F8x", "x2", "64x3", "16816", "U", "F64RN"]
+        {
+            assert_eq!(bytes_of(token), None, "{token}");
+        }
+    }
+
+    #[test]
+    fn matrices_have_a_word_each_and_addresses_of_their_rows() {
+        let of = |text| {
+            let opcode = Opcode::new(text, Load(Shared));
+            (opcode.result_words(), opcode.addressing_lanes())
+        };
+        assert_eq!(of("LDSM.16.M88"), (1, 0xff));
+        assert_eq!(of("LDSM.16.MT88.2"), (2, 0xffff));
+        assert_eq!(of("LDSM.16.M88.4"), (4, u32::MAX));
+        assert_eq!(of("LDS.128"), (4, u32::MAX));
+        assert_eq!(of("LDS.U8"), (1, u32::MAX));
+    }
+
+    #[test]
+    fn a_load_bypasses_the_l1_where_its_scope_is_wider_than_the_sm() {
+        let cases = [
+            ("LDG.E", false),
+            ("LDG.E.SYS", false),
+            ("LDG.E.64.CONSTANT.SYS", false),
+            ("LDG.E.WEAK", false),
+            ("LDG.E.STRONG.CTA", false),
+            ("LDG.E.STRONG.SM", false),
+            ("LDG.E.STRONG.GPU", true),
+            ("LDG.E.64.STRONG.GPU", true),
+            ("LDG.E.STRONG.SYS", true),
+            ("LD.E.U8.STRONG.SYS", true),
+            ("LDG.E.STRONG", true),
+            ("LDG.E.MMIO.SYS", true),
+            ("LDG.E.MMIO.GPU", true),
+            ("LD.E.CG.64", true),
+            ("LDG.E.CV", true),
+            ("LDG.E.CI.128", false),
+            ("LDGSTS.E.BYPASS.128", true),
+            ("LDGSTS.E.128", false),
+        ];
+        for (text, bypasses) in cases {
+            assert_eq!(Opcode::new(text, Load(Global)).bypasses_l1, bypasses, "{text}");
+        }
+    }
+
+    /// Opcodes that tracers have written and that an architecture must therefore have.
+    #[test]
+    fn opcodes_that_traces_have_had_are_known_where_they_stood() {
+        use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};
+        let cases: &[(&[Architecture], &str, Class)] = &[
+            (&[Turing, Ampere, Hopper], "F2FP", Alu),
+            (&[Pascal, Volta, Turing, Ampere, Hopper], "VOTE_VTG", Alu),
+            (&[Hopper], "CGAERRBAR", Membar),
+            (&[Hopper], "USETSHMSZ", Alu),
+            (&[Hopper], "STSM", Store(Shared)),
+            (&EACH, "REPLAY_START", Nop),
+            (&EACH, "REPLAY_END", Nop),
+        ];
+        for (architectures, token, class) in cases {
+            for arch in EACH {
+                let expected = architectures.contains(&arch).then_some(*class);
+                assert_eq!(OpcodeTable::new(Some(arch)).class(token), expected, "{token} of {arch}");
+            }
+        }
+    }
+
+    #[test]
+    fn block_copies_are_those_of_the_table() {
+        let of_table = KINDS.iter().filter(|(class, ..)| *class == Bulk).flat_map(|(.., tokens)| tokens.split(' '));
+        assert_eq!(of_table.collect::<Vec<_>>(), BLOCK_COPIES);
+        let place = |text| Opcode::new(text, Bulk).block_copy();
+        assert_eq!([place("UTMALDG.2D"), place("UBLKCP.S.G"), place("UTMACCTL.PF")], [Some(3), Some(0), None]);
     }
 }

@@ -8,7 +8,7 @@
 
 use isa::recorded::code::{Code, MOST_REGISTERS, Operands, Operation, Register, RegisterFile};
 use isa::recorded::header::Header;
-use isa::recorded::opcode::{Class, first_token};
+use isa::recorded::opcode::{Class, Opcode, first_token};
 use isa::recorded::record::{LANES, lanes_of};
 
 use super::error::Fault;
@@ -22,6 +22,8 @@ const WITHOUT_ORIGIN: u32 = 3;
 const WITH_VALUES: u32 = 6;
 /// Widths of a recorded access: the field is a byte count.
 const MOST_WIDTH: u64 = u16::MAX as u64;
+/// Bytes that a lane of an atomic moves at most.
+const MOST_ATOMIC_WIDTH: u8 = 8;
 /// Addresses of a block copy at most.
 const MOST_BLOCK: u64 = 1 << 12;
 
@@ -97,7 +99,7 @@ impl Format {
         let mut registers = [Register::default(); MOST_REGISTERS];
         let num_dests = read_registers(&mut words, &mut registers, "destination")?;
         let opcode_word = words.expect("the opcode")?;
-        let opcode = opcode::number_of(code, opcode_word)?;
+        let mut opcode = opcode::number_of(code, opcode_word)?;
         let num_sources = read_registers(&mut words, &mut registers[num_dests..], "source")?;
         let class = code.opcodes()[usize::from(opcode)].class;
         if class == Class::Tensor && is_grouped(&code.opcodes()[usize::from(opcode)].text) {
@@ -108,10 +110,16 @@ impl Format {
         let width_end = words.at();
         if recorded_width > 0 && class == Class::Bulk {
             skip_block(&mut words)?;
-            odd = Some("addresses of a block copy are read past: the model has no engine for it");
+            odd = Some("the traffic of a block copy is not modelled: its addresses are skipped");
         } else if recorded_width > 0 {
             odd = read_addresses(&mut words, mask, addresses)?;
             given = Given::Each;
+            if class.has_width() {
+                let own = &code.opcodes()[usize::from(opcode)];
+                let (width, odd_width) = width_of(own, recorded_width);
+                odd = odd_width.or(odd);
+                opcode = code.with_width(opcode, width).ok_or_else(|| opcode::too_many(opcode_word))?;
+            }
         } else if class.needs_addresses() {
             odd = Some("a memory instruction has no addresses (access width 0): it touches nothing");
         }
@@ -162,6 +170,20 @@ impl Format {
             None => Ok(immediates[0]),
         }
     }
+}
+
+/// Returns the bytes that each lane of an access moves, and what is odd about the recorded width.
+fn width_of(opcode: &Opcode, recorded: u16) -> (u8, Option<&'static str>) {
+    let Some(width) = opcode.recorded_width(recorded) else {
+        return (opcode.width, Some("no lane accesses as many bytes as recorded: the width is that of the opcode"));
+    };
+    let is_split = matches!(opcode.class, Class::Atomic(_)) && width > MOST_ATOMIC_WIDTH;
+    let odd = match width {
+        _ if is_split => Some("an atomic of 16 bytes moves 8: the model has no wider ones"),
+        _ if width != opcode.width => Some("the recorded width is not that of the opcode: the record counts"),
+        _ => None,
+    };
+    (width, odd)
 }
 
 fn is_grouped(opcode: &str) -> bool {

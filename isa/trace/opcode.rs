@@ -15,9 +15,14 @@ pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
     code.add_opcode(&text).ok_or_else(|| unknown(code, word, &text))
 }
 
+/// The error of an opcode for which there is no number left.
+pub(super) fn too_many(word: Word<'_>) -> Fault {
+    word.refused(&format!("one of the {MOST_OPCODES} opcodes seen before, all that a kernel may have,"))
+}
+
 fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
     if code.opcodes().len() >= MOST_OPCODES {
-        return word.refused(&format!("one of the {MOST_OPCODES} opcodes seen before, all that a kernel may have,"));
+        return too_many(word);
     }
     let token = first_token(text);
     let whose = match code.table().architecture() {

@@ -122,7 +122,11 @@ impl<W: Write> TraceWriter<W> {
         match warp.addresses(step) {
             Some(addresses) => {
                 // The reader takes a width above 0 as the sign that addresses follow.
-                write!(line, "{} ", operation.recorded_width.max(1))?;
+                let width = match operation.recorded_width {
+                    0 => code.opcode(operation).width.into(),
+                    recorded => recorded,
+                };
+                write!(line, "{width} ")?;
                 self.addresses(line, step.mask, &addresses)?;
             }
             None => line.push_str("0 "),

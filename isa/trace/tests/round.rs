@@ -66,8 +66,9 @@ fn a_text_as_the_tracer_writes_it_comes_back_byte_by_byte() {
 /// A step: instruction, mask, stride, noise.
 type Drawn = (usize, u32, i64, Vec<u64>);
 
-fn opcodes() -> [(&'static str, bool); 6] {
-    [("FFMA", false), ("EXIT", false), ("LDG.E.128.SYS", true), ("STG.E", true), ("LDS.U", true), ("DEPBAR", false)]
+/// Opcodes and the width of their accesses.
+fn opcodes() -> [(&'static str, u16); 6] {
+    [("FFMA", 0), ("EXIT", 0), ("LDG.E.128.SYS", 16), ("STG.E", 4), ("LDS.U", 4), ("DEPBAR", 0)]
 }
 
 fn cta(index: u32, warps: &[Vec<Drawn>], code: &mut Code) -> Cta {
@@ -75,18 +76,18 @@ fn cta(index: u32, warps: &[Vec<Drawn>], code: &mut Code) -> Cta {
     for (id, steps) in warps.iter().enumerate() {
         let mut warp = Warp::new(id as u32);
         for (opcode, mask, stride, noise) in steps {
-            let (text, is_access) = opcodes()[*opcode];
+            let (text, recorded_width) = opcodes()[*opcode];
             let (dests, sources) = ([Register::vector(1)], [Register::vector(255), Register::vector(0)]);
             let operation = Operation {
                 pc: 16 * *opcode as u32,
                 opcode: code.add_opcode(text).unwrap(),
-                recorded_width: if is_access { 4 } else { 0 },
+                recorded_width,
                 line: 0,
                 immediate: *stride,
                 operands: Operands::new(&dests[..opcode % 2], &sources[..opcode % 3]).unwrap(),
             };
             let operation = code.add(operation).unwrap();
-            if is_access {
+            if recorded_width > 0 {
                 let lane = |lane: usize| (1 << 48) + (lane as i64 * stride + (1 << 40)) as u64 + noise[lane];
                 let addresses: [u64; LANES] = std::array::from_fn(lane);
                 warp.push_access(operation, *mask, &addresses);

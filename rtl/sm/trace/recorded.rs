@@ -52,6 +52,8 @@ pub(in crate::sm) struct Place {
     pub line: u32,
     pub role: Role,
 }
+    /// Lanes whose addresses count.
+    pub lanes: u32,
 
 /// A kernel of a trace.
 #[derive(Clone, Debug)]
@@ -155,7 +157,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> Place {
         (Class::Wait, "DEPBAR") => Role::Wait(u32::try_from(operation.immediate).unwrap_or(0)),
         _ => Role::Plain,
     };
-    Place { pc: operation.pc, line: operation.line, role }
+    Place { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
 }
 
 /// The PTX instruction that keeps the same pipe for the same time and has the same registers.
@@ -170,7 +172,7 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     }
     // A load of several words names the first of its registers only.
     let width = match (opcode.class, operation.dests()) {
-        (Class::Load(_) | Class::Atomic(_), [_]) => u16::from(opcode.width).div_ceil(4),
+        (Class::Load(_) | Class::Atomic(_), [_]) => opcode.result_words(),
         _ => 1,
     };
     for &register in operation.dests() {
@@ -301,6 +303,17 @@ mod tests {
     #[test]
     fn registers_of_the_four_kinds_are_told_apart() {
         use RegisterFile::{Predicate, Uniform, UniformPredicate, Vector};
+    #[test]
+    fn a_load_of_matrices_writes_a_register_each_and_heeds_the_addresses_of_their_rows() {
+        let loads = ["LDSM.16.M88", "LDSM.16.M88.2", "LDSM.16.MT88.4"];
+        assert_eq!(loads.map(|text| lowered(text, &[4], &[]).writes.words[0]), [0x10, 0x30, 0xf0]);
+        let lanes = |text| {
+            let class = OpcodeTable::new(Some(Architecture::Ampere)).class("LDSM").unwrap();
+            place(&Operation::default(), &Opcode::new(text, class)).lanes
+        };
+        assert_eq!(loads.map(lanes), [0xff, 0xffff, u32::MAX]);
+    }
+
         let kinds =
             [(Vector, 5), (Uniform, 5), (Predicate, 5), (UniformPredicate, 5), (Uniform, 4), (UniformPredicate, 4)];
         let sets = kinds.map(|(file, number)| {
@@ -333,6 +346,8 @@ mod tests {
         assert_eq!(word("ATOMS.ADD"), (Space::Shared, Type::B32, 1));
     }
 
+        assert_eq!(word("ATOMG.E.ADD.F64.RN"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("RED.E.ADD.F16x2.RN"), (Space::Global, Type::B32, 1));
     #[test]
     fn constants_are_parameters_unless_their_addresses_are_known() {
         let space = |width| lowered_of("LDC.64", &[2], &[4], width).mem().map(|mem| mem.space);

@@ -104,7 +104,8 @@ impl SmCore {
                     self.collect_recorded(at, &issue, decoded);
                 }
                 (Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem), Pipe::Shared) => {
-                    self.share_recorded(at, &issue, decoded, mem);
+                    let lanes = loaded.recorded.as_ref().map_or(0, |r| r.places[operation as usize].lanes);
+                    self.share_recorded(at, &issue, decoded, mem, mask & lanes);
                 }
                 (Op::Barrier { id }, _) => {
                     let slot = self.warps.get(warp).cta;
@@ -122,12 +123,12 @@ impl SmCore {
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
         self.counters.issued::<false>(pipe, mask.into());
         self.heads[pipe as usize] &= !(1 << warp);
-        self.step(loaded, warp, operation);
+        self.step(loaded, warp, operation, mask);
     }
 
-    /// Moves a warp on to its next step, or ends it.
+    /// Moves a warp on to its next step, or ends it. The lanes `mask` took part in the one before.
     #[inline(always)]
-    fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32) {
+    fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32, mask: u32) {
         let Some(recorded) = &loaded.recorded else { return };
         let place = &recorded.places[operation as usize];
         if place.role == Role::EndGroup {
@@ -220,10 +221,10 @@ impl SmCore {
         (number ^ number >> 8) as u8
     }
 
-    /// Carries out an access to shared memory, whose banks it keeps.
+    /// Carries out an access to shared memory, whose banks it keeps, at the addresses of the lanes `mask`.
     #[inline(never)]
-    fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
-        let &Issue { warp, mask, .. } = issue;
+    fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, mem: &MemOp, mask: u32) {
+        let warp = issue.warp;
         let mut address = [0; LANES];
         if !self.streams.addresses(warp, &mut address) {
             return;
@@ -236,6 +237,8 @@ impl SmCore {
         };
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
+        // An access takes a cycle even if no lane has an address that counts.
+        let cycles = cycles.max(1);
         let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
         self.send_result(at, issue, decoded, due);
     }
