@@ -76,6 +76,8 @@ pub struct Stats<'a> {
     energy: Option<&'a Energy>,
     /// Scheduler cycles in which nothing was issued, by reason, over all SMs.
     stalls: Stalls,
+    /// Block copies of a trace that were issued, by opcode, whose traffic is not modelled; only where there are any.
+    block_copies: Option<BlockCopies>,
     /// Each load instruction with its line requests; only of kernels in PTX.
     loads: Vec<Load<'a>>,
     /// How long loads and the reads that they made were in each part of the machine, over all SMs.
@@ -391,6 +393,17 @@ struct Sm {
 #[derive(Debug, Serialize)]
 struct Stalls(Map<String, Value>);
 
+/// Warp instructions by opcode.
+#[derive(Debug, Serialize)]
+struct BlockCopies(Map<String, Value>);
+
+impl BlockCopies {
+    fn if_any(counters: &Counters) -> Option<Self> {
+        let counts: Map<_, _> = counters.block_copies().map(|(name, count)| (name.to_owned(), count.into())).collect();
+        (!counts.is_empty()).then_some(Self(counts))
+    }
+}
+
 impl<'a> Stats<'a> {
     /// The statistics of a run.
     #[must_use]
@@ -436,6 +449,7 @@ impl<'a> Stats<'a> {
             dram: Dram::of(&counters.dram),
             energy,
             stalls: Stalls::of(&counters.stalls, !counters.icache.is_empty()),
+            block_copies: BlockCopies::if_any(counters),
             loads: report.loads.iter().map(Load::of).collect(),
             stages: counters.all_stages(),
             reuse: report.reuse.map(|[all, _]| Reuse::of(all)),

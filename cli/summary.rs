@@ -51,6 +51,11 @@ impl Summary<'_> {
             let limits = warp_limits.iter().map(|(name, limit)| format!("{name} {limit}"));
             rows.push(("warp limits", vec![limits.collect::<Vec<_>>().join(", ")]));
         }
+        let copies: Vec<_> =
+            counters.block_copies().map(|(name, count)| format!("{} {name}", grouped(count))).collect();
+        if !copies.is_empty() {
+            rows.push(("not modelled", vec![format!("traffic of block copies: {}", copies.join(", "))]));
+        }
         let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
         rows.push(("cycles", vec![grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())]));

@@ -31,6 +31,7 @@
 
 use std::sync::Arc;
 
+use isa::recorded::opcode::BLOCK_COPIES;
 use serde::{Deserialize, Serialize};
 
 use super::execute::collectors::Collectors;
@@ -91,6 +92,8 @@ pub struct Counters {
     pub operand_conflicts: u64,
     /// Stores to shared memory, and atomics that left another value there than they found.
     pub shared_changes: u64,
+    /// Block copies of a trace, in the order of [`BLOCK_COPIES`]: issued, but nothing is moved.
+    pub block_copies: [u64; BLOCK_COPIES.len()],
 }
 
 impl Counters {
@@ -569,6 +572,8 @@ impl Block for SmCore {
             shared_conflicts,
             operand_conflicts,
             shared_changes,
+            // Seven opcodes of one architecture: they are in the statistics alone.
+            block_copies: _,
         } = counters;
         to.stats([("warp_instructions", *warp_instructions), ("thread_instructions", *thread_instructions)]);
         for pipe in Pipe::ALL.into_iter().filter(exists) {

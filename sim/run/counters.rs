@@ -1,5 +1,6 @@
 //! Everything the blocks of a machine counted in a run.
 
+use isa::recorded::opcode::BLOCK_COPIES;
 use rtl::dram::channel::DramChannel;
 use rtl::dram::counts::Counts;
 use rtl::l1::cache::CacheId;
@@ -110,6 +111,14 @@ impl Counters {
     #[must_use]
     pub fn thread_instructions(&self) -> u64 {
         self.cores.iter().map(|core| core.thread_instructions).sum()
+    }
+
+    /// Block copies of a trace by opcode, those that were issued: their traffic is not modelled.
+    pub fn block_copies(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = (0..)
+            .zip(BLOCK_COPIES)
+            .map(|(at, name): (usize, _)| (name, self.cores.iter().map(|core| core.block_copies[at]).sum::<u64>()));
+        counts.filter(|(_, count)| *count > 0)
     }
 
     /// Thread instructions a core cycle.

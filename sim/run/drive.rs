@@ -227,6 +227,7 @@ impl<'o> Drive<'o> {
             }
             (written, notes) = wave.close(self.sim.tick(), cycles)?;
         }
+        notes.extend(unmodelled(&counters));
         notes.extend(order_notes);
         notes.extend(blind);
         written.extend(self.traces.finish(self.sim.tick())?);
@@ -515,6 +516,15 @@ impl<'o> Drive<'o> {
         }
         report
     }
+}
+
+/// What a run has left out, if it has left anything out.
+fn unmodelled(counters: &Counters) -> Option<String> {
+    let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
+    (!copies.is_empty()).then(|| {
+        let copies = copies.join(", ");
+        format!("the traffic of block copies is not modelled: caches, network and DRAM lack that of {copies}")
+    })
 }
 
 /// What a marker in the waveform says of the end of a run that did not go well.

@@ -41,6 +41,8 @@ pub(in crate::sm) enum Role {
     EndGroup,
     /// It waits until at most so many groups are under way.
     Wait(u32),
+    /// It is a copy of a whole block, which moves nothing here: which one of [`isa::recorded::opcode::BLOCK_COPIES`].
+    BlockCopy(u8),
 }
 
 /// What there is to know of an instruction of a trace beside its row in the decode table.
@@ -50,10 +52,10 @@ pub(in crate::sm) struct Place {
     pub pc: u32,
     /// Its line in the source, 0 if not recorded.
     pub line: u32,
-    pub role: Role,
-}
     /// Lanes whose addresses count.
     pub lanes: u32,
+    pub role: Role,
+}
 
 /// A kernel of a trace.
 #[derive(Clone, Debug)]
@@ -155,6 +157,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> Place {
         (Class::AsyncCopy, _) => Role::Copy,
         (Class::Wait, "LDGDEPBAR") => Role::EndGroup,
         (Class::Wait, "DEPBAR") => Role::Wait(u32::try_from(operation.immediate).unwrap_or(0)),
+        (Class::Bulk, _) => opcode.block_copy().map_or(Role::Plain, Role::BlockCopy),
         _ => Role::Plain,
     };
     Place { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
@@ -301,9 +304,6 @@ mod tests {
     }
 
     #[test]
-    fn registers_of_the_four_kinds_are_told_apart() {
-        use RegisterFile::{Predicate, Uniform, UniformPredicate, Vector};
-    #[test]
     fn a_load_of_matrices_writes_a_register_each_and_heeds_the_addresses_of_their_rows() {
         let loads = ["LDSM.16.M88", "LDSM.16.M88.2", "LDSM.16.MT88.4"];
         assert_eq!(loads.map(|text| lowered(text, &[4], &[]).writes.words[0]), [0x10, 0x30, 0xf0]);
@@ -314,6 +314,9 @@ mod tests {
         assert_eq!(loads.map(lanes), [0xff, 0xffff, u32::MAX]);
     }
 
+    #[test]
+    fn registers_of_the_four_kinds_are_told_apart() {
+        use RegisterFile::{Predicate, Uniform, UniformPredicate, Vector};
         let kinds =
             [(Vector, 5), (Uniform, 5), (Predicate, 5), (UniformPredicate, 5), (Uniform, 4), (UniformPredicate, 4)];
         let sets = kinds.map(|(file, number)| {
@@ -343,11 +346,11 @@ mod tests {
         assert_eq!(word("ATOM.E.CAS.64"), (Space::Global, Type::B64, 1));
         assert_eq!(word("RED.E.MAX.S16"), (Space::Global, Type::B32, 1));
         assert_eq!(word("ATOMG.E.CAS.128"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("ATOMG.E.ADD.F64.RN"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("RED.E.ADD.F16x2.RN"), (Space::Global, Type::B32, 1));
         assert_eq!(word("ATOMS.ADD"), (Space::Shared, Type::B32, 1));
     }
 
-        assert_eq!(word("ATOMG.E.ADD.F64.RN"), (Space::Global, Type::B64, 1));
-        assert_eq!(word("RED.E.ADD.F16x2.RN"), (Space::Global, Type::B32, 1));
     #[test]
     fn constants_are_parameters_unless_their_addresses_are_known() {
         let space = |width| lowered_of("LDC.64", &[2], &[4], width).mem().map(|mem| mem.space);

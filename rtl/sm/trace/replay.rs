@@ -131,8 +131,10 @@ impl SmCore {
     fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32, mask: u32) {
         let Some(recorded) = &loaded.recorded else { return };
         let place = &recorded.places[operation as usize];
-        if place.role == Role::EndGroup {
-            self.streams.end_group(warp);
+        match place.role {
+            Role::EndGroup => self.streams.end_group(warp),
+            Role::BlockCopy(which) if mask != 0 => self.counters.block_copies[usize::from(which)] += 1,
+            _ => {}
         }
         let Some(next) = self.streams.advance(warp) else {
             self.fetch.flush(warp);
@@ -235,10 +237,10 @@ impl SmCore {
             Op::Store(_) => self.shared.cycles(Use::Store, (&address, differing), mask, mem.bytes()),
             _ => self.shared.cycles(Use::Load, (&address, differing), mask, mem.bytes()),
         };
-        self.counters.shared_conflicts += u64::from(cycles - 1);
-        let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
         // An access takes a cycle even if no lane has an address that counts.
         let cycles = cycles.max(1);
+        self.counters.shared_conflicts += u64::from(cycles - 1);
+        let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
         let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
         self.send_result(at, issue, decoded, due);
     }
