@@ -20,3 +20,6 @@ pub mod recorded;
 pub mod tensor;
 pub mod texture;
 pub mod types;
+
+/// Bits of the widest address that a machine can have: those of the GPUs of today.
+pub const MOST_ADDRESS_BITS: u32 = 49;

@@ -194,6 +194,14 @@ pub struct Warning {
     pub times: u64,
 }
 
+impl Warning {
+    /// True if both are about the same thing at the same place, however often it was seen.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        (&self.message, &self.file, self.line) == (&other.message, &other.file, other.line)
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Warning { message, file, line, times } = self;

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use isa::MOST_ADDRESS_BITS;
 use isa::recorded::code::Code;
 use isa::recorded::header::Header;
 use isa::recorded::opcode::{Class, OpcodeTable, Space};
@@ -27,7 +28,7 @@ use super::header;
 use super::instruction::{Format, Given, Parsed};
 use super::known::KnownLines;
 use super::lines::Lines;
-use super::source;
+use super::source::{self, Decoded};
 
 /// What a text may ask for at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +37,15 @@ pub struct Limits {
     pub line_bytes: usize,
     /// Bytes that a CTA takes in memory.
     pub cta_bytes: usize,
+    /// Bits of an address of device memory.
+    pub address_bits: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         // Names of templates are the longest lines. A CTA of this size has issued 20 million
         // instructions.
-        Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20 }
+        Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS }
     }
 }
 
@@ -77,7 +80,7 @@ impl KernelTrace {
     /// If the file cannot be read, or its header cannot be used.
     pub fn open_with(path: &Path, limits: Limits) -> Result<Self, TraceError> {
         let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
-        let mut kernel = Self::of_text(opened.text, &path.display().to_string(), limits)?;
+        let mut kernel = Self::of_text(opened.decoded, &path.display().to_string(), limits)?;
         kernel.progress = Some((opened.read, opened.size));
         Ok(kernel)
     }
@@ -87,13 +90,16 @@ impl KernelTrace {
     /// # Errors
     /// If it cannot be read, or its header cannot be used.
     pub fn new(input: impl BufRead + Send + 'static, name: &str, limits: Limits) -> Result<Self, TraceError> {
-        let text = source::decoded(input).map_err(|reason| TraceError::unreadable(Path::new(name), reason))?;
-        Self::of_text(text, name, limits)
+        let decoded = source::decode(input).map_err(|reason| TraceError::unreadable(Path::new(name), reason))?;
+        Self::of_text(decoded, name, limits)
     }
 
-    fn of_text(text: Box<dyn BufRead + Send>, name: &str, limits: Limits) -> Result<Self, TraceError> {
+    fn of_text(Decoded { text, is_checked }: Decoded, name: &str, limits: Limits) -> Result<Self, TraceError> {
         let mut lines = Lines::new(text, name, limits.line_bytes);
         let header = header::read(&mut lines)?;
+        if !is_checked {
+            lines.warn("the file is compressed without a checksum: damage to it may remain unnoticed");
+        }
         let format = Format::of(&header);
         let code = Code::new(OpcodeTable::new(header.architecture()));
         let known = KnownLines::new();
@@ -145,12 +151,6 @@ impl KernelTrace {
     #[must_use]
     pub fn highest_address(&self) -> u64 {
         self.highest
-    }
-
-    /// An error about the line that was read last.
-    #[must_use]
-    pub fn refuse(&self, message: String) -> TraceError {
-        self.lines.refuse(message)
     }
 
     /// Reads the next CTA; `None` behind the last and after an error.
@@ -262,16 +262,15 @@ impl KernelTrace {
             match parsed.addresses {
                 Given::None => warp.push(parsed.operation, parsed.mask),
                 Given::Stride { base, stride } => {
-                    let operation = self.resolve(&parsed, base, || {
-                        let last = parsed.mask.ilog2() - parsed.mask.trailing_zeros();
-                        base.max(base.wrapping_add_signed(stride * i64::from(last)))
-                    })?;
+                    let last = parsed.mask.ilog2() - parsed.mask.trailing_zeros();
+                    let ends = [base, base.wrapping_add_signed(stride * i64::from(last))];
+                    let operation = self.resolve(&parsed, base, || ends.into_iter())?;
                     warp.push_stride(operation, parsed.mask, base, stride);
                 }
                 Given::Each => {
                     let lowest = addresses[parsed.mask.trailing_zeros() as usize % LANES];
-                    let highest = || lanes_of(parsed.mask).map(|lane| addresses[lane]).max().unwrap_or(0);
-                    let operation = self.resolve(&parsed, lowest, highest)?;
+                    let active = || lanes_of(parsed.mask).map(|lane| addresses[lane]);
+                    let operation = self.resolve(&parsed, lowest, active)?;
                     warp.push_access(operation, parsed.mask, &addresses);
                 }
             }
@@ -303,19 +302,39 @@ impl KernelTrace {
         Ok(parsed)
     }
 
-    /// The instruction just parsed, once the address of its lowest lane says which space generic ones mean. Keeps
-    /// account of the highest.
-    fn resolve(&mut self, parsed: &Parsed, lowest: u64, highest: impl FnOnce() -> u64) -> Result<u32, TraceError> {
+    /// Returns the instruction just parsed with its generic addresses in the space of its lowest active lane, at
+    /// `lowest`. Refuses addresses of device memory that are too wide, and keeps account of the highest. `addresses`
+    /// are those of all active lanes, or of the first and the last one where all others lie between these.
+    fn resolve<A: Iterator<Item = u64>>(
+        &mut self,
+        parsed: &Parsed,
+        lowest: u64,
+        addresses: impl Fn() -> A,
+    ) -> Result<u32, TraceError> {
         let Parsed { operation, mask, .. } = *parsed;
         if mask == 0 {
             return Ok(operation);
         }
-        let Some(resolved) = self.code.in_space(operation, self.header.space_of(lowest)) else {
+        let space = self.header.space_of(lowest);
+        let Some(resolved) = self.code.in_space(operation, space) else {
             return Err(self.lines.refuse("a kernel may have 2^20 different instructions and no more".to_owned()));
         };
+        if resolved != operation {
+            if !self.header.has_windows() {
+                self.lines
+                    .warn("the header has no windows of generic addresses: all of these are taken as shared memory");
+            } else if addresses().any(|address| self.header.space_of(address) != space) {
+                self.lines
+                    .warn("lanes of a generic access lie in several spaces: the lowest active lane decides for all");
+            }
+        }
         let class = self.code.opcode(&self.code.operations()[resolved as usize]).class;
         if class.is_device_memory() || class == Class::Load(Space::Constant) {
-            self.highest = self.highest.max(highest());
+            let highest = addresses().max().unwrap_or(0);
+            if address_bits(highest) > self.limits.address_bits {
+                return Err(self.lines.refuse(too_wide(highest, self.limits.address_bits)));
+            }
+            self.highest = self.highest.max(highest);
         }
         Ok(resolved)
     }
@@ -345,6 +364,22 @@ impl KernelTrace {
             self.lines.fault(fault)
         })
     }
+}
+
+/// Returns the bits that an address takes.
+pub(super) fn address_bits(address: u64) -> u32 {
+    u64::BITS - address.leading_zeros()
+}
+
+/// The message about an address that takes more than `bits` bits.
+pub(super) fn too_wide(address: u64, bits: u32) -> String {
+    let needed = address_bits(address);
+    let way_out = if needed <= MOST_ADDRESS_BITS {
+        format!("`--set addr_bits={needed}` gives it enough")
+    } else {
+        format!("none can have more than {MOST_ADDRESS_BITS}")
+    };
+    format!("{address:#x} takes {needed} address bits, but the machine has {bits}: {way_out}")
 }
 
 fn number(text: &[u8]) -> Option<u32> {

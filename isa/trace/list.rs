@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{TraceError, Warning, quoted};
 use super::fields::{self, Word};
+use super::kernel::{address_bits, too_wide};
 use super::lines::Lines;
 use super::source;
 
@@ -43,7 +44,7 @@ impl KernelsList {
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        Ok(Self::new(opened.text, &path.display().to_string(), folder))
+        Ok(Self::new(opened.decoded.text, &path.display().to_string(), folder))
     }
 
     /// A list from anywhere, whose kernels lie in `folder`.
@@ -81,6 +82,14 @@ impl KernelsList {
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         self.lines.warnings.all()
+    }
+
+    /// Refuses an address of the command read last that takes more than `bits` bits.
+    ///
+    /// # Errors
+    /// If it does.
+    pub fn check_address(&self, address: u64, bits: u32) -> Result<(), TraceError> {
+        if address_bits(address) > bits { Err(self.refuse(too_wide(address, bits))) } else { Ok(()) }
     }
 
     /// An error about the command read last, such as a kernel whose file is missing.

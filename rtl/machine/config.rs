@@ -3,6 +3,7 @@
 //! `designs/` and `--set` change single fields; [`MachineConfig::validate`] reports every broken
 //! rule at once.
 
+use isa::MOST_ADDRESS_BITS;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Rules, Violation};
@@ -136,7 +137,12 @@ impl MachineConfig {
         let why = "the remainder by a polynomial of degree k is one of 2^k";
         let fits = !is_hashed || partitions.is_power_of_two();
         rules.expect(fits, "partition_index", "i-poly", "modulo where `num_partitions` is no power of two", why);
-        rules.range("addr_bits", u64::from(self.addr_bits), 20..=49, "49 bits is what GPUs of today address");
+        rules.range(
+            "addr_bits",
+            u64::from(self.addr_bits),
+            20..=MOST_ADDRESS_BITS.into(),
+            "49 bits is what GPUs of today address",
+        );
         rules.group("clock", |rules| {
             let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
             let all = [("core_khz", core_khz), ("xbar_khz", xbar_khz), ("l2_khz", l2_khz), ("dram_khz", dram_khz)];

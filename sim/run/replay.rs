@@ -2,19 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use golden::memory::FlatMemory;
+use isa::MOST_ADDRESS_BITS;
 use isa::recorded::Header;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::{KernelImage, occupancy};
-use trace::{Command, KernelTrace, KernelsList, Warning};
+use trace::{Command, KernelTrace, KernelsList, Limits, Warning};
 
 use super::checkpoint::{self, Checkpoints};
 use super::code::TracedCode;
 use super::drive::{Drive, Launch, Stop};
 use super::steps::Place;
 use super::verify::Shadow;
-use super::{Progress, RunError, RunOptions, RunReport};
+use super::{Outcome, Progress, RunError, RunOptions, RunReport};
 use crate::trace::source::TraceSource;
 use crate::trace::{is_kernel, list_of};
 
@@ -54,7 +56,7 @@ impl Recording {
 
     /// Reads the beginning of a kernel.
     fn add(&mut self, path: PathBuf) -> Result<(), RunError> {
-        let mut kernel = KernelTrace::open(&path)?;
+        let mut kernel = KernelTrace::open_with(&path, limits(MOST_ADDRESS_BITS))?;
         kernel.next_cta()?;
         self.highest = self.highest.max(kernel.highest_address());
         self.warnings.extend_from_slice(kernel.warnings());
@@ -68,7 +70,9 @@ impl Recording {
         while let Some(command) = list.next_command()? {
             match command {
                 Command::CopyToDevice { address, bytes } => {
-                    recording.highest = recording.highest.max(address.saturating_add(bytes.saturating_sub(1)));
+                    let last = address.saturating_add(bytes.saturating_sub(1));
+                    list.check_address(last, MOST_ADDRESS_BITS)?;
+                    recording.highest = recording.highest.max(last);
                 }
                 Command::Kernel { path } if path.is_file() => recording.add(path)?,
                 Command::Kernel { path } => {
@@ -157,12 +161,35 @@ pub fn replay(
     }
     let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
     let mut opened = kernels.next();
+    // Those of the beginnings have been told.
+    let mut warnings = recording.warnings.clone();
     let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
         let kernel = kernel?;
         let start = code.start_of(&kernel.header.name, config.addr_bits);
-        launch(&mut drive, path, kernel, start, progress)
+        let source = Arc::clone(&kernel.source);
+        launch(&mut drive, path, kernel, start, progress)?;
+        for warning in read_to_end(&source, &options.interrupt)? {
+            if !warnings.iter().any(|known| known.is_like(&warning)) {
+                warnings.push(warning);
+            }
+        }
+        Ok(())
     });
-    drive.finish(ran, |_, _| Ok((false, Vec::new())))
+    let mut report = drive.finish(ran, |_, _| Ok((false, Vec::new())))?;
+    report.notes.extend(warnings[recording.warnings.len()..].iter().map(|warning| format!("warning: {warning}")));
+    Ok(report)
+}
+
+/// Reads the rest of a kernel that has run, and returns all warnings about it.
+fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warning>, Stop> {
+    let signal = || interrupt.load(Ordering::Relaxed);
+    let warnings = source.finish(|| signal() != 0).map_err(RunError::from)?;
+    warnings.ok_or_else(|| Stop::Outcome(Outcome::Interrupted(signal())))
+}
+
+/// Limits of a trace for a machine with so many address bits.
+fn limits(address_bits: u32) -> Limits {
+    Limits { address_bits, ..Limits::default() }
 }
 
 /// A kernel of a trace that is being read.
@@ -172,9 +199,9 @@ struct Opened {
 }
 
 fn open(path: &Path, config: &MachineConfig, most_ahead: usize) -> Result<Opened, RunError> {
-    let trace = KernelTrace::open(path)?;
+    let trace = KernelTrace::open_with(path, limits(config.addr_bits))?;
     let header = trace.header().clone();
-    Ok(Opened { header, source: Arc::new(TraceSource::new(trace, config.addr_bits, most_ahead)) })
+    Ok(Opened { header, source: Arc::new(TraceSource::new(trace, most_ahead)) })
 }
 
 fn launch(

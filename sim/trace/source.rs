@@ -9,7 +9,7 @@ use std::thread;
 
 use isa::recorded::{Code, Cta};
 use rtl::sm::CtaSource;
-use trace::{KernelTrace, TraceError};
+use trace::{KernelTrace, TraceError, Warning};
 
 /// A kernel's trace as a running machine sees it.
 #[derive(Debug)]
@@ -19,8 +19,6 @@ pub struct TraceSource {
 
 #[derive(Debug)]
 struct Shared {
-    /// Bits of an address of the machine.
-    address_bits: u32,
     /// Bytes that CTAs may take which nobody has asked for yet, about.
     most_ahead: usize,
     /// With whoever reads; locked before the state if both are.
@@ -59,10 +57,10 @@ enum End {
 }
 
 impl TraceSource {
-    /// The CTAs that `trace` has not read yet, for a machine with so many address bits. So many bytes of memory of them
-    /// are read before they are asked for, by a thread of its own if it is more than none.
+    /// The CTAs that `trace` has not read yet. So many bytes of memory of them are read before they are asked for, by a
+    /// thread of its own if it is more than none.
     #[must_use]
-    pub fn new(trace: KernelTrace, address_bits: u32, most_ahead: usize) -> Self {
+    pub fn new(trace: KernelTrace, most_ahead: usize) -> Self {
         let state = State {
             ahead: BTreeMap::new(),
             bytes_ahead: 0,
@@ -75,7 +73,7 @@ impl TraceSource {
             is_left: false,
         };
         let (trace, state) = (Mutex::new(trace), Mutex::new(state));
-        let shared = Arc::new(Shared { address_bits, most_ahead, trace, state, changed: Condvar::new() });
+        let shared = Arc::new(Shared { most_ahead, trace, state, changed: Condvar::new() });
         if most_ahead > 0 {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared.read_ahead());
@@ -97,6 +95,34 @@ impl TraceSource {
         }
     }
 
+    /// Reads what follows the CTAs that were asked for, to the end of the file: only there stand the last checksums of a
+    /// compressed one. Returns all warnings about the trace; `None` if `is_stopped` has said to leave off. No CTA can be
+    /// asked for any more.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the rest of the file.
+    pub fn finish(&self, is_stopped: impl Fn() -> bool) -> Result<Option<Vec<Warning>>, TraceError> {
+        self.leave();
+        let mut trace = self.shared.trace();
+        if let Some(End::Failed(error)) = &mut self.shared.state().end
+            && let Some(error) = error.take()
+        {
+            return Err(error);
+        }
+        while !is_stopped() {
+            if trace.next_cta()?.is_none() {
+                return Ok(Some(trace.warnings().to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends the thread that reads ahead.
+    fn leave(&self) {
+        self.shared.state().is_left = true;
+        self.shared.changed.notify_all();
+    }
+
     /// CTAs that were in memory at once, at most.
     #[must_use]
     pub fn most_in_memory(&self) -> usize {
@@ -106,8 +132,7 @@ impl TraceSource {
 
 impl Drop for TraceSource {
     fn drop(&mut self) {
-        self.shared.state().is_left = true;
-        self.shared.changed.notify_all();
+        self.leave();
     }
 }
 
@@ -156,7 +181,7 @@ impl Shared {
     }
 
     fn read_next(&self, trace: &mut KernelTrace) {
-        let read = next(trace, self.address_bits);
+        let read = trace.next_cta();
         let mut state = self.state();
         if state.code.operations().len() < trace.code().operations().len() {
             state.code = Arc::new(trace.code().clone());
@@ -173,21 +198,6 @@ impl Shared {
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
     }
-}
-
-/// Reads a CTA that the machine can run.
-fn next(trace: &mut KernelTrace, address_bits: u32) -> Result<Option<Cta>, TraceError> {
-    let Some(cta) = trace.next_cta()? else { return Ok(None) };
-    let highest = trace.highest_address();
-    if highest >> address_bits != 0 {
-        let [x, y, z] = cta.index;
-        let needed = u64::BITS - highest.leading_zeros();
-        return Err(trace.refuse(format!(
-            "CTA ({x},{y},{z}), which ends here, touches {highest:#x}, but the machine has {address_bits} \
-             address bits: `--set addr_bits={needed}` gives it enough"
-        )));
-    }
-    Ok(Some(cta))
 }
 
 impl CtaSource for TraceSource {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use trace::{Packer, Packing};
 use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
 use super::warpsieve;
@@ -75,6 +76,65 @@ fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     ended.refused(&["kernel-1.traceg:", "`ISETQ` stands where an opcode of Kepler should", "did you mean `ISET`?"]);
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// Everything of a compressed file decodes but its last bytes, which nothing of the grid needs.
+#[test]
+fn a_trace_whose_checksum_is_wrong_ends_the_run_and_leaves_nothing() {
+    for (suffix, packing) in [("xz", Packing::Xz), ("zst", Packing::Zstd)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut packer = Packer::new(Vec::new(), packing).unwrap();
+        Synthetic::new(Kind::Stream, Size { ctas: 3, iterations: 2 }).write(&mut packer).unwrap();
+        let mut packed = packer.finish().unwrap();
+        let name = format!("kernel-1.traceg.{suffix}");
+        let file = folder.path().join(&name);
+        let stats = folder.path().join("stats.json");
+        let (file_name, stats_name) = (file.display().to_string(), stats.display().to_string());
+        let replay = || warpsieve(&["replay", &file_name, "--quiet", "--stats", &stats_name]);
+        fs::write(&file, &packed).unwrap();
+        let ended = replay();
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+        fs::remove_file(&stats).unwrap();
+        *packed.last_mut().unwrap() ^= 1;
+        fs::write(&file, &packed).unwrap();
+        replay().refused(&[&format!("{name}:"), "cannot be read further: "]);
+        warpsieve(&["trace", "info", &file_name]).refused(&[&format!("{name}:"), "cannot be read further: "]);
+        assert!(!stats.exists(), "{suffix}");
+    }
+}
+
+#[test]
+fn an_address_that_no_machine_has_is_refused_at_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel-1.traceg");
+    let text = fs::read_to_string("../tests/corpus/traces/volta.traceg").unwrap();
+    let wide = text.replacen("LDG.E.64.SYS 1 R4 8 1 0x00007f", "LDG.E.64.SYS 1 R4 8 1 0x00ff7f", 1);
+    fs::write(&file, &wide).unwrap();
+    let line = 1 + wide.lines().position(|line| line.contains("0x00ff7f")).unwrap();
+    let place = format!("kernel-1.traceg:{line}:");
+    let ended = warpsieve(&["replay", &file.display().to_string()]);
+    ended.refused(&[&place, "takes 56 address bits, but the machine has 49: none can have more than 49"]);
+    let list = folder.path().join("kernelslist.g");
+    fs::write(&list, "\nMemcpyHtoD,0x00ff800000000000,4096\nkernel-1.traceg\n").unwrap();
+    warpsieve(&["replay", &list.display().to_string()]).refused(&["kernelslist.g:2:", "takes 56 address bits"]);
+}
+
+#[test]
+fn a_replay_of_block_copies_says_that_their_traffic_is_missing() {
+    let stats = |trace: &str| {
+        let ended = warpsieve(&["replay", trace, "--stats", "-", "--quiet"]);
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        let stats: Value = serde_json::from_str(&ended.out).unwrap();
+        (stats["block_copies"].clone(), ended.err)
+    };
+    let hopper = "tests/corpus/traces/version6.traceg";
+    let (copies, err) = stats(hopper);
+    assert_eq!(copies, serde_json::json!({ "UTMALDG": 1, "UTMASTG": 1 }));
+    assert!(err.contains("the traffic of block copies is not modelled"), "{err}");
+    let ended = warpsieve(&["replay", hopper]);
+    assert!(ended.out.contains("  not modelled  traffic of block copies: 1 UTMALDG, 1 UTMASTG\n"), "{ended:?}");
+    let (none, _) = stats("tests/corpus/traces/ampere.traceg");
+    assert_eq!(none, Value::Null);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Traces on the machine: what a recorded kernel asks for is what it was recorded with.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rtl::kernel::{Mode, Simulator};
+use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::{Machine, Part};
 use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
-use trace::{KernelTrace, Packing};
+use trace::{KernelTrace, Packer, Packing};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{
     Counters, Outcome, Recording, RunError, RunOptions, RunReport, TraceForm, Verdict, export, open, replay,
@@ -211,6 +213,90 @@ fn loads_find_the_words_that_atomics_have_left() {
     assert_eq!((lines(&counters).0, atomics(&counters).0), (1, 2 + 32));
 }
 
+/// Bytes that crossed to the L2s and back, lines of loads and stores.
+fn traffic(counters: &Counters) -> ([u64; 2], (u64, u64)) {
+    let bytes = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|output| output.bytes).sum());
+    (bytes, lines(counters))
+}
+
+#[test]
+fn an_access_moves_the_bytes_that_were_recorded() {
+    let access = |(opcode, width): (&str, u32)| {
+        let text = format!("0000 ffffffff {opcode} 1 R4 {width} 1 0x1000 8 0\n0010 ffffffff 0 EXIT 0 0 0");
+        let counters = Traced::ampere(text).passes(&Setup::default()).counters;
+        (traffic(&counters), counters.cycles)
+    };
+    // What stands for the same access.
+    for (one, other) in [
+        (("0 RED.E.ADD.F64.RN.STRONG.GPU", 8), ("0 RED.E.ADD.64.STRONG.GPU", 8)),
+        (("0 RED.E.ADD.F64.RN.STRONG.GPU", 4), ("0 RED.E.ADD.64.STRONG.GPU", 8)),
+        (("1 R2 ATOMG.E.ADD.F64.RN", 8), ("1 R2 ATOMG.E.EXCH.64", 8)),
+        (("0 RED.E.ADD.F16x2.RN", 4), ("0 RED.E.ADD", 4)),
+        (("1 R2 LDG.E", 8), ("1 R2 LDG.E.64", 8)),
+        (("1 R2 LDG.E", 16), ("1 R2 LDG.E.128", 16)),
+        (("0 STG.E.S16", 4), ("0 STG.E.U16", 2)),
+    ] {
+        assert_eq!(access(one), access(other), "{one:?} {other:?}");
+    }
+    // Twice the bytes cross to the L2 and back.
+    let [word, double] = [("0 RED.E.ADD.F32", 4), ("0 RED.E.ADD.F64.RN", 8)].map(|atomic| access(atomic).0);
+    assert!(double.0[0] > word.0[0], "{word:?} {double:?}");
+}
+
+#[test]
+fn loads_of_a_wider_scope_than_the_sm_do_not_hit_in_the_l1() {
+    let hits = |opcode: &str| {
+        let load = |register: u32| format!("0000 00000001 1 R{register} {opcode} 1 R{register} 4 1 0x1000 0 0\n");
+        let text = (2..8).map(load).collect::<String>() + "0010 ffffffff 0 EXIT 0 0 0";
+        let counters = Traced::ampere(text).passes(&Setup::default()).counters;
+        let sum = |count: fn(&L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+        let requests: u64 = counters.requests.iter().map(|output| output.packets).sum();
+        (sum(|l1| l1.hits + l1.hit_pending), requests)
+    };
+    for opcode in ["LDG.E.STRONG.GPU", "LDG.E.STRONG.SYS", "LD.E.STRONG.SYS", "LDG.E.MMIO.SYS"] {
+        assert_eq!(hits(opcode), (0, 6), "{opcode}");
+    }
+    for opcode in ["LDG.E", "LDG.E.SYS", "LDG.E.CONSTANT", "LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"] {
+        assert_eq!(hits(opcode), (5, 1), "{opcode}");
+    }
+}
+
+#[test]
+fn generic_accesses_far_into_their_windows_stay_in_them() {
+    // Shared memory from 0x40000000 on, local memory from 0x50000000 on.
+    let device_lines = |address: &str| lines(&alone(&format!("0000 ffffffff 1 R2 LD.E 1 R4 4 1 {address} 4 0"))).0;
+    let addresses = ["0x40fff000", "0x41000000", "0x50005000", "0x50fff000", "0x51000000"];
+    assert_eq!(addresses.map(device_lines), [0, 1, 1, 1, 1]);
+}
+
+/// A row of a matrix for each lane that counts: 128 bytes a cycle.
+#[test]
+fn loads_of_matrices_take_a_cycle_for_each_matrix() {
+    let conflicts = |opcode: &str, recorded: u32| {
+        let counters = alone(&format!("0000 ffffffff 1 R2 {opcode} 1 R4 {recorded} 1 0x40000000 16 0"));
+        counters.cores.iter().map(|core| core.shared_conflicts).sum::<u64>()
+    };
+    for (opcode, expected) in [("LDSM.16.M88", 0), ("LDSM.16.M88.2", 1), ("LDSM.16.MT88.4", 3)] {
+        assert_eq!([2, 4, 16].map(|recorded| conflicts(opcode, recorded)), [expected; 3], "{opcode}");
+    }
+}
+
+#[test]
+fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
+    let copies = "0000 00000001 0 UTMALDG.2D 2 UR4 UR8 8 0x400 0 4096 0 0 1 0x1000 0\n\
+                  0000 00000001 0 UTMALDG.2D 2 UR4 UR8 8 0x400 0 4096 0 0 1 0x1000 0\n\
+                  0010 00000001 0 UBLKCP.S.G 2 UR4 UR8 0 0\n\
+                  0020 00000000 0 UTMASTG.2D 2 UR4 UR8 0 0\n\
+                  0030 ffffffff 0 UTMACCTL.PF 1 UR4 0 0\n\
+                  0040 ffffffff 0 EXIT 0 0 0";
+    let report = Traced::of_version(90, copies).passes(&Setup::default());
+    assert_eq!(report.counters.block_copies().collect::<Vec<_>>(), [("UBLKCP", 1), ("UTMALDG", 2)]);
+    assert_eq!(lines(&report.counters), (0, 0));
+    let note = "the traffic of block copies is not modelled: caches, network and DRAM lack that of 1 UBLKCP, 2 UTMALDG";
+    assert_eq!(report.notes, [note]);
+    assert_eq!(alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
+}
+
 #[test]
 fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     let waits = |opcode: &str, next: &str| {
@@ -285,7 +371,7 @@ fn an_address_that_the_machine_does_not_have_is_refused_with_the_way_out() {
     for opcode in ["LDG.E", "LDC"] {
         let text = format!("0000 00000001 1 R2 {opcode} 1 R4 4 1 0x7f0000000000 0 0");
         let error = Traced::ampere(&text).tries(&Setup::default()).unwrap_err().to_string();
-        let expected = "CTA (0,0,0), which ends here, touches 0x7f0000000000, but the machine has 32 address bits: \
+        let expected = "kernel-1.traceg:15:1: 0x7f0000000000 takes 47 address bits, but the machine has 32: \
                         `--set addr_bits=47` gives it enough";
         assert!(error.ends_with(expected), "{error}");
     }
@@ -367,7 +453,7 @@ fn a_trace_is_refused_by_warps_of_another_size() {
 pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
-    let source = Arc::new(TraceSource::new(trace, 32, most_ahead));
+    let source = Arc::new(TraceSource::new(trace, most_ahead));
     let image = Arc::new(KernelImage::recorded(&header, "k", source.clone()).unwrap());
     let request = Request { machine: "fermi".to_owned(), sets: vec!["num_sms=2".to_owned()], ..Request::default() };
     let config = Resolved::new(&request).unwrap().config;
@@ -416,6 +502,50 @@ fn a_damaged_cta_is_an_error_once_it_is_to_start() {
     assert_eq!(report.outcome, Outcome::CycleLimit(500));
     let error = traced.tries(&few).unwrap_err().to_string();
     assert!(error.contains("kernel-1.traceg") && error.contains("`nonsense`"), "{error}");
+}
+
+/// Checksums stand behind the last CTA, and each bit that is read counts.
+#[test]
+fn a_compressed_trace_with_a_flipped_bit_is_refused_or_gives_the_same_statistics() {
+    /// Bits that are flipped of each file, spread over all of it.
+    const FLIPS: usize = 150;
+    let setup = Setup::default().sets(&["num_sms=1", "num_partitions=1"]);
+    let mut text = Vec::new();
+    Synthetic::new(Kind::Gather, Size { ctas: 2, iterations: 1 }).write(&mut text).unwrap();
+    for packing in [Packing::Xz, Packing::Zstd] {
+        let mut packer = Packer::new(Vec::new(), packing).unwrap();
+        packer.write_all(&text).unwrap();
+        let whole = packer.finish().unwrap();
+        let expected = Traced::new(&whole).tries(&setup).unwrap().counters;
+        let mut refused = 0;
+        for flip in 0..FLIPS {
+            let bit = flip * 8 * whole.len() / FLIPS;
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            match Traced::new(damaged).tries(&setup) {
+                Ok(report) => assert_eq!(report.counters, expected, "{packing:?}, bit {bit}"),
+                Err(error) => {
+                    assert!(error.to_string().contains("kernel-1.traceg"), "{packing:?}, bit {bit}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > FLIPS * 9 / 10, "{packing:?}: {refused} of {FLIPS}");
+    }
+}
+
+#[test]
+fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
+    let mut text = Vec::new();
+    Synthetic::new(Kind::Stream, Size { ctas: 2, iterations: 1 }).write(&mut text).unwrap();
+    let run = |tail: &str| Traced::new([&text, tail.as_bytes()].concat()).tries(&Setup::default());
+    assert_eq!(run("\n\n# a comment\n").unwrap().notes, [""; 0]);
+    let error = run("nonsense\n").unwrap_err().to_string();
+    assert!(error.ends_with("`nonsense` stands where `#BEGIN_TB` should"), "{error}");
+    // A CTA behind the grid does not run, which is said.
+    let report = run("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 0\n#END_TB\n").unwrap();
+    let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
+    assert!(note.ends_with("the file has 3 CTAs, the grid 2"), "{note}");
 }
 
 /// Both loads are on their way: the multiplication behind them waits.

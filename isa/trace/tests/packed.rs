@@ -2,18 +2,23 @@
 
 use std::io::{Cursor, Write};
 
-use lzma_rust2::{XzOptions, XzWriter};
+use isa::recorded::Cta;
+use lzma_rust2::{CheckType, XzOptions, XzWriter};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::super::{KernelTrace, Limits, Packer, Packing, TraceError};
-use super::volta;
+use super::{volta, warnings};
 
 fn text() -> String {
     volta(&"0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x100 4 0\n".repeat(5000))
 }
 
 fn xz(text: &[u8]) -> Vec<u8> {
-    let mut writer = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).unwrap();
+    xz_with(XzOptions::with_preset(1), text)
+}
+
+fn xz_with(options: XzOptions, text: &[u8]) -> Vec<u8> {
+    let mut writer = XzWriter::new(Vec::new(), options).unwrap();
     writer.write_all(text).unwrap();
     writer.finish().unwrap()
 }
@@ -22,13 +27,27 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     compress_to_vec(text, CompressionLevel::Fastest)
 }
 
-fn steps(bytes: Vec<u8>) -> Result<u64, TraceError> {
+/// A frame of zstd without the checksum behind it.
+fn without_checksum(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[4] &= !4;
+    frame.truncate(frame.len() - 4);
+    frame
+}
+
+/// A frame of zstd that readers skip.
+fn skippable(content: &[u8]) -> Vec<u8> {
+    [&[0x50, 0x2a, 0x4d, 0x18][..], &(content.len() as u32).to_le_bytes(), content].concat()
+}
+
+/// All CTAs of a file that is read to its end, and what was odd.
+fn read(bytes: Vec<u8>) -> Result<(Vec<Cta>, Vec<String>), TraceError> {
     let mut kernel = KernelTrace::new(Cursor::new(bytes), "packed", Limits::default())?;
-    let mut steps = 0;
-    while let Some(cta) = kernel.next_cta()? {
-        steps += cta.num_steps();
-    }
-    Ok(steps)
+    let ctas: Result<Vec<_>, _> = kernel.by_ref().collect();
+    Ok((ctas?, warnings(&kernel)))
+}
+
+fn steps(bytes: Vec<u8>) -> Result<u64, TraceError> {
+    Ok(read(bytes)?.0.iter().map(Cta::num_steps).sum())
 }
 
 #[test]
@@ -59,8 +78,7 @@ fn streams_one_behind_the_other_are_one_text() {
     let text = text();
     let (first, second) = text.as_bytes().split_at(1234);
     assert_eq!(steps([xz(first), xz(second)].concat()).unwrap(), 5000);
-    let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
-    assert_eq!(steps([zstd(first), skippable, zstd(second)].concat()).unwrap(), 5000);
+    assert_eq!(steps([zstd(first), skippable(b"abc"), zstd(second)].concat()).unwrap(), 5000);
 }
 
 #[test]
@@ -74,5 +92,94 @@ fn damaged_and_cut_streams_are_refused_with_the_line_reached() {
         let middle = damaged.len() / 2;
         damaged[middle] ^= 0x55;
         assert!(steps(damaged).is_err());
+    }
+}
+
+/// Files of a few CTAs, in every way to compress them.
+fn small_files() -> Vec<(&'static str, Vec<u8>)> {
+    let cta = "#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 2\n0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x100 4 0\n\
+               0010 ffffffff 0 EXIT 0 0 0\n#END_TB\n";
+    let text = volta("0000 0000ffff 0 EXIT 0 0 0").replace("(1,1,1)\n-b", "(4,1,1)\n-b") + &cta.repeat(3);
+    let (first, second) = text.as_bytes().split_at(text.len() - cta.len());
+    vec![
+        ("xz", xz(text.as_bytes())),
+        ("two streams of xz", [xz(first), xz(second)].concat()),
+        ("zstd", zstd(text.as_bytes())),
+        ("two frames of zstd", [zstd(first), zstd(second)].concat()),
+        ("zstd with skipped frames", [zstd(first), skippable(b"abc"), zstd(second), skippable(b"")].concat()),
+    ]
+}
+
+#[test]
+fn a_flipped_bit_is_refused_or_changes_nothing_wherever_it_is() {
+    for (name, whole) in small_files() {
+        let expected = read(whole.clone()).unwrap();
+        let mut refused = 0;
+        for bit in 0..8 * whole.len() {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            match read(damaged) {
+                Ok((ctas, _)) => assert_eq!(ctas, expected.0, "{name}, bit {bit}"),
+                Err(error) => {
+                    assert!(error.to_string().starts_with("packed:"), "{name}, bit {bit}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused >= 7 * whole.len(), "{name}: {refused} of {} bits", 8 * whole.len());
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_or_goes_on_behind_its_end_is_refused() {
+    for (name, whole) in small_files() {
+        let expected = read(whole.clone()).unwrap();
+        for length in 0..whole.len() {
+            // A stream or a frame may be missing as a whole: the grid has more CTAs then.
+            if let Ok((ctas, warnings)) = read(whole[..length].to_vec()) {
+                let is_short = warnings.iter().any(|warning| warning.contains("CTAs, the grid 4"));
+                assert!(ctas == expected.0 || is_short, "{name}, {length} bytes");
+            }
+        }
+        for tail in [&b"x"[..], b"more", b"#END_TB\n", &whole[..9]] {
+            let error = read([&whole, tail].concat()).unwrap_err().to_string();
+            assert!(error.contains(": cannot be read further: "), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_skipped_frame_that_the_file_ends_in_is_refused() {
+    let text = text();
+    let cut = [zstd(text.as_bytes()), skippable(&[7; 100])[..50].to_vec()].concat();
+    let error = steps(cut).unwrap_err().to_string();
+    assert!(error.ends_with("cannot be read further: unexpected end of file"), "{error}");
+}
+
+#[test]
+fn a_frame_whose_size_is_not_the_one_it_states_is_refused() {
+    // A single segment of two bytes that states a size of two, then of three: raw, the last block, without a checksum.
+    let frame = |size: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, size][..], &[0x11, 0, 0], b"\n\n"].concat();
+    let text = text();
+    let steps_behind = |size| steps([frame(size), zstd(text.as_bytes())].concat());
+    assert_eq!(steps_behind(2).unwrap(), 5000);
+    let error = steps_behind(3).unwrap_err().to_string();
+    assert!(error.contains("a frame of zstd has 2 bytes of text, its header says 3"), "{error}");
+}
+
+#[test]
+fn files_without_a_checksum_are_read_with_a_warning() {
+    let text = text();
+    let mut unchecked = XzOptions::with_preset(1);
+    unchecked.set_check_sum_type(CheckType::None);
+    let files = [xz_with(unchecked, text.as_bytes()), without_checksum(zstd(text.as_bytes()))];
+    for file in files {
+        let (ctas, warnings) = read(file).unwrap();
+        assert_eq!(ctas[0].num_steps(), 5000);
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(warning.ends_with("the file is compressed without a checksum: damage to it may remain unnoticed"));
+    }
+    for checked in [xz(text.as_bytes()), zstd(text.as_bytes()), text.clone().into_bytes()] {
+        assert_eq!(read(checked).unwrap().1, [""; 0]);
     }
 }

@@ -1,11 +1,12 @@
 //! What is read, and what is only warned of.
 
+use std::io::Cursor;
 use std::path::Path;
 
 use isa::recorded::{Class, Register, RegisterFile, Space};
 
 use super::super::list::{Command, KernelsList};
-use super::{addresses, kernel_of, only_warp, read, volta, warnings};
+use super::{KernelTrace, Limits, addresses, kernel_of, only_warp, read, volta, warnings};
 
 #[test]
 fn an_instruction_has_pc_mask_registers_opcode_and_immediate() {
@@ -162,7 +163,10 @@ fn generic_addresses_mean_what_the_windows_say() {
     let (_, kernel) = read(&text).unwrap();
     let addresses = [0xfff, 0x1000, 0x1fff, 0x2000, 0x100_1fff, 0x100_2000];
     use Space::{Global, Local, Shared};
-    assert_eq!(spaces, [Global, Shared, Shared, Local, Local, Global]);
+    assert_eq!(
+        addresses.map(|address| kernel.header().space_of(address)),
+        [Global, Shared, Shared, Local, Local, Global]
+    );
 }
 
 #[test]
@@ -180,6 +184,85 @@ fn a_generic_instruction_is_one_for_each_space_that_its_addresses_lead_to() {
     let expected = [Space::Shared, Space::Global, Space::Shared, Space::Generic].map(Class::Load);
     assert_eq!([0, 1, 2, 3].map(class), expected);
     assert_eq!(warp.steps()[0].operation, warp.steps()[2].operation);
+    assert_eq!(warnings(&kernel), [""; 0]);
+}
+
+#[test]
+fn generic_accesses_that_no_one_space_has_are_warned_of() {
+    let access = "0000 00000003 1 R2 LD.E 1 R4 4 1 0x1ffc 4 0\n0010 00000003 1 R2 LD.E 1 R4 4 1 0x1ff8 4 0";
+    let text = |windows: &str| volta(access).replace("-binary", &format!("{windows}-binary"));
+    let (_, kernel) = only_warp(&text("-shmem base_addr = 0x1000\n-local mem base_addr = 0x2000\n"));
+    let several =
+        "t.traceg:18: lanes of a generic access lie in several spaces: the lowest active lane decides for all";
+    assert_eq!(warnings(&kernel), [several]);
+    let (_, kernel) = only_warp(&text("-shmem base_addr = 0x1000\n"));
+    let unknown = "t.traceg:17: the header has no windows of generic addresses: all of these are taken as shared memory \
+                   (2 times)";
+    assert_eq!(warnings(&kernel), [unknown]);
+}
+
+#[test]
+fn the_recorded_width_is_that_of_the_access() {
+    let widths = |instruction: &str| {
+        let (warp, kernel) = only_warp(&volta(&format!("{instruction}\n{instruction}")));
+        let code = kernel.code();
+        let width = |step: usize| code.opcode(&code.operations()[warp.steps()[step].operation as usize]).width;
+        // The second line is read by comparing it with the first.
+        assert_eq!(width(0), width(1), "{instruction}");
+        (width(0), kernel.warnings().first().map(|warning| warning.message.clone()))
+    };
+    let access = |opcode: &str, width: u32| widths(&format!("0000 00000003 1 R2 {opcode} 1 R4 {width} 1 0x100 16 0"));
+    let record_counts = || Some("the recorded width is not that of the opcode: the record counts".to_owned());
+    let opcode_counts =
+        || Some("no lane accesses as many bytes as recorded: the width is that of the opcode".to_owned());
+    let split = || Some("an atomic of 16 bytes moves 8: the model has no wider ones".to_owned());
+    assert_eq!(access("LDG.E", 4), (4, None));
+    assert_eq!(access("LDG.E", 8), (8, record_counts()));
+    assert_eq!(access("LDG.E.64", 4), (4, record_counts()));
+    assert_eq!(access("LDG.E.S16", 2), (2, None));
+    assert_eq!(access("LDG.E.S16", 4), (2, None));
+    assert_eq!(access("LDG.E.64", 12), (8, opcode_counts()));
+    assert_eq!(access("ATOMG.E.ADD.F64.RN", 8), (8, None));
+    assert_eq!(access("ATOMG.E.ADD.F64.RN", 4), (8, None));
+    assert_eq!(access("RED.E.ADD.F32", 8), (8, record_counts()));
+    assert_eq!(access("ATOMG.E.CAS.128", 16), (16, split()));
+    // What is no access has no width, whatever stands in the field.
+    assert_eq!(access("MUFU.RCP", 8), (4, None));
+}
+
+#[test]
+fn an_address_that_is_too_wide_is_refused_at_its_line() {
+    let read = |instruction: &str, address_bits: u32| {
+        let text = volta(&format!("0000 ffffffff 0 NOP 0 0 0\n{instruction}"));
+        let limits = Limits { address_bits, ..Limits::default() };
+        let mut kernel = KernelTrace::new(Cursor::new(text.into_bytes()), "t.traceg", limits)?;
+        kernel.next_cta()
+    };
+    let wide = [
+        ("00000003 1 R2 LDG.E 1 R4 4 1 0xfffffffc 4", "0x100000000"),
+        ("00000003 1 R2 LDG.E 1 R4 4 1 0x100000004 -4", "0x100000004"),
+        ("00000003 0 STG.E 1 R4 4 0 0x10 0x100000000", "0x100000000"),
+        ("00000007 0 RED.E.ADD 1 R4 4 2 0x10 4294967280 -16", "0x100000000"),
+        ("00000001 1 R2 LDL 1 R4 4 1 0x100000000 0", "0x100000000"),
+        ("00000001 1 R2 LDC 1 R4 4 1 0x100000000 0", "0x100000000"),
+    ];
+    for (instruction, address) in wide {
+        let instruction = format!("0010 {instruction} 0");
+        assert!(read(&instruction, 33).is_ok(), "{instruction}");
+        let expected = format!(
+            "t.traceg:17:1: {address} takes 33 address bits, but the machine has 32: `--set addr_bits=33` gives it enough"
+        );
+        assert_eq!(read(&instruction, 32).unwrap_err().to_string(), expected);
+    }
+    let wider = "0010 00000001 1 R2 LDG.E 1 R4 4 1 0x00ff800000000000 4 0";
+    let expected =
+        "t.traceg:17:1: 0xff800000000000 takes 56 address bits, but the machine has 49: none can have more than 49";
+    assert_eq!(read(wider, 49).unwrap_err().to_string(), expected);
+    for near in ["LDS 1 R4 4 1 0x100000000 0", "LDG.E 1 R4 4 1 0xfffffffc 0"] {
+        assert!(read(&format!("0010 00000001 1 R2 {near} 0"), 32).is_ok(), "{near}");
+    }
+    // Lanes that take no part have no address.
+    assert!(read("0010 00000000 1 R2 LDG.E 1 R4 4 1 0x100000000 0 0", 32).is_ok());
 }
 
 #[test]
@@ -192,7 +275,7 @@ fn the_highest_address_is_that_of_device_memory() {
 #[test]
 fn a_list_has_copies_and_kernels_in_order() {
     let text = "MemcpyHtoD,0x00007f0000000000,4096\n\nkernel-1.traceg\nMemcpyDtoH,0x1,2\nfoo\nkernel-2.traceg.xz";
-    let mut list = KernelsList::new(Box::new(std::io::Cursor::new(text)), "l.g", Path::new("dir"));
+    let mut list = KernelsList::new(Box::new(Cursor::new(text)), "l.g", Path::new("dir"));
     let commands: Vec<_> = list.by_ref().map(Result::unwrap).collect();
     let kernel = |name: &str| Command::Kernel { path: Path::new("dir").join(name) };
     let copy = Command::CopyToDevice { address: 0x7f00_0000_0000, bytes: 4096 };
