@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 
 use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
-use rtl::l1::config::Organisation;
+use rtl::l1::config::{Fetch, Organisation};
 use rtl::l1::loads::{LOAD_LATENCIES, LoadStats};
 use rtl::l1::stages::Stages;
 use rtl::l1::stats::L1Stats;
-use rtl::l1::watch::Fail;
+use rtl::l1::watch::{Fail, NUM_FAILS};
 use rtl::l2::{L2Config, L2Stats, Stall};
 use rtl::machine::MachineConfig;
 use rtl::noc::xbar::OutputStats;
-use rtl::sm::{InstructionStats, StallReason};
+use rtl::sm::{Counters as CoreCounters, InstructionStats, Pipe, StallReason};
 use rtl::tracker::TrackerStats;
 
 use warpsieve::config::Resolved;
@@ -44,14 +44,19 @@ pub struct Stats<'a> {
     config_hash: String,
     /// The kernels that ran.
     kernels: Vec<Kernel<'a>>,
-    /// Core cycles.
+    /// Core cycles from the first launch up to the end of the last: until the dispatcher has heard of the end of every CTA
+    /// and no LSU has an access in flight. The time until memory is at rest counts after each launch but the last.
     cycles: u64,
+    /// Warp schedulers of an SM.
+    schedulers: u32,
     /// Clock of the cores.
     core_mhz: f64,
     /// Instructions issued, one for all lanes of a warp.
     warp_instructions: u64,
     /// Instructions executed, one for each lane.
     thread_instructions: u64,
+    /// Warp instructions by the pipe that they went to, over all SMs.
+    pipes: Pipes,
     /// Thread instructions a core cycle.
     ipc: f64,
     /// What candel2018 section 5 measures.
@@ -68,13 +73,17 @@ pub struct Stats<'a> {
     l2: L2,
     /// All banks of the sharing tracker together; only where there is one.
     tracker: Option<TrackerStats>,
+    /// Kinds of caches that kept every line that they were asked for: no bypass and no eviction, so that no replacement,
+    /// index or bypass scheme can save a miss there.
+    no_evictions: Vec<&'static str>,
     /// The crossbars, each with all its outputs together.
     noc: Noc,
     /// All DRAM channels together.
     dram: Dram,
     /// In pJ, by block; an estimate, only where structures were counted.
     energy: Option<&'a Energy>,
-    /// Scheduler cycles in which nothing was issued, by reason, over all SMs.
+    /// Scheduler cycles in which nothing was issued, by reason, over all SMs: with `warp_instructions`, they are `cycles` of
+    /// each scheduler.
     stalls: Stalls,
     /// Block copies of a trace that were issued, by opcode, whose traffic is not modelled; only where there are any.
     block_copies: Option<BlockCopies>,
@@ -176,6 +185,7 @@ struct L1 {
     hits: u64,
     hit_pending: u64,
     misses: u64,
+    sector_misses: Option<u64>,
     bypasses: u64,
     store_hits: u64,
     store_misses: u64,
@@ -187,6 +197,8 @@ struct L1 {
     recalls: Option<u64>,
     /// Cycles in which the oldest access was refused, by reason.
     reservation_fails: ReservationFails,
+    /// Cycles in which the oldest access was refused, by every condition that failed, whichever was the reason.
+    failing: ReservationFails,
 }
 
 /// A cache that only loads: part of [`L1Stats`].
@@ -197,8 +209,12 @@ struct ReadOnly {
     hit_pending: u64,
     misses: u64,
     evictions: u64,
+    /// Lines dropped, here or on their way, because the L2 recalled them; only where it does.
+    recalls: Option<u64>,
     /// Cycles in which the oldest access was refused, by reason.
     reservation_fails: ReservationFails,
+    /// Cycles in which the oldest access was refused, by every condition that failed, whichever was the reason.
+    failing: ReservationFails,
 }
 
 /// The cache that fetches find their instructions in: [`InstructionStats`].
@@ -228,6 +244,7 @@ struct L2 {
     hits: u64,
     hit_pending: u64,
     misses: u64,
+    bypasses: Option<u64>,
     write_hits: u64,
     write_pending: u64,
     write_misses: u64,
@@ -239,6 +256,8 @@ struct L2 {
     fetches: u64,
     writebacks: u64,
     evictions: u64,
+    replays: u64,
+    changes: u64,
     miss_delay: u64,
     /// Requests that waited for a way or for a line on its way out; only in the transient flow.
     put_down: Option<u64>,
@@ -336,6 +355,7 @@ struct Dram {
     refreshes: u64,
     bytes: u64,
     bus_busy_cycles: u64,
+    queue_occupancy: u64,
     banks_waiting: u64,
     /// Cycles in which a request waited; `banks_waiting` over it is the bank-level parallelism.
     waiting_cycles: u64,
@@ -378,6 +398,8 @@ struct Sm {
     warp_instructions: u64,
     /// Instructions executed, one for each lane.
     thread_instructions: u64,
+    /// Warp instructions by the pipe that they went to.
+    pipes: Pipes,
     /// Branches whose lanes disagreed.
     divergent_branches: u64,
     /// Cycles that shared memory accesses took beyond one each.
@@ -385,9 +407,15 @@ struct Sm {
     /// Cycles by which the last operands of instructions came later than they do without banks; only where the
     /// register file has banks.
     operand_conflicts: Option<u64>,
+    /// Stores to shared memory, and atomics that left another value there than they found.
+    shared_changes: u64,
     /// Cycles in which its schedulers issued nothing, by reason.
     stalls: Stalls,
 }
+
+/// Warp instructions by [`Pipe`].
+#[derive(Debug, Serialize)]
+struct Pipes(Map<String, Value>);
 
 /// Scheduler cycles by [`StallReason`], but for those in which one issued.
 #[derive(Debug, Serialize)]
@@ -427,17 +455,20 @@ impl<'a> Stats<'a> {
             config_hash: resolved.hash(),
             kernels: kernels.collect(),
             cycles: counters.cycles,
+            schedulers: counters.schedulers,
             core_mhz: f64::from(counters.core_khz) / 1000.0,
             warp_instructions: counters.warp_instructions(),
             thread_instructions: counters.thread_instructions(),
+            pipes: Pipes::of(&counters.cores, &resolved.config),
             ipc: counters.ipc(),
             candel2018: Candel2018::of(counters, &resolved.config.l2),
             icache: (!counters.icache.is_empty()).then(|| Icache::of(&counters.icache)),
             l1: L1::of(&counters.l1, &resolved.config),
-            const_cache: ReadOnly::of(&counters.const_cache),
-            texture_cache: ReadOnly::of(&counters.texture_cache),
+            const_cache: ReadOnly::of(&counters.const_cache, &resolved.config),
+            texture_cache: ReadOnly::of(&counters.texture_cache, &resolved.config),
             l2: L2::of(&counters.l2, &resolved.config.l2),
             tracker: counters.trackers.iter().copied().reduce(|sum, bank| sum.plus(&bank)),
+            no_evictions: counters.evictions().iter().filter(|of| of.has_none()).map(|of| of.key).collect(),
             noc: Noc {
                 request: Crossbar::of(&counters.requests),
                 reply: Crossbar::of(&counters.replies),
@@ -461,11 +492,19 @@ impl<'a> Stats<'a> {
             },
             host: Host { wall_seconds: seconds, cpu_seconds, cycles_per_second: rate },
             units: Units {
-                sm: Sm::all(counters, resolved.config.sm.operands.banks > 0),
+                sm: Sm::all(counters, &resolved.config),
                 icache: counters.icache.iter().map(|unit| Icache::of(from_ref(unit))).collect(),
                 l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config)).collect(),
-                const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
-                texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
+                const_cache: counters
+                    .const_cache
+                    .iter()
+                    .map(|unit| ReadOnly::of(from_ref(unit), &resolved.config))
+                    .collect(),
+                texture_cache: counters
+                    .texture_cache
+                    .iter()
+                    .map(|unit| ReadOnly::of(from_ref(unit), &resolved.config))
+                    .collect(),
                 l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit), &resolved.config.l2)).collect(),
                 dram: counters.dram.iter().map(|unit| Dram::of(from_ref(unit))).collect(),
             },
@@ -482,6 +521,7 @@ impl L1 {
             hits: sum(|unit| unit.hits),
             hit_pending: sum(|unit| unit.hit_pending),
             misses: sum(|unit| unit.misses),
+            sector_misses: (config.l1.fetch == Fetch::Sectors).then(|| sum(|unit| unit.sector_misses)),
             bypasses: sum(|unit| unit.bypasses),
             store_hits: sum(|unit| unit.store_hits),
             store_misses: sum(|unit| unit.store_misses),
@@ -490,7 +530,8 @@ impl L1 {
             promotions: decoupled.map(|()| sum(|unit| unit.promotions)),
             demotions: decoupled.map(|()| sum(|unit| unit.demotions)),
             recalls: (config.l2.recalls()).then(|| sum(|unit| unit.recalls)),
-            reservation_fails: ReservationFails::of(units),
+            reservation_fails: ReservationFails::of(units, |unit| unit.fails),
+            failing: ReservationFails::of(units, |unit| unit.failing),
         }
     }
 }
@@ -510,7 +551,7 @@ impl Icache {
 }
 
 impl ReadOnly {
-    fn of(units: &[L1Stats]) -> Self {
+    fn of(units: &[L1Stats], config: &MachineConfig) -> Self {
         let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
         Self {
             accesses: sum(|unit| unit.accesses),
@@ -518,14 +559,16 @@ impl ReadOnly {
             hit_pending: sum(|unit| unit.hit_pending),
             misses: sum(|unit| unit.misses),
             evictions: sum(|unit| unit.evictions),
-            reservation_fails: ReservationFails::of(units),
+            recalls: (config.l2.recalls()).then(|| sum(|unit| unit.recalls)),
+            reservation_fails: ReservationFails::of(units, |unit| unit.fails),
+            failing: ReservationFails::of(units, |unit| unit.failing),
         }
     }
 }
 
 impl ReservationFails {
-    fn of(units: &[L1Stats]) -> Self {
-        let sum = |reason: Fail| units.iter().map(|unit| unit.fails[reason as usize]).sum();
+    fn of(units: &[L1Stats], cycles: fn(&L1Stats) -> [u64; NUM_FAILS]) -> Self {
+        let sum = |reason: Fail| units.iter().map(|unit| cycles(unit)[reason as usize]).sum();
         Self {
             line_alloc: sum(Fail::LineAlloc),
             mshr_entry: sum(Fail::MshrEntry),
@@ -543,6 +586,7 @@ impl L2 {
             hits: sum(|unit| unit.hits),
             hit_pending: sum(|unit| unit.hit_pending),
             misses: sum(|unit| unit.misses),
+            bypasses: config.bypass.hardware().map(|_| sum(|unit| unit.bypasses)),
             write_hits: sum(|unit| unit.write_hits),
             write_pending: sum(|unit| unit.write_pending),
             write_misses: sum(|unit| unit.write_misses),
@@ -553,6 +597,8 @@ impl L2 {
             fetches: sum(|unit| unit.fetches),
             writebacks: sum(|unit| unit.writebacks),
             evictions: sum(|unit| unit.evictions),
+            replays: sum(|unit| unit.replays),
+            changes: sum(|unit| unit.changes),
             miss_delay: sum(|unit| unit.miss_delay),
             stalls: BankStalls::of(units, config),
             put_down: config.is_transient().then(|| sum(|unit| unit.put_down)),
@@ -622,6 +668,7 @@ impl Dram {
             refreshes: sum(|unit| unit.refreshes),
             bytes: sum(|unit| unit.bytes),
             bus_busy_cycles: sum(|unit| unit.bus_busy_cycles),
+            queue_occupancy: sum(|unit| unit.queue_occupancy),
             banks_waiting: sum(|unit| unit.banks_waiting),
             waiting_cycles: sum(|unit| unit.waiting_cycles),
             read_latency: sum(|unit| unit.read_latency),
@@ -631,17 +678,29 @@ impl Dram {
 }
 
 impl Sm {
-    fn all(counters: &Counters, has_banks: bool) -> Vec<Self> {
+    fn all(counters: &Counters, config: &MachineConfig) -> Vec<Self> {
+        let has_banks = config.sm.operands.banks > 0;
         let units = counters.cores.iter().zip(&counters.stalls);
         let sm = units.map(|(core, cycles)| Self {
             warp_instructions: core.warp_instructions,
             thread_instructions: core.thread_instructions,
+            pipes: Pipes::of(from_ref(core), config),
             divergent_branches: core.divergent_branches,
             shared_conflicts: core.shared_conflicts,
             operand_conflicts: has_banks.then_some(core.operand_conflicts),
+            shared_changes: core.shared_changes,
             stalls: Stalls::of(from_ref(cycles), !counters.icache.is_empty()),
         });
         sm.collect()
+    }
+}
+
+impl Pipes {
+    /// Over the given SMs.
+    fn of(units: &[CoreCounters], config: &MachineConfig) -> Self {
+        let count = |pipe: Pipe| units.iter().map(|core| core.per_pipe[pipe as usize]).sum::<u64>();
+        let value = |pipe: Pipe| pipe.exists(&config.sm.pipes).then(|| count(pipe)).into();
+        Self(Pipe::ALL.into_iter().map(|pipe| (pipe.name().to_owned(), value(pipe))).collect())
     }
 }
 

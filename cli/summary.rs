@@ -11,7 +11,7 @@ use rtl::sm::{InstructionStats, StallReason};
 use super::output::{self, grouped};
 use warpsieve::config::Resolved;
 use warpsieve::estimate::{Energy, Unit};
-use warpsieve::run::{Counters, Outcome, RunReport, Verdict, ratio};
+use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
 
 /// Reasons shown; the others are in the statistics.
 const REASONS_SHOWN: usize = 4;
@@ -75,6 +75,7 @@ impl Summary<'_> {
         rows.push(("L2", l2(counters)));
         rows.extend(refusals("L2 refusals", counters.l2.iter().flat_map(L2Stats::refusals)));
         rows.push(("L2 misses", misses(counters, &self.resolved.config.l2)));
+        rows.extend(evictions(counters));
         rows.push(("DRAM", dram(counters)));
         rows.push(("stalls", stalls(counters)));
         rows
@@ -209,6 +210,22 @@ fn l2(counters: &Counters) -> Vec<String> {
     cells
 }
 
+/// Lines evicted by each kind of cache, and which kinds evicted none.
+fn evictions(counters: &Counters) -> Vec<Row> {
+    let all = counters.evictions();
+    let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
+        (0, 0) => format!("{cache} none"),
+        (0, _) => format!("{cache} none, {} bypasses", grouped(bypasses)),
+        _ => format!("{cache} {}", grouped(evictions)),
+    };
+    let mut rows = vec![("evictions", all.iter().map(cell).collect())];
+    let none: Vec<_> = all.iter().filter(|of| of.has_none()).map(|of| of.cache).collect();
+    if !none.is_empty() {
+        rows.push(("no evictions", vec![format!("{}: {NO_EVICTIONS}", none.join(", "))]));
+    }
+    rows
+}
+
 /// What candel2018 section 5 measures of them.
 fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
     let mut cells = vec![
@@ -241,5 +258,8 @@ fn stalls(counters: &Counters) -> Vec<String> {
     let mut reasons: Vec<_> = reasons.map(|(idx, reason)| (cycles(idx), reason.name())).collect();
     reasons.sort_by_key(|&(cycles, _)| std::cmp::Reverse(cycles));
     reasons.retain(|&(cycles, _)| cycles > 0);
-    reasons.iter().take(REASONS_SHOWN).map(|&(cycles, name)| format!("{name} {}", percent(cycles, all))).collect()
+    let reasons = reasons.iter().take(REASONS_SHOWN).map(|&(cycles, name)| format!("{name} {}", percent(cycles, all)));
+    let idle = counters.cores.iter().filter(|core| core.warp_instructions == 0).count();
+    let idle = (idle > 0).then(|| format!("{idle} of {} SMs had no warp", counters.cores.len()));
+    reasons.chain(idle).collect()
 }

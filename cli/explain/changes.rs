@@ -82,6 +82,9 @@ pub struct Row {
     pub further: Vec<Further>,
     /// What it means, or the line of a load.
     pub note: Option<String>,
+    /// What makes its change large, instead of the scale of the section: a part of so much.
+    #[serde(skip)]
+    of: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -144,7 +147,7 @@ impl Changes {
 
 impl Row {
     fn new(name: String, a: f64, b: f64) -> Self {
-        Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None }
+        Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None, of: None }
     }
 
     /// Whether it changed by more than this part of so much, or anything else that is known of it by more than of its own.
@@ -170,7 +173,7 @@ impl Section {
                 Scale::Sum { of, .. } | Scale::Of(of) => *of,
                 Scale::Own => row.a.abs().max(row.b.abs()),
             };
-            row.is_large(least, of)
+            row.is_large(least, row.of.unwrap_or(of))
         };
         let (mut rows, small): (Vec<_>, Vec<_>) = rows.filter(Row::is_there).partition(is_large);
         let sum = |of: fn(&Row) -> f64| small.iter().map(of).fold(0.0, |sum, next| sum + next);
@@ -193,28 +196,19 @@ fn largest_first(one: &Row, other: &Row) -> Ordering {
 
 /// What the schedulers did with their cycles.
 fn slots(a: &Side, b: &Side, least: f64) -> Section {
-    let sides = [a, b].map(|side| {
-        let statistics = &side.statistics;
-        let mut slots: BTreeMap<&str, f64> =
-            statistics.stalls.iter().map(|(reason, slots)| (&**reason, slots.unwrap_or(0) as f64)).collect();
-        slots.insert("issued", statistics.warp_instructions as f64);
-        let all: f64 = slots.values().sum();
-        let cycles = statistics.cycles as f64;
-        slots.values_mut().for_each(|slots| *slots = if all > 0.0 { *slots * cycles / all } else { 0.0 });
-        slots
-    });
+    let sides = [a, b].map(Side::slots);
     let reasons = merged(&sides[0], &sides[1]).map(|(reason, a, b)| {
         let counted = format!("stalls.{reason}");
         let note = meaning(&counted).unwrap_or("It issued an instruction.");
         Row { note: Some(note.to_owned()), ..Row::new((*reason).to_owned(), a, b) }
     });
-    let [before, after] = [a, b].map(|side| side.statistics.cycles as f64);
+    let [before, after] = [&sides[0], &sides[1]].map(|slots| slots.values().sum::<f64>());
     Section::new(
         [
             "issue slots",
-            "cycles of a scheduler, the mean of all, by what it did; a weight is a part of the change of all cycles",
+            "cycles of all schedulers of SMs that had warps, by what they did; a weight is a part of the change of all slots",
             "reason",
-            "the cycles",
+            "the slots",
         ],
         least,
         &Scale::Sum { of: before.max(after), changed: after - before },
@@ -226,24 +220,25 @@ fn slots(a: &Side, b: &Side, least: f64) -> Section {
 fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     let keys = a.numbers.keys().chain(b.numbers.keys().filter(|key| !a.numbers.contains_key(*key)));
     let rows = keys.filter(|key| is_refusal(key)).map(|key| {
-        let [a, b] = [a, b].map(|side| {
-            let units = side.units(key.split('.').next().unwrap_or(""));
-            side.number(key) / units.max(1) as f64
-        });
-        Row { note: meaning(key).map(str::to_owned), ..Row::new(key.clone(), a, b) }
+        // A cache may refuse in each of its cycles.
+        let most = |side: &Side| {
+            let units = side.units(key.split('.').next().unwrap_or("")) as u64;
+            (units * side.statistics.cycles) as f64
+        };
+        let (of, note) = (most(a).max(most(b)), meaning(key).map(str::to_owned));
+        Row { of: Some(of), note, ..Row::new(key.clone(), a.number(key), b.number(key)) }
     });
     let mut rows: Vec<_> = rows.collect();
     rows.sort_by(largest_first);
-    let most = a.statistics.cycles.max(b.statistics.cycles) as f64;
     Section::new(
         [
             "refusals",
-            "cycles in which a cache refused its oldest access, the mean of all of its kind; they overlap",
+            "cycles in which a cache refused its oldest access, summed over all of its kind; they overlap",
             "reason",
-            "the cycles",
+            "the cycles of all caches of the kind",
         ],
         least,
-        &Scale::Of(most),
+        &Scale::Own,
         rows.into_iter(),
     )
 }
@@ -434,7 +429,7 @@ fn is_refusal(key: &str) -> bool {
 
 /// Whether a number is told in no other section.
 fn is_counter(key: &str) -> bool {
-    let elsewhere = ["schema", "cycles", "core_mhz"].contains(&key)
+    let elsewhere = ["schema", "cycles", "schedulers", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));
     !elsewhere && !is_refusal(key)
 }

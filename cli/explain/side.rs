@@ -15,6 +15,7 @@ use super::super::stats::{SCHEMA, Stats};
 use super::super::sweep::tidy::flatten;
 use warpsieve::config::Resolved;
 use warpsieve::estimate::Energy;
+use warpsieve::run::NO_EVICTIONS;
 
 /// How a run ends that came to the end of its kernels.
 const FINISHED: &str = "finished";
@@ -40,17 +41,34 @@ pub struct Statistics {
     pub kernels: Vec<Kernel>,
     pub cycles: u64,
     pub core_mhz: f64,
-    pub warp_instructions: u64,
     pub thread_instructions: u64,
-    pub stalls: BTreeMap<String, Option<u64>>,
     pub loads: Vec<Load>,
     /// By name; none in a file of a version that did not count them.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
+    /// Kinds of caches without evictions, by key.
+    #[serde(default)]
+    no_evictions: Vec<String>,
     pub dram: Dram,
     pub check: String,
     energy: Option<Energy>,
-    units: BTreeMap<String, Vec<IgnoredAny>>,
+    units: Units,
+}
+
+#[derive(Deserialize)]
+struct Units {
+    sm: Vec<Sm>,
+    /// Units of every other kind.
+    #[serde(flatten)]
+    others: BTreeMap<String, Vec<IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+struct Sm {
+    /// Instructions issued: an SM that had a warp has issued the last one of it at least.
+    warp_instructions: u64,
+    /// Cycles of its schedulers without an instruction, by reason.
+    stalls: BTreeMap<String, Option<u64>>,
 }
 
 #[derive(Deserialize)]
@@ -133,9 +151,33 @@ impl Side {
         &self.statistics.config_hash
     }
 
-    /// Units of a kind, such as `l1`.
+    /// Units of a kind, such as `l2`; of what an SM has, such as `l1`, those of SMs that had warps.
     pub fn units(&self, of: &str) -> usize {
-        self.statistics.units.get(of).map_or(0, Vec::len)
+        let units = self.statistics.units.others.get(of).map_or(0, Vec::len);
+        if ["l2", "dram"].contains(&of) { units } else { units.min(self.busy_sms().count()) }
+    }
+
+    /// The SMs that had warps.
+    fn busy_sms(&self) -> impl Iterator<Item = &Sm> {
+        self.statistics.units.sm.iter().filter(|sm| sm.warp_instructions > 0)
+    }
+
+    /// Issue slots by what the schedulers of the SMs that had warps did with them.
+    pub fn slots(&self) -> BTreeMap<&str, f64> {
+        let mut slots = BTreeMap::from([("issued", 0.0)]);
+        for sm in self.busy_sms() {
+            let reasons = sm.stalls.iter().map(|(reason, cycles)| (reason.as_str(), cycles.unwrap_or(0)));
+            for (reason, cycles) in reasons.chain([("issued", sm.warp_instructions)]) {
+                *slots.entry(reason).or_default() += cycles as f64;
+            }
+        }
+        slots
+    }
+
+    /// Says how many SMs never had a warp, if any.
+    fn idle_sms(&self) -> Option<String> {
+        let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
+        (busy < all).then(|| format!("{} of {all} SMs had no warp", all - busy))
     }
 
     /// Machine and designs.
@@ -192,11 +234,32 @@ impl Side {
             let [a, b] = [a, b].map(|(node_nm, hop_mm)| format!("{node_nm} nm with wires of {hop_mm} mm"));
             differs("the energies are of different estimates", a, b);
         }
+        match [self, other].map(Self::idle_sms) {
+            [None, None] => {}
+            idle => {
+                let [a, b] = idle.map(|idle| idle.unwrap_or_else(|| "none".to_owned()));
+                let idle = if a == b { format!("{a} in A and in B") } else { format!("{a} in A, {b} in B") };
+                notes.push(format!("idle SMs: {idle}; issue slots and refusals are those of the others"));
+            }
+        }
         if mine.config_hash == its.config_hash {
             notes.push("both ran on the same configuration".to_owned());
         }
         let failed = [self, other].into_iter().filter(|side| side.statistics.check == "failed");
         notes.extend(failed.map(|side| format!("{}: its check failed", side.name)));
+        for key in all_of(&mine.no_evictions, &its.no_evictions) {
+            let runs = match [mine, its].map(|statistics| statistics.no_evictions.contains(key)) {
+                [true, true] => "A and B",
+                [true, false] => "A",
+                [false, _] => "B",
+            };
+            notes.push(format!("no evictions from `{key}` in {runs}: {NO_EVICTIONS}"));
+        }
         notes
     }
+}
+
+/// The words of both lists, each once.
+fn all_of<'a>(one: &'a [String], other: &'a [String]) -> impl Iterator<Item = &'a String> {
+    one.iter().chain(other.iter().filter(|word| !one.contains(word)))
 }

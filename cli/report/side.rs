@@ -68,10 +68,14 @@ pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, 
 
 /// The table on the terminal.
 pub fn side_by_side(plan: &Plan, results: &Results) -> Markup {
-    let (head, cells) = table::grid(&rows(plan, results));
+    let rows = rows(plan, results);
+    let (head, cells) = table::grid(&rows);
     let head: Vec<_> = head.iter().map(String::as_str).collect();
     let last = head.len() - 1;
-    html::table("results", &head, &(2..last), &cells.into_iter().map(texts).collect::<Vec<_>>())
+    html! {
+        (html::table("results", &head, &(2..last), &cells.into_iter().map(texts).collect::<Vec<_>>()))
+        @if let Some(note) = table::no_evictions(&rows) { p { (note) } }
+    }
 }
 
 /// Speed-up and what a run is first asked for, a group of bars a design and a colour a launch file.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::args::TableFormat;
-use super::super::output::{columns, grouped};
-use warpsieve::run::{Counters, Outcome, RunReport, Verdict, ratio};
+use super::super::output::{columns, counted, grouped};
+use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
 
 /// One run: what the blocks counted, below its names and its speed-up. Rates are parts of one; `null` where there was nothing to divide by.
 #[derive(Clone, Debug, Serialize)]
@@ -23,13 +23,19 @@ pub struct Row {
     l1_accesses: u64,
     l1_hits: Option<f64>,
     l1_pending_hits: Option<f64>,
+    l1_evictions: u64,
     l2_reads: u64,
     l2_hits: Option<f64>,
     l2_pending_hits: Option<f64>,
+    l2_evictions: u64,
+    /// Kinds of caches that kept every line that they were asked for.
+    no_evictions: Vec<&'static str>,
     dram_bytes: u64,
     /// Parts of all scheduler cycles, by reason; an issued instruction is one of them.
     schedulers: Map<String, Value>,
     check: &'static str,
+    #[serde(skip)]
+    evictions: Vec<Evictions>,
 }
 
 impl Row {
@@ -40,6 +46,7 @@ impl Row {
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
         let part = |part, whole| (whole > 0).then(|| ratio(part, whole));
         let (l1_accesses, l2_reads) = (l1(|unit| unit.accesses), l2(|unit| unit.accesses));
+        let evictions = counters.evictions();
         Self {
             launch: String::new(),
             variant: String::new(),
@@ -50,9 +57,12 @@ impl Row {
             l1_accesses,
             l1_hits: part(l1(|unit| unit.hits), l1_accesses),
             l1_pending_hits: part(l1(|unit| unit.hit_pending), l1_accesses),
+            l1_evictions: l1(|unit| unit.evictions),
             l2_reads,
             l2_hits: part(l2(|unit| unit.hits), l2_reads),
             l2_pending_hits: part(l2(|unit| unit.hit_pending), l2_reads),
+            l2_evictions: l2(|unit| unit.evictions),
+            no_evictions: evictions.iter().filter(|of| of.has_none()).map(|of| of.key).collect(),
             dram_bytes: counters.dram.iter().map(|unit| unit.bytes).sum(),
             schedulers: schedulers(counters),
             check: match (&report.outcome, &report.verdict) {
@@ -64,6 +74,7 @@ impl Row {
                 (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
                 (Outcome::Finished, Verdict::Off) => "off",
             },
+            evictions,
         }
     }
 
@@ -84,8 +95,10 @@ impl Row {
             format!("{:.1}", self.ipc),
             percent(self.l1_hits),
             percent(self.l1_pending_hits),
+            count(self.l1_evictions),
             percent(self.l2_hits),
             percent(self.l2_pending_hits),
+            count(self.l2_evictions),
             count(self.dram_bytes),
         ];
         // The map is sorted by name, the table by reason.
@@ -101,7 +114,7 @@ fn schedulers(counters: &Counters) -> Map<String, Value> {
     counters.scheduler_shares().into_iter().map(|(reason, share)| (reason.name().to_owned(), share.into())).collect()
 }
 
-const HEAD: [&str; 11] = [
+const HEAD: [&str; 13] = [
     "launch file",
     "on",
     "cycles",
@@ -110,8 +123,10 @@ const HEAD: [&str; 11] = [
     "IPC",
     "L1 hit %",
     "L1 pending %",
+    "L1 evictions",
     "L2 hit %",
     "L2 pending %",
+    "L2 evictions",
     "DRAM bytes",
 ];
 
@@ -125,19 +140,37 @@ pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
     (head(), rows.iter().map(|row| row.cells(grouped)).collect())
 }
 
-/// The table as text.
+/// Says which kinds of caches evict nothing, and in how many of the runs.
+pub fn no_evictions(rows: &[Row]) -> Option<String> {
+    let mut caches: Vec<(&str, usize)> = Vec::new();
+    for evictions in rows.iter().flat_map(|row| &row.evictions) {
+        let runs = usize::from(evictions.has_none());
+        match caches.iter_mut().find(|(known, _)| *known == evictions.cache) {
+            Some((_, all)) => *all += runs,
+            None => caches.push((evictions.cache, runs)),
+        }
+    }
+    let all = counted(rows.len() as u64, "run", "runs");
+    let caches = caches.iter().filter(|(_, runs)| *runs > 0);
+    let caches: Vec<_> = caches.map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
+    (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
+}
+
+/// The table as text; what people read ends with a line about caches that evict nothing.
 pub fn render(rows: &[Row], format: TableFormat) -> Result<String, Report> {
     let cells = |count| rows.iter().map(move |row: &Row| row.cells(count));
     match format {
         TableFormat::Table => {
             let (head, cells) = grid(rows);
-            Ok(columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), &cells))
+            let table = columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), &cells);
+            Ok(no_evictions(rows).into_iter().fold(table, |table, note| format!("{table}{note}\n")))
         }
         TableFormat::Markdown => {
             let mut table = Table::new();
             table.load_preset(presets::ASCII_MARKDOWN).set_header(head()).add_rows(cells(grouped));
             table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-            Ok(format!("{table}\n"))
+            let note = no_evictions(rows).map(|note| format!("\n{note}\n")).unwrap_or_default();
+            Ok(format!("{table}\n{note}"))
         }
         TableFormat::Csv => {
             let mut writer = csv::Writer::from_writer(Vec::new());

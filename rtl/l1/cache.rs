@@ -633,6 +633,7 @@ impl Cache {
         to.array("data", data);
         if let Some(sectors) = sectors {
             sectors.describe(to);
+            to.stat("sector_misses", stats.sector_misses);
         }
         if *lookups > 1 {
             // Each bank has the row of the lookup whose sectors it holds, which must be of no other.

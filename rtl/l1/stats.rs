@@ -18,7 +18,7 @@ pub struct L1Stats {
     pub hit_pending: u64,
     /// Loads that asked memory.
     pub misses: u64,
-    /// Those among them whose line was here, or on its way, without all of their sectors.
+    /// Misses whose line was present or in flight, but without all requested sectors; only where sectors are fetched.
     pub sector_misses: u64,
     /// Loads on the bypass path.
     pub bypasses: u64,

@@ -62,6 +62,8 @@ pub struct L2Stats {
     pub hit_pending: u64,
     /// Reads that fetched their line.
     pub misses: u64,
+    /// Misses of reads and writes that bypassed the bank; only where it has a bypass.
+    pub bypasses: u64,
     /// Writes whose line was here.
     pub write_hits: u64,
     /// Writes whose line was on its way.
@@ -209,6 +211,7 @@ impl L2Stats {
             hits,
             hit_pending,
             misses,
+            bypasses,
             write_hits,
             write_pending,
             write_misses,
@@ -240,6 +243,7 @@ impl L2Stats {
             ("hits", *hits),
             ("hit_pending", *hit_pending),
             ("misses", *misses),
+            ("bypasses", *bypasses),
             ("write_hits", *write_hits),
             ("write_pending", *write_pending),
             ("write_misses", *write_misses),

@@ -82,7 +82,7 @@ pub struct Counters {
     pub warp_instructions: u64,
     /// Lanes in which they acted.
     pub thread_instructions: u64,
-    /// Warp instructions of each pipe: SP, SFU, DP, shared, param, global, control, barrier, tensor.
+    /// Warp instructions of each pipe, in the order of [`Pipe::ALL`].
     pub per_pipe: [u64; PIPES],
     /// Branches whose lanes disagreed.
     pub divergent_branches: u64,
@@ -284,6 +284,16 @@ impl SmCore {
     #[must_use]
     pub fn stall_cycles(&self, reason: StallReason) -> u64 {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
+    }
+
+    /// Cycles before `cycle` of all schedulers by reason, in the order of [`StallReason::ALL`]; since then the core must
+    /// have had no warp, or not have been evaluated.
+    ///
+    /// # Panics
+    /// If a scheduler's cycles do not add up to `cycle`.
+    #[must_use]
+    pub fn stalls_before(&self, cycle: u64) -> Vec<u64> {
+        self.stalls.before(&self.path, cycle).to_vec()
     }
 
     /// Charges all cycles before `cycle`, at the end of a run.

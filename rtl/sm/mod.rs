@@ -39,6 +39,7 @@ pub use config::{
     SharedConfig, SmConfig, TraceTiming,
 };
 pub use dispatcher::{Dispatcher, DispatcherIo};
+pub use front::decode::Pipe;
 pub use front::icache::{FetchOutcome, FetchWatch, InstructionStats, WatchedFetch};
 pub use front::scheduler::{Ages, Scheduler};
 pub use front::scoreboard::Scoreboard;

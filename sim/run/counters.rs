@@ -12,18 +12,47 @@ use rtl::noc::xbar::OutputStats;
 use rtl::sm::{Counters as CoreCounters, InstructionStats, StallReason};
 use rtl::tracker::TrackerStats;
 
+/// Why a cache without evictions is no evidence for or against a scheme.
+pub const NO_EVICTIONS: &str =
+    "every fill found an empty way, so no replacement, index or bypass scheme can save a miss there";
+
+/// Lines that all caches of a kind gave up for others, and accesses that they did not keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evictions {
+    /// Name in summaries.
+    pub cache: &'static str,
+    /// Key in the statistics.
+    pub key: &'static str,
+    /// Lines evicted.
+    pub evictions: u64,
+    /// Loads, and for the L2 writes, that bypassed the caches.
+    pub bypasses: u64,
+}
+
+impl Evictions {
+    /// True if the caches kept every line that they were asked for: a bypass may only have moved the evictions elsewhere.
+    #[must_use]
+    pub fn has_none(&self) -> bool {
+        self.evictions == 0 && self.bypasses == 0
+    }
+}
+
 /// Counters of every unit, settled at the end of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
-    /// Core cycles from the first launch to the end of the last.
+    /// Core cycles of the run: the edges of the core clock from the first launch up to the end of the last, without the
+    /// edge at which it ends. A launch ends at the edge at which the dispatcher has heard of the end of every CTA and no
+    /// LSU has an access in flight. The time until memory is at rest counts after each launch but the last.
     pub cycles: u64,
+    /// Warp schedulers of an SM.
+    pub schedulers: u32,
     /// Core clock in kHz.
     pub core_khz: u32,
     /// DRAM clock in kHz.
     pub dram_khz: u32,
     /// One a core.
     pub cores: Vec<CoreCounters>,
-    /// Scheduler cycles of each core by reason, in the order of [`StallReason::ALL`].
+    /// Scheduler cycles of each core by reason, in the order of [`StallReason::ALL`]: for each scheduler all of `cycles`.
     pub stalls: Vec<Vec<u64>>,
     /// One an instruction cache; none where every instruction is there.
     pub icache: Vec<InstructionStats>,
@@ -56,10 +85,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Reads a settled machine.
-    pub(super) fn gather(machine: &Machine, cycles: u64) -> Self {
-        let stalls =
-            |core: &rtl::sm::SmCore| StallReason::ALL.iter().map(|&reason| core.stall_cycles(reason)).collect();
+    /// Reads a settled machine that ran for so many cycles, in which its schedulers did this.
+    pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<Vec<u64>>) -> Self {
         let config = machine.config();
         let recall_xbars = machine.recall_xbars();
         let recalls = recall_xbars.map(|(inv, _)| (0..config.num_sms).map(|i| *inv.stats(i as usize)).collect());
@@ -71,10 +98,11 @@ impl Counters {
         let caches = |id| machine.lsus().iter().map(|lsu| *lsu.stats_of(id)).collect();
         Self {
             cycles,
+            schedulers: config.sm.schedulers,
             core_khz: config.clock.core_khz,
             dram_khz: config.clock.dram_khz,
             cores: machine.cores().iter().map(|core| *core.counters()).collect(),
-            stalls: machine.cores().iter().map(stalls).collect(),
+            stalls,
             icache: machine.cores().iter().filter_map(|core| core.instruction_stats().copied()).collect(),
             l1: caches(CacheId::L1d),
             stages: machine.lsus().iter().map(|lsu| *lsu.stages()).collect(),
@@ -196,6 +224,27 @@ impl Counters {
         reasons.map(|(idx, reason)| (reason, ratio(cycles(idx), all))).collect()
     }
 
+    /// Evictions by kind of cache; constant and texture caches only if they were used.
+    #[must_use]
+    pub fn evictions(&self) -> Vec<Evictions> {
+        let fetches = self.icache.iter().map(|unit| unit.evictions).sum();
+        let l1 = |cache, key, units: &[L1Stats]| {
+            let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
+            Evictions { cache, key, evictions: sum(|unit| unit.evictions), bypasses: sum(|unit| unit.bypasses) }
+        };
+        let is_used = |units: &[L1Stats]| units.iter().any(|unit| unit.accesses > 0);
+        let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum();
+        let (evictions, bypasses) = (sum(|unit| unit.evictions), sum(|unit| unit.bypasses));
+        let all = [
+            (!self.icache.is_empty(), Evictions { cache: "L1I", key: "icache", evictions: fetches, bypasses: 0 }),
+            (true, l1("L1D", "l1", &self.l1)),
+            (is_used(&self.const_cache), l1("constants", "const_cache", &self.const_cache)),
+            (is_used(&self.texture_cache), l1("texels", "texture_cache", &self.texture_cache)),
+            (true, Evictions { cache: "L2", key: "l2", evictions, bypasses }),
+        ];
+        all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
+    }
+
     /// Sums that must hold at the end of every run: a request counted twice or not at all is a
     /// mistake of the machine, not a result.
     #[must_use]
@@ -219,6 +268,16 @@ impl Counters {
             if *accesses != parts {
                 broken
                     .push(format!("sm{i}.core.icache: {accesses} fetches, but {parts} hits, pending hits and misses"));
+            }
+        }
+        let slots = self.cycles * u64::from(self.schedulers);
+        for (i, (core, stalls)) in self.cores.iter().zip(&self.stalls).enumerate() {
+            let (issued, spent) = (stalls[StallReason::Issued as usize], stalls.iter().sum::<u64>());
+            if (issued, spent) != (core.warp_instructions, slots) {
+                broken.push(format!(
+                    "sm{i}: {slots} issue slots and {} instructions, but {spent} reasons and {issued} issued",
+                    core.warp_instructions
+                ));
             }
         }
         let packets = |outputs: &[OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();

@@ -73,6 +73,8 @@ pub(super) struct Drive<'o> {
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
+    /// Scheduler cycles of each core by reason, before that cycle.
+    stalls: Vec<Vec<u64>>,
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
@@ -120,6 +122,7 @@ impl<'o> Drive<'o> {
             history: options.history.then(History::new),
             launched: 0,
             finished: 0,
+            stalls: Vec::new(),
             kernels: Vec::new(),
             warp_limits: Vec::new(),
             loads: Vec::new(),
@@ -194,11 +197,14 @@ impl<'o> Drive<'o> {
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
             // All of them have passed, whether anything happened in the last ones or not.
-            Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()) - 1),
-            Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles(), self.sim.tick()),
+            Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
+            // The last edge had its effects.
+            Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
+        let stalls =
+            if is_done && self.launched > 0 { std::mem::take(&mut self.stalls) } else { self.stalls_before(cycles) };
         self.machine.settle(tick);
-        let counters = Counters::gather(&self.machine, cycles);
+        let counters = Counters::gather(&self.machine, cycles, stalls);
         let mut failed = Vec::new();
         let mut is_checked = self.shadow.is_some();
         let mut results = Vec::new();
@@ -331,6 +337,7 @@ impl<'o> Drive<'o> {
         end?;
         // The host looks at memory only when partial stores have met their lines.
         self.finished = self.cycles();
+        self.stalls = self.stalls_before(self.finished);
         self.drain()?;
         if let Some(shadow) = &mut self.shadow {
             compare(shadow, &self.machine)
@@ -500,6 +507,11 @@ impl<'o> Drive<'o> {
 
     fn cycles(&self) -> u64 {
         self.sim.tick() / self.core_period()
+    }
+
+    /// Scheduler cycles of each core by reason before a cycle.
+    fn stalls_before(&self, cycle: u64) -> Vec<Vec<u64>> {
+        self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 
     /// Who waits for what.

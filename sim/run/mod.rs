@@ -54,7 +54,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use checkpoint::{Checkpoints, Identity, goes_on};
-pub use counters::{Counters, ratio};
+pub use counters::{Counters, Evictions, NO_EVICTIONS, ratio};
 pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
 pub use history::Interval;
 pub use host_time::{HostTime, Stopwatch};

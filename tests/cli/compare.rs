@@ -53,6 +53,23 @@ fn every_cell_stands_under_its_heading() {
 }
 
 #[test]
+fn a_table_ends_with_the_caches_that_evict_nothing() {
+    let sets = ["compare", SMALL, "--quiet", "--set", "l1.ways=1,4"];
+    let note = "no evictions: L1D in 1 of 2 runs, L2 in 2 of 2 runs; every fill found an empty way, so no replacement, index or \
+                bypass scheme can save a miss there";
+    let table = warpsieve(&sets).out;
+    assert_eq!(table.lines().last(), Some(note), "{table}");
+    let table = warpsieve(&[&sets[..], &["--format", "markdown"]].concat()).out;
+    assert!(table.ends_with(&format!("|\n\n{note}\n")), "{table}");
+    // What programs read has it in columns.
+    let table = warpsieve(&[&sets[..], &["--format", "csv"]].concat()).out;
+    assert!(table.contains(",L1 evictions,") && !table.contains("no evictions"), "{table}");
+    let rows = rows(&sets[1..]);
+    assert_eq!((&rows[0]["no_evictions"], &rows[1]["l1_evictions"]), (&serde_json::json!(["l2"]), &0.into()));
+    assert!(rows[0]["l1_evictions"].as_u64() > Some(0), "{rows:?}");
+}
+
+#[test]
 fn a_value_that_breaks_a_rule_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("table.md");

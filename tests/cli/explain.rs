@@ -27,6 +27,15 @@ fn explained(arguments: &[&str]) -> Value {
     serde_json::from_str(&ended.out).unwrap()
 }
 
+fn read(file: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// The SMs that had warps.
+fn busy(statistics: &Value) -> impl Iterator<Item = &Value> {
+    statistics["units"]["sm"].as_array().unwrap().iter().filter(|sm| sm["warp_instructions"] != 0)
+}
+
 fn section<'a>(changes: &'a Value, name: &str) -> &'a Value {
     changes["sections"].as_array().unwrap().iter().find(|section| section["name"] == name).unwrap()
 }
@@ -75,14 +84,46 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     assert!(loads.iter().all(|load| load["note"].as_str().unwrap().starts_with("ld.global.f32 %f")), "{loads:?}");
 
     let slots = section(&changes, "issue slots");
-    near(sum(slots, "a"), before);
-    near(sum(slots, "b"), after);
+    for (side, file, cycles) in [("a", &a, before), ("b", &b, after)] {
+        let statistics = read(file);
+        let schedulers = statistics["schedulers"].as_f64().unwrap() * busy(&statistics).count() as f64;
+        assert_eq!(sum(slots, side), schedulers * cycles);
+    }
     for name in ["issue slots", "loads", "energy"] {
         near(sum(section(&changes, name), "weight"), 1.0);
     }
-    let statistics: Value = serde_json::from_str(&fs::read_to_string(&a).unwrap()).unwrap();
+    let statistics = read(&a);
     let [dynamic, leakage] = ["dynamic_pj", "leakage_pj"].map(|key| statistics["energy"][key].as_f64().unwrap());
     near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
+}
+
+/// Ten CTAs, then one: four SMs have no warp, and what they do not do is no reason for anything.
+#[test]
+fn issue_slots_are_exact_counts_of_the_sms_that_had_warps() {
+    const REDUCTION: &str = "kernels/reduction/small.toml";
+    let folder = tempfile::tempdir().unwrap();
+    let a = statistics(&folder, "a.json", &[REDUCTION]);
+    let b = statistics(&folder, "b.json", &[REDUCTION, "--set", "l2.lookup_latency=60"]);
+    let changes = explained(&[&a, &b, "--least", "0"]);
+    let slots = section(&changes, "issue slots");
+    for (side, statistics) in [("a", read(&a)), ("b", read(&b))] {
+        assert_eq!(busy(&statistics).count(), 11);
+        let counted = |reason: &str| -> u64 {
+            let of =
+                |sm: &Value| if reason == "issued" { &sm["warp_instructions"] } else { &sm["stalls"][reason] }.as_u64();
+            busy(&statistics).map(|sm| of(sm).unwrap()).sum()
+        };
+        for row in slots["rows"].as_array().unwrap() {
+            assert_eq!(row[side].as_f64(), Some(counted(row["name"].as_str().unwrap()) as f64), "{row}");
+        }
+        assert_eq!(sum(slots, side), 22.0 * statistics["cycles"].as_f64().unwrap());
+    }
+    near(sum(slots, "weight"), 1.0);
+    let notes = changes["notes"].as_array().unwrap();
+    let idle = "idle SMs: 4 of 15 SMs had no warp in A and in B; issue slots and refusals are those of the others";
+    assert!(notes.iter().any(|note| note == idle), "{notes:?}");
+    let none = "no evictions from `l2` in A and B: every fill found an empty way";
+    assert!(notes.iter().any(|note| note.as_str().unwrap().starts_with(none)), "{notes:?}");
 }
 
 #[test]

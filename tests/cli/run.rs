@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use ::warpsieve::text::grouped;
 use serde_json::Value;
 
 use super::{Ended, root, warpsieve};
@@ -71,9 +72,11 @@ fn statistics_have_every_key_of_schema_1() {
         "config_hash",
         "kernels",
         "cycles",
+        "schedulers",
         "core_mhz",
         "warp_instructions",
         "thread_instructions",
+        "pipes",
         "ipc",
         "l1",
         "const_cache",
@@ -81,6 +84,7 @@ fn statistics_have_every_key_of_schema_1() {
         "icache",
         "l2",
         "tracker",
+        "no_evictions",
         "noc",
         "dram",
         "candel2018",
@@ -99,6 +103,7 @@ fn statistics_have_every_key_of_schema_1() {
         "hits",
         "hit_pending",
         "misses",
+        "sector_misses",
         "bypasses",
         "store_hits",
         "store_misses",
@@ -108,6 +113,7 @@ fn statistics_have_every_key_of_schema_1() {
         "demotions",
         "recalls",
         "reservation_fails",
+        "failing",
     ];
     assert_eq!(keys(&stats["l1"]), sorted(l1));
     let fails = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue"];
@@ -125,9 +131,45 @@ fn statistics_have_every_key_of_schema_1() {
 #[test]
 fn what_is_not_modelled_is_null_and_not_zero() {
     let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
-    for pointer in ["/tracker", "/l2/frc", "/l2/sectors"] {
+    for pointer in ["/tracker", "/l1/sector_misses", "/l2/bypasses", "/l2/frc", "/l2/sectors"] {
         assert_eq!(stats.pointer(pointer), Some(&Value::Null), "{pointer}");
     }
+}
+
+/// The rows of a summary with this label.
+fn labelled<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
+    summary.lines().filter_map(|line| line.strip_prefix(&format!("  {label:<13} "))).collect()
+}
+
+#[test]
+fn caches_that_evict_nothing_are_named_unless_something_bypasses_them() {
+    const WHY: &str = "every fill found an empty way, so no replacement, index or bypass scheme can save a miss there";
+    for (options, none, kept) in [
+        (&[][..], &["l1", "l2"][..], "L1D, L2"),
+        (&["--set", "l1.ways=1"], &["l2"], "L2"),
+        (&["--design", "bypass-all"], &["l2"], "L2"),
+        (&["--design", "no-caches"], &[], ""),
+        (&["--design", "icache"], &["icache", "l1", "l2"], "L1I, L1D, L2"),
+    ] {
+        let (_, stats) = with_stats(&[&["run", SMALL, "--quiet"], options].concat());
+        assert_eq!(stats["no_evictions"], serde_json::json!(none), "{options:?}");
+        let summary = warpsieve(&[&["run", SMALL], options].concat()).out;
+        let evictions = grouped(count(&stats, "/l1/evictions"));
+        let cell = match (evictions.as_str(), count(&stats, "/l1/bypasses")) {
+            ("0", 0) => "L1D none  ".to_owned(),
+            ("0", bypasses) => format!("L1D none, {} bypasses", grouped(bypasses)),
+            _ => format!("L1D {evictions} "),
+        };
+        assert!(labelled(&summary, "evictions")[0].contains(&cell), "{options:?}: {summary}");
+        let expected = (!kept.is_empty()).then(|| format!("{kept}: {WHY}"));
+        assert_eq!(labelled(&summary, "no evictions"), Vec::from_iter(expected), "{options:?}: {summary}");
+    }
+}
+
+#[test]
+fn idle_sms_are_named_beside_the_stalls() {
+    let summary = warpsieve(&["run", "kernels/reduction/small.toml"]).out;
+    assert!(labelled(&summary, "stalls")[0].ends_with("4 of 15 SMs had no warp"), "{summary}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpsieve_cli::dictionary::{COUNTERS, Counter, STALLS};
 
 /// Runs that together have everything that is counted; the first has only what every machine has.
-const RUNS: [&[&str]; 10] = [
+const RUNS: [&[&str]; 12] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
@@ -17,7 +17,9 @@ const RUNS: [&[&str]; 10] = [
     &["--design", "ideal-operands"],
     &["--design", "icache"],
     &["--design", "sub-cores"],
+    &["--design", "l1-sectored"],
     &["--design", "l2-sectored"],
+    &["--design", "streaming-l2"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],
 ];
 

@@ -59,12 +59,15 @@ fn summary(arguments: &[&str]) -> String {
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
 
-/// The columns of a table that fit a page, and the last one.
+/// The columns of a table that fit a page, and the last one; the line below the table stays whole.
 fn first_columns(table: &str) -> String {
     let head = table.lines().next().unwrap_or("");
     let (cut, last) = (head.find("L1 pending %").unwrap(), head.rfind("check").unwrap());
-    let lines: Vec<_> = table.lines().map(|line| format!("{}...  {}", &line[..cut], &line[last..])).collect();
-    lines.join("\n")
+    let row = |line: &str| match line.starts_with("no evictions: ") {
+        true => line.to_owned(),
+        false => format!("{}...  {}", &line[..cut], &line[last..]),
+    };
+    table.lines().map(row).collect::<Vec<_>>().join("\n")
 }
 
 /// A number with its thousands apart: `1,234,567`.

@@ -1,52 +1,28 @@
-//! Counters of different blocks agree with each other and with what the kernel does.
+//! Counters agree with the cycles of the run, with its course, and with what the kernel does; `tests/laws` has what they must
+//! obey together.
 
+use rtl::kernel::Mode;
 use warpsieve::run::{Interval, RunOptions};
 
-use super::{Setup, kernels, launch};
+use super::{Setup, launch};
 
 const SCHEDULERS: u64 = 2;
 
+/// Every edge of the run counts once for each scheduler, however it ends and in whatever mode it is evaluated.
 #[test]
-fn every_scheduler_cycle_has_exactly_one_reason() {
-    for kernel in &kernels() {
-        let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
-        let sums: Vec<u64> = counters.stalls.iter().map(|reasons| reasons.iter().sum()).collect();
-        // All cores are charged up to the same edge, the last one of the run, which lies behind the end
-        // of the last launch by the time that write-backs take to reach memory.
-        assert!(sums.iter().all(|&sum| sum == sums[0]), "{kernel}: {sums:?}");
-        assert!(sums[0] >= SCHEDULERS * counters.cycles, "{kernel}: {} cycles, {sums:?}", counters.cycles);
-        assert!(sums[0] < SCHEDULERS * (counters.cycles + 2000), "{kernel}: {} cycles, {sums:?}", counters.cycles);
-        for (core, reasons) in counters.cores.iter().zip(&counters.stalls) {
-            // The first reason is an issued instruction.
-            assert_eq!(core.warp_instructions, reasons[0], "{kernel}");
-            assert_eq!(core.warp_instructions, core.per_pipe.iter().sum::<u64>(), "{kernel}");
+fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
+    let limits = [None, Some(0), Some(1), Some(777), Some(1500)];
+    for mode in [Mode::default(), Mode::FAST, Mode { evaluate_all: true, ..Mode::default() }] {
+        for max_cycles in limits {
+            let setup = Setup { options: RunOptions { max_cycles, mode, ..RunOptions::default() }, ..Setup::default() };
+            let counters = setup.run(&launch("reduction", "small.toml")).counters;
+            assert!(max_cycles.is_none_or(|limit| counters.cycles == limit), "{max_cycles:?}: {}", counters.cycles);
+            for (core, reasons) in counters.cores.iter().zip(&counters.stalls) {
+                assert_eq!(reasons.iter().sum::<u64>(), SCHEDULERS * counters.cycles, "{max_cycles:?}");
+                // The first reason is an issued instruction.
+                assert_eq!(core.warp_instructions, reasons[0], "{max_cycles:?}");
+            }
         }
-    }
-}
-
-#[test]
-fn what_leaves_one_block_arrives_at_the_next() {
-    for kernel in &kernels() {
-        let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
-        let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
-        let read_only = counters.const_cache.iter().chain(&counters.texture_cache);
-        let read_only_misses = read_only.map(|cache| cache.misses).sum::<u64>();
-        let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
-        let dram = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum::<u64>();
-        let packets = |outputs: &[rtl::noc::xbar::OutputStats]| outputs.iter().map(|o| o.packets).sum::<u64>();
-
-        assert_eq!(l1(|s| s.accesses), l1(|s| s.hits + s.hit_pending + s.misses + s.bypasses), "{kernel}");
-        let (reads, stores) = (l1(|s| s.misses + s.bypasses), l1(|s| s.store_hits + s.store_misses));
-        let (reads, atomics) = (reads + read_only_misses, l1(|s| s.atomics));
-        assert_eq!(packets(&counters.requests), reads + stores + atomics, "{kernel}");
-        assert_eq!(packets(&counters.replies), reads + stores + atomics, "{kernel}");
-        assert_eq!(l2(rtl::l2::L2Stats::atomics), atomics, "{kernel}");
-        assert_eq!(l2(|s| s.accesses), reads, "{kernel}");
-        assert_eq!(l2(|s| s.accesses), l2(|s| s.hits + s.hit_pending + s.misses), "{kernel}");
-        assert_eq!(l2(|s| s.write_hits + s.write_pending + s.write_misses), stores, "{kernel}");
-        // A line is two bursts.
-        assert_eq!(dram(|s| s.reads), 2 * l2(|s| s.fetches), "{kernel}");
-        assert!(dram(|s| s.writes) <= 2 * l2(|s| s.writebacks), "{kernel}");
     }
 }
 

@@ -19,7 +19,7 @@ use crate::sm::memory::check::check;
 
 /// Where an instruction goes from issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(in crate::sm) enum Pipe {
+pub enum Pipe {
     /// Integer and single precision, one pipe per scheduler.
     #[default]
     Sp,
@@ -37,9 +37,9 @@ pub(in crate::sm) enum Pipe {
     Control,
     /// Barriers and fences: done at issue, once the warp's stores are acknowledged.
     Barrier,
-    /// Products of matrices, one pipe per scheduler.
+    /// Products of matrices, one pipe per scheduler; only where there are tensor cores.
     Tensor,
-    /// Integers, where they have a pipe of their own, one per scheduler.
+    /// Integers, one pipe per scheduler; only where they have one of their own.
     Int,
 }
 
@@ -70,12 +70,14 @@ impl Pipe {
         Self::Int,
     ];
 
-    /// Its scope.
+    /// Its scope, and its name in statistics.
+    #[must_use]
     pub fn name(self) -> &'static str {
         ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier", "tensor", "int"][self as usize]
     }
 
     /// Whether an SM has it.
+    #[must_use]
     pub fn exists(self, pipes: &PipeConfig) -> bool {
         match self {
             Self::Tensor => pipes.has_tensor(),
@@ -85,22 +87,22 @@ impl Pipe {
     }
 
     /// Whether the instruction takes the one memory issue port of the core.
-    pub fn is_memory(self) -> bool {
+    pub(in crate::sm) fn is_memory(self) -> bool {
         matches!(self, Self::Shared | Self::Param | Self::Global)
     }
 
     /// Whether an instruction keeps it for a while, so that others wait for it.
-    pub fn is_kept(self) -> bool {
+    pub(in crate::sm) fn is_kept(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
     }
 
     /// Whether a result travels through the in-flight table and the result bus.
-    pub fn has_result(self) -> bool {
+    pub(in crate::sm) fn has_result(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
     }
 
     /// Whether each scheduler has one of its own, in sub-cores or without.
-    pub fn is_own(self, sub_cores: bool) -> bool {
+    pub(in crate::sm) fn is_own(self, sub_cores: bool) -> bool {
         match self {
             Self::Sp | Self::Int | Self::Tensor => true,
             Self::Sfu | Self::Dp => sub_cores,

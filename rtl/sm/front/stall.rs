@@ -171,6 +171,24 @@ impl Stalls {
         self.lines[scheduler].cycles[reason as usize]
     }
 
+    /// Cycles before `cycle` of all schedulers by reason, in the order of [`StallReason::ALL`]. Since `cycle`, the core
+    /// must have had one reason only, as it has without a warp.
+    ///
+    /// # Panics
+    /// If the cycles of a scheduler do not add up to `cycle`.
+    pub fn before(&self, path: &str, cycle: u64) -> [u64; REASONS] {
+        let mut all = [0; REASONS];
+        for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
+            let mut cycles = line.cycles;
+            let now = &mut cycles[line.now as usize];
+            *now = (*now + cycle).saturating_sub(self.charged);
+            let sum: u64 = cycles.iter().sum();
+            assert_eq!(sum, cycle, "cycle {cycle}, {path}: scheduler {scheduler} has lost count of its cycles");
+            all.iter_mut().zip(cycles).for_each(|(all, cycles)| *all += cycles);
+        }
+        all
+    }
+
     /// Charges up to `cycle` and checks that every cycle went to exactly one reason.
     ///
     /// # Panics
@@ -223,6 +241,35 @@ mod tests {
         stalls.settle("sm0", 11);
         assert_eq!(stalls.cycles(0, StallReason::ScoreboardMemory), 9);
         assert_eq!(stalls.cycles(0, StallReason::Issued), 2);
+    }
+
+    #[test]
+    fn cycles_before_an_edge_are_those_charged_and_slept_through_up_to_it() {
+        let mut stalls = Stalls::new(2);
+        stalls.issue(0, 1, 0);
+        stalls.charge(1, StallReason::Fetch);
+        stalls.charged(0);
+        stalls.sleep(0, StallReason::NoWarp);
+        stalls.sleep(1, StallReason::NoWarp);
+        let counts = |cycle: u64, stalls: &Stalls| {
+            let all = stalls.before("sm0", cycle);
+            [StallReason::Issued, StallReason::Fetch, StallReason::NoWarp].map(|reason| all[reason as usize])
+        };
+        assert_eq!(counts(1, &stalls), [1, 1, 0]);
+        assert_eq!(counts(5, &stalls), [1, 1, 8]);
+        // The core was evaluated at later edges, and had no warp.
+        stalls.wake(9);
+        assert_eq!(counts(5, &stalls), [1, 1, 8]);
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 0, sm0: scheduler 0 has lost count of its cycles")]
+    fn an_instruction_issued_behind_the_end_is_found() {
+        let mut stalls = Stalls::new(1);
+        stalls.charge(0, StallReason::NoWarp);
+        stalls.issue(0, 1, 0);
+        stalls.charged(1);
+        stalls.before("sm0", 0);
     }
 
     #[test]

@@ -85,6 +85,7 @@ impl Overlapped {
         }
         if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;
         self.core.stats.count(kind, Found::Nowhere);
+        self.core.stats.bypasses += 1;
         Ok(true)
     }
 
