@@ -1,0 +1,68 @@
+//! What blocks count reaches the statistics: a counter that is another changes them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use warpsieve::run::{Counters, RunReport};
+
+use super::{Run, kind, runs, statistics};
+
+/// Counters that no statistics have, and why.
+const ELSEWHERE: &[(&str, &[&str], &str)] = &[
+    (
+        "const_cache texture_cache",
+        &["bypasses", "sector_misses", "store_hits", "store_misses", "atomics", "promotions", "demotions"],
+        "a read-only cache counts none of these",
+    ),
+    ("", &["dram_khz"], "a clock of the configuration, by which rates of the papers are formed"),
+];
+
+/// Pointers of all numbers in a value.
+fn numbers(path: String, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) => found.push(path),
+        Value::Array(elements) => {
+            elements.iter().enumerate().for_each(|(at, inside)| numbers(format!("{path}/{at}"), inside, found));
+        }
+        Value::Object(keys) => keys.iter().for_each(|(key, inside)| numbers(format!("{path}/{key}"), inside, found)),
+        _ => {}
+    }
+}
+
+/// True if the statistics of the run are others with this counter one higher.
+fn is_told(run: &Run, plain: &RunReport, before: &Value, pointer: &str) -> bool {
+    let mut counters = serde_json::to_value(&plain.counters).unwrap();
+    let counter = counters.pointer_mut(pointer).unwrap();
+    *counter = (counter.as_u64().unwrap() + 1).into();
+    let counters: Counters = serde_json::from_value(counters).unwrap();
+    statistics(&run.resolved, &RunReport { counters, ..plain.clone() }, None) != *before
+}
+
+#[test]
+fn no_counter_of_a_block_is_missing_in_the_statistics() {
+    let (mut told, mut all) = (BTreeSet::new(), BTreeSet::new());
+    let mut machines = BTreeSet::new();
+    for run in runs().iter().filter(|run| machines.insert(run.resolved.hash())) {
+        // Energy is formed of counters that stand elsewhere too.
+        let plain = RunReport { structures: None, ..run.report.clone() };
+        let before = statistics(&run.resolved, &plain, None);
+        let mut pointers = Vec::new();
+        numbers(String::new(), &serde_json::to_value(&run.report.counters).unwrap(), &mut pointers);
+        for pointer in pointers {
+            // Elements of an array of counters are as good as one another.
+            let key = kind(&pointer);
+            all.insert(key.clone());
+            if !told.contains(&key) && is_told(run, &plain, &before, &pointer) {
+                told.insert(key);
+            }
+        }
+    }
+    let is_elsewhere = |key: &&String| {
+        let (group, name) = key.trim_start_matches('/').rsplit_once('/').unwrap_or(("", key.trim_start_matches('/')));
+        ELSEWHERE.iter().any(|(groups, names, _)| groups.split(' ').any(|of| of == group) && names.contains(&name))
+    };
+    let lost: Vec<_> = all.difference(&told).filter(|key| !is_elsewhere(key)).collect();
+    assert!(lost.is_empty(), "counted, and in no statistics: {lost:?}");
+    let excused: Vec<_> = told.iter().filter(is_elsewhere).collect();
+    assert!(excused.is_empty(), "said to be in no statistics, and there: {excused:?}");
+}

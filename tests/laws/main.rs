@@ -1,0 +1,232 @@
+//! Laws of conservation: what the statistics of any run must obey, whatever ran on whatever machine.
+//!
+//! | testpoint                                                             | file       |
+//! |-----------------------------------------------------------------------|------------|
+//! | every law holds for every kernel, on `fermi` and on machines by turns | `laws`     |
+//! | every law breaks if a number that it reads is another                 | `relation` |
+//! | no counter of a block is missing in the statistics                    | `counters` |
+
+mod counters;
+mod laws;
+mod relation;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use area::{Node, Technology};
+use laws::{LAWS, Law, On};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use relation::{Relation, Statistics};
+use rtl::kernel::Mode;
+use serde_json::Value;
+use warpsieve::config::{Request, Resolved};
+use warpsieve::estimate::{Activity, Energy};
+use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
+use warpsieve_cli::stats::Stats;
+
+/// Machines and designs that the kernels run on by turns, beside `fermi`: together they have everything that is counted.
+const MACHINES: &[(&str, &[&str])] = &[
+    ("volta", &[]),
+    ("southern-islands", &[]),
+    ("southern-islands", &["frc"]),
+    ("hybrid", &["hybrid-policy"]),
+    ("hybrid", &["tracker"]),
+    ("kepler", &[]),
+    ("fermi", &["decoupled-dueling"]),
+    ("fermi", &["icache", "sub-cores"]),
+    ("fermi", &["l1-sectored", "l2-sectored"]),
+    ("fermi", &["streaming-l2"]),
+    ("fermi", &["dwt-pric"]),
+    ("fermi", &["mrpb"]),
+    ("fermi", &["pdp"]),
+    ("fermi", &["ccws", "ideal-operands"]),
+    ("fermi", &["no-caches"]),
+    ("fermi", &["fetch-on-write"]),
+];
+/// Kernels that run with golden models beside them, and with a time series.
+const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];
+
+/// The statistics of a run.
+struct Run {
+    name: String,
+    resolved: Resolved,
+    report: RunReport,
+    statistics: Value,
+}
+
+/// All runs, made once. To be called ahead of a parallel iterator: its threads make the runs.
+fn runs() -> &'static [Run] {
+    static RUNS: LazyLock<Vec<Run>> = LazyLock::new(all_runs);
+    &RUNS
+}
+
+fn all_runs() -> Vec<Run> {
+    let kernels = kernels();
+    let by_turns = |(at, kernel): (usize, &String)| {
+        let (machine, designs) = MACHINES[at % MACHINES.len()];
+        [Task::new(kernel, "fermi", &[]), Task::new(kernel, machine, designs)]
+    };
+    let mut tasks: Vec<_> = kernels.iter().enumerate().flat_map(by_turns).collect();
+    tasks.extend(WATCHED.map(|kernel| Task { is_watched: true, ..Task::new(kernel, "fermi", &[]) }));
+    tasks.into_par_iter().map(Task::run).collect()
+}
+
+/// Every kernel, by the name of its folder.
+fn kernels() -> Vec<String> {
+    let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
+    let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut names: Vec<_> = folders.filter(|folder| folder.join("small.toml").is_file()).map(name).collect();
+    names.sort();
+    names
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+struct Task {
+    kernel: String,
+    request: Request,
+    is_watched: bool,
+}
+
+impl Task {
+    fn new(kernel: &str, machine: &str, designs: &[&str]) -> Self {
+        let designs = designs.iter().map(|&design| design.to_owned()).collect();
+        let request = Request { machine: machine.to_owned(), designs, sets: Vec::new() };
+        Self { kernel: kernel.to_owned(), request, is_watched: false }
+    }
+
+    fn run(self) -> Run {
+        let Self { kernel, request, is_watched } = self;
+        let resolved = Resolved::new(&request).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let series = is_watched.then(|| SeriesOptions { path: folder.path().join("series.csv"), interval: 100 });
+        let options =
+            RunOptions { check: is_watched, structures: true, mode: Mode::FAST, series, ..RunOptions::default() };
+        let launch = root().join("kernels").join(&kernel).join("small.toml");
+        let name = format!("{kernel} on {} {}", request.machine, request.designs.join(" "));
+        let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(report.outcome, Outcome::Finished, "{name}");
+        let series = options.series.map(|series| columns(&series.path));
+        let statistics = statistics(&resolved, &report, series);
+        Run { name, resolved, report, statistics }
+    }
+}
+
+/// The statistics as JSON, with what else is reported of a run: shares of reasons, and the sums of a time series.
+fn statistics(resolved: &Resolved, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
+    let technology = Technology::built_in().unwrap();
+    let energy = Activity::of(report).map(|did| Energy::of(&did, &technology, Node::N45, technology.hop_mm()));
+    let mut value = serde_json::to_value(Stats::new(resolved, report, energy.as_ref())).unwrap();
+    let shares = report.counters.scheduler_shares();
+    let shares: BTreeMap<_, _> = shares.into_iter().map(|(reason, share)| (reason.name(), share)).collect();
+    value["shares"] = serde_json::to_value(shares).unwrap();
+    value["series"] = serde_json::to_value(series).unwrap();
+    value
+}
+
+/// The sum of each column of a time series, and the cycles of its rows.
+fn columns(path: &Path) -> BTreeMap<String, u64> {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    let mut sums = BTreeMap::new();
+    for row in reader.deserialize::<BTreeMap<String, u64>>() {
+        let mut row = row.unwrap();
+        let [from, to] = ["from_cycle", "to_cycle"].map(|bound| row.remove(bound).unwrap());
+        row.insert("cycles".to_owned(), to - from);
+        row.into_iter().for_each(|(column, count)| *sums.entry(column).or_default() += count);
+    }
+    sums
+}
+
+impl Run {
+    fn read(&self) -> Statistics<'_> {
+        Statistics::new(&self.statistics, &self.resolved.config)
+    }
+
+    fn obeys(&self, law: &Law) -> bool {
+        match law.on {
+            On::Every => true,
+            On::Only(applies, _) => applies(&self.read()),
+        }
+    }
+}
+
+#[test]
+fn every_law_holds_in_every_run() {
+    let broken = |run: &Run| -> Vec<String> {
+        let laws = LAWS.iter().filter(|law| run.obeys(law));
+        let broken = laws.flat_map(|law| {
+            let relations = (law.holds)(&run.read()).into_iter().filter(|relation| !relation.holds());
+            relations.map(|relation| format!("{}: {}: {}: {relation:?}", run.name, law.name, law.says)).take(2)
+        });
+        broken.collect()
+    };
+    let broken: Vec<_> = runs().par_iter().flat_map(broken).collect();
+    assert!(broken.is_empty(), "{} laws broken:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn there_are_fifty_laws_at_least_of_different_names() {
+    let mut names: Vec<_> = LAWS.iter().map(|law| law.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert!(names.len() == LAWS.len() && names.len() >= 50, "{} laws, {} names", LAWS.len(), names.len());
+    let unexplained = LAWS.iter().filter(|law| matches!(law.on, On::Only(_, why) if why.is_empty()));
+    assert_eq!(unexplained.map(|law| law.name).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// A law that no number can break says nothing.
+#[test]
+fn every_law_breaks_if_a_number_that_it_reads_is_another() {
+    let runs = runs();
+    let unbroken: Vec<_> = LAWS.par_iter().flat_map(|law| unbroken(law, runs)).collect();
+    assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
+}
+
+/// Keys that a law reads in vain: in no run does it break if one of these numbers is another. Units of a kind are one.
+fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
+    let mut matters: BTreeMap<String, bool> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.obeys(law)) {
+        let statistics = run.read();
+        (law.holds)(&statistics);
+        let read = statistics.read();
+        let mut perturbed = None;
+        for pointer in read {
+            let matters = matters.entry(kind(&pointer)).or_default();
+            if !*matters {
+                let value = perturbed.get_or_insert_with(|| run.statistics.clone());
+                *matters = breaks(law, run, value, &pointer);
+            }
+        }
+    }
+    let name = |key: String| format!("{}: {key}", law.name);
+    if matters.is_empty() {
+        return vec![format!("{}: applies to no run", law.name)];
+    }
+    matters.into_iter().filter(|(_, matters)| !matters).map(|(key, _)| name(key)).collect()
+}
+
+/// A pointer without the numbers of units.
+fn kind(pointer: &str) -> String {
+    let keys = pointer.split('/').filter(|key| !key.starts_with(|c: char| c.is_ascii_digit()));
+    keys.collect::<Vec<_>>().join("/")
+}
+
+/// True if the law breaks with another number at `pointer`; `value` is as before then.
+fn breaks(law: &Law, run: &Run, value: &mut Value, pointer: &str) -> bool {
+    let before = value.pointer(pointer).unwrap().clone();
+    let others: Vec<Value> = match before.as_u64() {
+        Some(count) => [count + 1, 0, 1 << 40].into_iter().filter(|other| *other != count).map(Value::from).collect(),
+        None => vec![(2.0 * before.as_f64().unwrap() + 1.0).into()],
+    };
+    let is_broken = others.into_iter().any(|other| {
+        *value.pointer_mut(pointer).unwrap() = other;
+        let relations = (law.holds)(&Statistics::new(value, &run.resolved.config));
+        relations.into_iter().any(|relation: Relation| !relation.holds())
+    });
+    *value.pointer_mut(pointer).unwrap() = before;
+    is_broken
+}
