@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use input::{cut, visible};
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use trace::Warning;
 use warpsieve::limit::{self, Limited};
@@ -10,10 +11,10 @@ use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::grouped;
 use waves::part_file::PartFile;
 
-/// Prints a result. A reader that has seen enough and closed the pipe is no error.
+/// Prints a result, in which nothing controls a terminal. A reader that has seen enough and closed the pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).into_diagnostic().wrap_err("stdout cannot be written")
         }
@@ -42,8 +43,12 @@ pub(super) fn no_folder(folder: &Path) -> String {
     format!("{}: no folder can be made here", folder.display())
 }
 
-/// Prints a message on stderr, where a closed pipe leaves nobody to tell.
+/// Prints a message on stderr, cut to a few lines, where a closed pipe leaves nobody to tell.
 pub(super) fn complain(text: &str) {
+    complain_as_is(&cut(text));
+}
+
+fn complain_as_is(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
@@ -60,10 +65,11 @@ pub(super) fn print_report(report: &Report) {
     // A message stays on one line: terminals wrap it, and what is redirected can be searched.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
     let mut text = String::new();
-    let limited = Limited(report.as_ref());
+    let limited = Limited::of(report.as_ref());
     match handler.render_report(&mut text, &limited) {
-        Ok(()) => complain(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
-        Err(_) => complain(&report.to_string()),
+        // All of it can be shown: what is left are the colours of the renderer.
+        Ok(()) => complain_as_is(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
+        Err(_) => complain(&limited.to_string()),
     }
 }
 

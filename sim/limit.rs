@@ -1,12 +1,25 @@
-//! Lists of what is wrong, cut where nobody reads on: a file of another kind breaks a rule in each of its lines.
+//! Lists of what is wrong, cut where nobody reads on: a file of another kind breaks a rule in each of its lines. Reports
+//! are made such that a terminal may show them, whatever the file has in its keys, values and lines.
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Range;
 
-use miette::{Diagnostic, LabeledSpan, Severity, SourceCode};
+use input::{cut, visible};
+use miette::{
+    Diagnostic, LabeledSpan, MietteError, MietteSpanContents, Severity, SourceCode, SourceSpan, SpanContents,
+};
 
 /// Entries of a list that are printed.
 const SHOWN: usize = 20;
+/// Bytes of a line that an excerpt shows ahead of the place, and behind it: terminals are not wider, and a renderer that
+/// points at a column formats it as a width of 16 bits.
+const AHEAD: usize = 80;
+const BEHIND: usize = 160;
+/// Lines that an excerpt shows at most, of a value that is written over many.
+const MOST_LINES: usize = 8;
+/// Errors that caused one another at most.
+const MOST_CAUSES: usize = 16;
 
 /// The lines of a list, and how many of `what` are left out.
 #[must_use]
@@ -21,71 +34,237 @@ fn more(entries: usize, what: &str) -> Option<String> {
     Some(format!("and {left_out} more {what}{}", if left_out == 1 { "" } else { "s" }))
 }
 
-/// A report of which only the first problems are shown.
-pub struct Limited<'a>(pub &'a dyn Diagnostic);
+/// A report that can be shown: its first problems, messages of a few lines, excerpts of a few columns around the place,
+/// nothing that controls a terminal.
+pub struct Limited {
+    message: String,
+    code: Option<String>,
+    severity: Option<Severity>,
+    help: Option<String>,
+    url: Option<String>,
+    excerpt: Option<Excerpt>,
+    related: Vec<Self>,
+    /// Problems of the report, of which the first are `related`.
+    problems: usize,
+    cause: Option<Cause>,
+}
 
-impl Limited<'_> {
-    /// What is said of the others.
+/// The error behind another one.
+enum Cause {
+    Report(Box<Limited>),
+    /// An error without excerpt or help.
+    Words(Box<Limited>),
+}
+
+impl Limited {
+    /// Takes of a report what is shown.
+    #[must_use]
+    pub fn of(report: &dyn Diagnostic) -> Self {
+        Self::within(report, None, MOST_CAUSES)
+    }
+
+    /// The same of a report that may be about the text of another one, with this many causes.
+    fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
+        let source = report.source_code().or(outer);
+        let label = report.labels().and_then(|mut labels| labels.next());
+        let excerpt = source.zip(label).and_then(|(source, label)| Excerpt::of(source, &label));
+        let related = report.related().into_iter().flatten().take(SHOWN);
+        let cause = causes.checked_sub(1).and_then(|causes| match report.diagnostic_source() {
+            Some(cause) => Some(Cause::Report(Box::new(Self::within(cause, source, causes)))),
+            None => report.source().map(|cause| Cause::Words(Box::new(Self::in_words(cause, causes)))),
+        });
+        let text = |text: Box<dyn fmt::Display + '_>| cut(&text.to_string());
+        Self {
+            message: cut(&report.to_string()),
+            code: report.code().map(text),
+            severity: report.severity(),
+            help: report.help().map(text),
+            url: report.url().map(text),
+            excerpt,
+            related: related.map(|problem| Self::within(problem, source, causes)).collect(),
+            problems: report.related().map_or(0, Iterator::count),
+            cause,
+        }
+    }
+
+    fn in_words(error: &dyn Error, causes: usize) -> Self {
+        let cause = causes.checked_sub(1).zip(error.source());
+        Self {
+            message: cut(&error.to_string()),
+            code: None,
+            severity: None,
+            help: None,
+            url: None,
+            excerpt: None,
+            related: Vec::new(),
+            problems: 0,
+            cause: cause.map(|(causes, cause)| Cause::Words(Box::new(Self::in_words(cause, causes)))),
+        }
+    }
+
+    /// How many problems are not shown, in words.
     #[must_use]
     pub fn more(&self) -> Option<String> {
-        more(self.0.related().map_or(0, Iterator::count), "problem")
+        more(self.problems, "problem")
     }
 }
 
-impl fmt::Debug for Limited<'_> {
+impl fmt::Debug for Limited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.0, f)
+        f.write_str(&self.message)
     }
 }
 
-impl fmt::Display for Limited<'_> {
+impl fmt::Display for Limited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self.0, f)
+        f.write_str(&self.message)
     }
 }
 
-impl Error for Limited<'_> {
+impl Error for Limited {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        let (Cause::Report(cause) | Cause::Words(cause)) = self.cause.as_ref()?;
+        Some(&**cause)
     }
 }
 
-impl Diagnostic for Limited<'_> {
+/// A text of a report that is there.
+fn shown(text: Option<&String>) -> Option<Box<dyn fmt::Display + '_>> {
+    text.map(|text| Box::new(text) as Box<dyn fmt::Display>)
+}
+
+impl Diagnostic for Limited {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.code()
+        shown(self.code.as_ref())
     }
 
     fn severity(&self) -> Option<Severity> {
-        self.0.severity()
+        self.severity
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.help()
+        shown(self.help.as_ref())
     }
 
     fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.url()
+        shown(self.url.as_ref())
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0.source_code()
+        self.excerpt.as_ref().map(|excerpt| excerpt as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.0.labels()
+        let Excerpt { label, span, .. } = self.excerpt.as_ref()?;
+        let label = LabeledSpan::new_with_span(label.clone(), span.clone());
+        Some(Box::new(std::iter::once(label)))
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.0.related()?.take(SHOWN)))
+        let problems = self.related.iter().map(|problem| problem as &dyn Diagnostic);
+        (!self.related.is_empty()).then(|| Box::new(problems) as Box<dyn Iterator<Item = &dyn Diagnostic>>)
     }
 
     fn diagnostic_source(&self) -> Option<&dyn Diagnostic> {
-        self.0.diagnostic_source()
+        match self.cause.as_ref()? {
+            Cause::Report(cause) => Some(&**cause),
+            Cause::Words(_) => None,
+        }
+    }
+}
+
+/// The lines around a place, as far as they are shown.
+struct Excerpt {
+    name: Option<String>,
+    /// Line of the place and its column, and the first line of the excerpt, all from 0.
+    line: usize,
+    column: usize,
+    first_line: usize,
+    text: String,
+    label: Option<String>,
+    /// The place in `text`.
+    span: Range<usize>,
+}
+
+impl Excerpt {
+    /// The excerpt at a label; `None` if the source has no such place.
+    fn of(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Self> {
+        let place = source.read_span(label.inner(), 0, 0).ok()?;
+        let around = source.read_span(label.inner(), 1, 1).ok()?;
+        let whole = str::from_utf8(around.data()).ok()?;
+        let start = label.offset().checked_sub(around.span().offset())?.min(whole.len());
+        let marked = start..start.saturating_add(label.len()).min(whole.len());
+        let (mut text, mut span, mut begins) = (String::new(), None, 0);
+        for (number, line) in whole.split('\n').take(MOST_LINES).enumerate() {
+            if number > 0 {
+                text.push('\n');
+            }
+            let within = |at: usize| line.floor_char_boundary(at.saturating_sub(begins));
+            let is_marked = marked.start <= begins + line.len() && begins <= marked.end;
+            let mark = if is_marked { within(marked.start)..within(marked.end) } else { 0..0 };
+            let place = push_cut(&mut text, line, mark);
+            if is_marked {
+                span = Some(span.map_or(place.start, |span: Range<usize>| span.start)..place.end);
+            }
+            begins += line.len() + 1;
+        }
+        Some(Self {
+            name: place.name().map(|name| cut(name)),
+            line: place.line(),
+            column: place.column(),
+            first_line: around.line(),
+            span: span?,
+            label: label.label().map(cut),
+            text,
+        })
+    }
+}
+
+/// Adds what is shown of a line, that is, what stands around the mark. Returns where the mark is then.
+fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
+    let is_short = line.len() <= AHEAD + BEHIND;
+    let from = if is_short { 0 } else { line.floor_char_boundary(mark.start.saturating_sub(AHEAD)) };
+    let to = if is_short { line.len() } else { line.ceil_char_boundary((mark.start + BEHIND).min(line.len())) };
+    let end = mark.end.min(to);
+    if from > 0 {
+        text.push_str("... ");
+    }
+    text.push_str(&visible(&line[from..mark.start]));
+    let begins = text.len();
+    text.push_str(&visible(&line[mark.start..end]));
+    let ends = text.len();
+    text.push_str(&visible(&line[end..to]));
+    if to < line.len() {
+        text.push_str(" ...");
+    }
+    begins..ends
+}
+
+impl SourceCode for Excerpt {
+    /// The whole excerpt, headed by the place where the label alone is asked for.
+    fn read_span<'a>(
+        &'a self,
+        _span: &SourceSpan,
+        lines_before: usize,
+        _lines_after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let all = SourceSpan::new(0.into(), self.text.len());
+        let (line, column) = if lines_before == 0 { (self.line, self.column) } else { (self.first_line, 0) };
+        let (data, lines) = (self.text.as_bytes(), self.text.matches('\n').count() + 1);
+        Ok(match &self.name {
+            Some(name) => Box::new(MietteSpanContents::new_named(name.clone(), data, all, line, column, lines)),
+            None => Box::new(MietteSpanContents::new(data, all, line, column, lines)),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use input::Text;
+    use miette::{GraphicalReportHandler, GraphicalTheme, NamedSource, Report, miette};
+
     use super::*;
 
     #[test]
@@ -95,5 +274,62 @@ mod tests {
         assert_eq!(cut(21)[20..], ["and 1 more warning"]);
         assert_eq!(cut(2_020)[20..], ["and 2000 more warnings"]);
         assert!(cut(0).is_empty());
+    }
+
+    fn drawn(report: &dyn Diagnostic) -> String {
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_wrap_lines(false);
+        let mut text = String::new();
+        handler.render_report(&mut text, report).unwrap();
+        text
+    }
+
+    /// A report about some bytes of a text.
+    fn report(text: &str, bytes: Range<usize>) -> Report {
+        let label = LabeledSpan::new_with_span(Some("here".to_owned()), bytes);
+        miette!(labels = vec![label], help = "mend it", "`x` is wrong")
+            .with_source_code(Arc::new(Text::new("a.toml", text)))
+    }
+
+    #[test]
+    fn a_report_of_plain_short_lines_is_drawn_as_it_is() {
+        let text = "title = \"a\"\n\nx = 1 # ü\ny = [\n  1,\n]\nz = 3\n";
+        for bytes in [0..5, 13..14, 17..18, 23..34, text.len()..text.len()] {
+            let whole = report(text, bytes);
+            assert_eq!(drawn(&Limited::of(whole.as_ref())), drawn(whole.as_ref()));
+        }
+        let source = NamedSource::new("b.toml", "a = 1".to_owned());
+        let outer = report(text, 17..18).wrap_err("outer").with_source_code(source);
+        assert_eq!(drawn(&Limited::of(outer.as_ref())), drawn(outer.as_ref()));
+    }
+
+    #[test]
+    fn an_excerpt_of_a_long_line_shows_what_stands_around_the_place_and_its_true_column() {
+        for ahead in [100, 70_000, 200_000] {
+            for length in [1, 100_000] {
+                let text = format!("first\n{}{}{}\nlast", "ü".repeat(ahead), "x".repeat(length), "y".repeat(100_000));
+                let start = 6 + 2 * ahead;
+                let shown = drawn(&Limited::of(report(&text, start..start + length).as_ref()));
+                assert!(shown.contains(&format!("[a.toml:2:{}]", ahead + 1)), "{shown}");
+                assert!(shown.contains("... ") && shown.contains("üx") && shown.contains("here"), "{shown}");
+                assert!(shown.lines().all(|line| line.chars().count() < 300), "{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_of_many_lines_is_shown_by_its_first() {
+        let text = "1,\n".repeat(100_000);
+        let shown = drawn(&Limited::of(report(&text, 3..200_000).as_ref()));
+        assert!(shown.lines().count() < 20 && shown.contains("[a.toml:2:1]"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_of_a_report_controls_a_terminal() {
+        let evil = "k\u{1b}[2J\u{202e} = \u{9b}1\n";
+        let label = LabeledSpan::new_with_span(Some(evil.to_owned()), 2..5);
+        let inner = miette!(labels = vec![label], help = evil, "bad {evil}").with_source_code(Text::new(evil, evil));
+        let shown = drawn(&Limited::of(inner.wrap_err(evil).as_ref()));
+        assert!(shown.contains("\\u001b[2J\\u202e") && shown.contains("\\u009b"), "{shown}");
+        assert_eq!(visible(&shown), shown);
     }
 }

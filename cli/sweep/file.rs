@@ -1,10 +1,10 @@
 //! The sweep file: what is run on what, read from TOML with every broken rule reported.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
 use serde_json::Value;
-use toml::de::DeTable;
 
 use super::super::dictionary::COUNTERS;
 use super::tidy::SPEEDUP;
@@ -71,7 +71,7 @@ impl SweepFile {
     /// # Errors
     /// If it cannot be read, or with every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, Report> {
-        let text = std::fs::read_to_string(path).into_diagnostic();
+        let text = input::read_text(path).into_diagnostic();
         let text = text.wrap_err_with(|| format!("{}: cannot read the sweep file", path.display()))?;
         Ok(Self::parse(path, text)?)
     }
@@ -82,13 +82,7 @@ impl SweepFile {
     /// With every rule that it breaks.
     pub fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, &text);
-        let (document, errors) = DeTable::parse_recoverable(&text);
-        if !errors.is_empty() {
-            for error in errors {
-                problems.add(error.span().unwrap_or_default(), format!("not TOML: {}", error.message()), None);
-            }
-            return problems.or(None);
-        }
+        let Some(document) = problems.document(&text) else { return problems.or(None) };
         let root = Table::root(&document, &text);
         root.refuse_unknown(&KEYS, &mut problems);
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -99,7 +93,8 @@ impl SweepFile {
         {
             problems.add(0..0, "the file has neither `launch` nor `trace`, of which it needs one".to_owned(), None);
         }
-        let is_both = |trace: &&Named<PathBuf>| launches.iter().any(|launch| launch.name == trace.name);
+        let names: HashSet<_> = launches.iter().map(|launch| &launch.name).collect();
+        let is_both = |trace: &&Named<PathBuf>| names.contains(&trace.name);
         if let Some(Named { name, .. }) = traces.iter().find(is_both) {
             let message = format!("`{name}` is the name of a launch file and of a trace, expected two names");
             problems.add(0..0, message, None);
@@ -134,9 +129,10 @@ impl SweepFile {
     pub fn refusal(&self, refused: &[(String, ConfigError)]) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
+        let mut numbers = HashMap::new();
         for (label, problem) in refused.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
-            match known.iter_mut().find(|(other, _)| other.line() == problem.line() && other.given() == problem.given())
-            {
+            let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
+            match known.get_mut(number) {
                 Some((_, labels)) => labels.push(label),
                 None => known.push((problem, vec![label])),
             }
@@ -145,8 +141,9 @@ impl SweepFile {
             let [first, others @ ..] = labels.as_slice() else { continue };
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             let (option, text) = problem.given();
-            let place =
-                self.choices().find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
+            // Behind the problems that are shown nobody looks for the place.
+            let mut choices = self.choices().filter(|_| problems.wants_help());
+            let place = choices.find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
             let message = if place.is_some() { problem.to_string() } else { problem.line() };
             problems.add(place.unwrap_or_default(), format!("on {first}{more}: {message}"), problem.help.clone());
         }
@@ -188,7 +185,7 @@ fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(
 /// the file calls them, from wherever the command is run.
 fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<Named<PathBuf>> {
     let what = "names or patterns of files";
-    let mut found: Vec<Named<PathBuf>> = Vec::new();
+    let (mut found, mut names) = (Vec::new(), HashSet::new());
     for node in listed(root, key, what, problems) {
         let Some((name, node)) = named(node, key, problems) else { continue };
         let Some(text) = node.text("the name or pattern of a file", problems) else { continue };
@@ -207,7 +204,7 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
         for path in paths {
             let own = path.strip_prefix(folder).unwrap_or(&path).display();
             let name = name.clone().unwrap_or_else(|| own.to_string());
-            if found.iter().any(|other| other.name == name) {
+            if !names.insert(name.clone()) {
                 problems.add(node.place.span.clone(), format!("`{name}` is given twice in `{key}`"), None);
             }
             found.push(Named { name, of: path });
@@ -343,16 +340,18 @@ fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<
 
 /// Refuses a parameter or a value that is given twice: rows would have the same name.
 fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
-    for (at, parameter) in parameters.iter().enumerate() {
+    let mut names = HashSet::new();
+    for parameter in parameters {
         let Parameter { name, choices, .. } = parameter;
         let is_taken = ["launch", "trace", SPEEDUP].contains(&name.as_str());
-        let is_another = parameters[..at].iter().any(|other| other.name == *name);
+        let is_another = !names.insert(name);
         if let Some(first) = choices.first().filter(|_| is_taken || is_another) {
             let message = format!("`{name}` is the name of two columns, expected another");
             problems.add(first.place.span.clone(), message, None);
         }
-        for (at, choice) in choices.iter().enumerate() {
-            if choices[..at].iter().any(|other| other.value == choice.value) {
+        let mut values = HashSet::new();
+        for choice in choices {
+            if !values.insert(&choice.value) {
                 let value = text_of(&choice.value);
                 problems.add(choice.place.span.clone(), format!("`{value}` is given twice in `{name}`"), None);
             }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use input::Text;
+use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 use super::Source;
 use super::ast::Span;
@@ -23,22 +24,22 @@ struct Details {
     span: Span,
     line: u32,
     column: u32,
-    source: NamedSource<Arc<str>>,
+    source: Arc<Text>,
 }
 
 impl PtxError {
     /// An error about `span` of `source`; `label` is what the excerpt's marker says.
     #[must_use]
     pub fn new(source: &Source, span: Span, label: &'static str, message: String) -> Self {
-        let (line, column) = position(&source.text, span.start);
+        let (line, column) = source.numbered.place(span.start as usize);
         PtxError(Box::new(Details {
             message,
             help: None,
             label,
             span,
-            line,
-            column,
-            source: NamedSource::new(&source.name, source.text.clone()),
+            line: line as u32,
+            column: column as u32,
+            source: Arc::clone(&source.numbered),
         }))
     }
 
@@ -67,14 +68,6 @@ impl PtxError {
     pub fn column(&self) -> u32 {
         self.0.column
     }
-}
-
-/// Line and column, from 1, of the byte `at`.
-pub(super) fn position(text: &str, at: u32) -> (u32, u32) {
-    let before = text.get(..at as usize).unwrap_or(text);
-    let line = before.bytes().filter(|&b| b == b'\n').count();
-    let column = before.chars().rev().take_while(|&c| c != '\n').count();
-    (line as u32 + 1, column as u32 + 1)
 }
 
 impl fmt::Display for PtxError {

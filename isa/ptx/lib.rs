@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 pub use error::PtxError;
 
+use input::Text;
 use isa::program::Program;
 
 /// Longest text that is accepted, in bytes.
@@ -30,12 +31,16 @@ pub struct Source {
     pub name: Arc<str>,
     /// The text.
     pub text: Arc<str>,
+    /// Both, for the places of errors.
+    numbered: Arc<Text>,
 }
 
 impl Source {
     /// A source with the given name and text.
     pub fn new(name: &str, text: &str) -> Source {
-        Source { name: name.into(), text: text.into() }
+        let (name, text): (Arc<str>, Arc<str>) = (name.into(), text.into());
+        let numbered = Arc::new(Text::new(Arc::clone(&name), Arc::clone(&text)));
+        Source { name, text, numbered }
     }
 
     /// Reads the text.

@@ -87,7 +87,7 @@ impl Loader {
     fn machine_at(&mut self, name: &str, file: Option<PathBuf>, asked: &Place, depth: usize) -> Option<Machine> {
         let file = self.open("machine", name, file, builtin::machines(), asked, Giver::Machine)?;
         let text = self.sources.get(file.source).text.clone();
-        let document = self.parse(file.source, &text)?;
+        let document = self.parse(file.source, text.text())?;
         let mut meta = self.meta(file.source, &document);
         let about = meta.about(&file.name);
         let base = meta.text("based-on");
@@ -133,7 +133,7 @@ impl Loader {
         let giver = Giver::Design(name.to_owned());
         let file = self.open("design", name, as_file(name), builtin::designs(), &place, giver)?;
         let text = self.sources.get(file.source).text.clone();
-        let document = self.parse(file.source, &text)?;
+        let document = self.parse(file.source, text.text())?;
         let about = self.meta(file.source, &document).about(&file.name);
         let stated = Fields::flatten(&document, file.source, DESIGN_KEYS);
         if let Some((message, help)) = clash::between(taken, &about, &stated, fields, &self.sources) {
@@ -217,7 +217,7 @@ impl Loader {
     fn text_of(&self, path: &Path) -> std::io::Result<String> {
         match &self.text {
             Some((of, text)) if of == path => Ok(text.clone()),
-            _ => std::fs::read_to_string(path),
+            _ => input::read_text(path),
         }
     }
 

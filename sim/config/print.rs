@@ -31,10 +31,9 @@ impl Resolved {
             let source = self.sources.of(&field.place);
             let place = match source.giver {
                 Giver::Machine | Giver::Design(_) => {
-                    let before = source.text.get(..field.place.span.start).unwrap_or("");
-                    format!("{}, line {}", source.name, before.matches('\n').count() + 1)
+                    format!("{}, line {}", source.text.name(), source.text.place(field.place.span.start).0)
                 }
-                Giver::Set | Giver::Option => format!("{} {}", source.name, source.text),
+                Giver::Set | Giver::Option => format!("{} {}", source.text.name(), source.text.text()),
             };
             Stated {
                 path: field.path.clone(),

@@ -1,8 +1,10 @@
 //! What is wrong with a configuration, and where.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use input::Text;
+use miette::{Diagnostic, SourceSpan};
 use thiserror::Error;
 
 use super::source::{Place, Sources};
@@ -26,7 +28,7 @@ pub struct Problem {
     #[help]
     pub help: Option<String>,
     #[source_code]
-    text: NamedSource<Arc<str>>,
+    text: Arc<Text>,
     #[label]
     span: SourceSpan,
 }
@@ -43,17 +45,13 @@ impl Problem {
     /// The file or option that gives the value at fault, and the text of it.
     #[must_use]
     pub fn given(&self) -> (&str, &str) {
-        (self.text.name(), self.text.inner())
+        (self.text.name(), self.text.text())
     }
 
     /// `file:line:column: message (help)`.
     #[must_use]
     pub fn line(&self) -> String {
-        let text = self.text.inner();
-        let before = &text[..self.span.offset().min(text.len())];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.matches('\n').count() + 1;
-        let column = before[line_start..].chars().count() + 1;
+        let (line, column) = self.text.place(self.span.offset());
         let help = self.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
         format!("{}:{line}:{column}: {self}{help}", self.text.name())
     }
@@ -70,8 +68,7 @@ pub(super) struct Problems(Vec<Problem>);
 impl Problems {
     /// Adds a problem at a place.
     pub fn add(&mut self, sources: &Sources, place: &Place, message: String, help: Option<String>) {
-        let source = sources.of(place);
-        let text = NamedSource::new(&source.name, source.text.clone());
+        let text = Arc::clone(&sources.of(place).text);
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
@@ -79,13 +76,10 @@ impl Problems {
     pub fn merge(&mut self, others: ConfigError) {
         let key = |problem: &Problem| {
             let Problem { message, text, span, .. } = problem;
-            (message.clone(), text.name().to_owned(), Arc::clone(text.inner()), *span)
+            (message.clone(), text.name().to_owned(), text.text().to_owned(), span.offset(), span.len())
         };
-        for other in others.problems {
-            if !self.0.iter().any(|known| key(known) == key(&other)) {
-                self.0.push(other);
-            }
-        }
+        let mut known: HashSet<_> = self.0.iter().map(key).collect();
+        self.0.extend(others.problems.into_iter().filter(|other| known.insert(key(other))));
     }
 
     /// `value`, unless there are problems.

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use input::Text;
+
 /// Who states a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Giver {
@@ -20,9 +22,8 @@ pub(super) enum Giver {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub giver: Giver,
-    /// Path of a file, or the option.
-    pub name: Arc<str>,
-    pub text: Arc<str>,
+    /// The text, called by the path of a file or the option.
+    pub text: Arc<Text>,
 }
 
 /// A place in one of the texts.
@@ -71,7 +72,7 @@ pub(super) struct Sources(Vec<Source>);
 impl Sources {
     /// Adds a text; the result names it in a [`Place`].
     pub fn add(&mut self, giver: Giver, name: &str, text: &str) -> usize {
-        self.0.push(Source { giver, name: name.into(), text: text.into() });
+        self.0.push(Source { giver, text: Arc::new(Text::new(name, text)) });
         self.0.len() - 1
     }
 

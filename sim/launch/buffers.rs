@@ -1,5 +1,7 @@
 //! `[[buffer]]`: names, types, sizes and initial contents.
 
+use std::collections::HashSet;
+
 use golden::reference::ElementType;
 
 use super::model::{Buffer, Init, Number, Sequence, TextureShape};
@@ -38,6 +40,7 @@ const MAX_BYTES: usize = 1 << 31;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Declared> {
     let mut declared: Vec<Declared> = Vec::new();
+    let mut names = HashSet::new();
     for node in root.tables("buffer", problems) {
         let keys = &["name", "type", "elements", "init", "symbol", "texture"];
         let Some(table) = node.table(keys, problems) else {
@@ -46,7 +49,7 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         let name = table.require("name", problems);
         let name = name.and_then(|name| {
             let text = name.text("the name of a buffer", problems)?;
-            if declared.iter().any(|other| other.name == text) {
+            if !names.insert(text) {
                 let expected = "a name of its own: a buffer above has the same";
                 problems.refuse(&name.place, expected);
                 return None;

@@ -1,9 +1,11 @@
 //! Names of kernels as their source spells them: C++ compilers mangle them into one word.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
 use cpp_demangle::{DemangleOptions, Symbol};
+use input::listed;
 
 use super::model::{KernelLaunch, LaunchFile};
 use super::problem::{LaunchError, Problems};
@@ -18,9 +20,11 @@ impl LaunchFile {
     pub fn resolve_kernels(&mut self, kernels: &BTreeMap<PathBuf, Vec<String>>) -> Result<(), LaunchError> {
         let (path, text) = (self.path.clone(), self.text.clone());
         let mut problems = Problems::new(&path, &text);
+        let mut files: BTreeMap<PathBuf, Kernels<'_>> = BTreeMap::new();
         for launch in self.launches_mut() {
-            let known = kernels.get(&launch.ptx).map_or(&[][..], Vec::as_slice);
-            if let Some(name) = resolve(launch, known, &mut problems) {
+            let known = || Kernels::of(kernels.get(&launch.ptx).map_or(&[][..], Vec::as_slice));
+            let known = files.entry(launch.ptx.clone()).or_insert_with(known);
+            if let Some(name) = known.resolve(launch, &mut problems) {
                 launch.kernel = name;
             }
         }
@@ -28,37 +32,64 @@ impl LaunchFile {
     }
 }
 
-fn resolve(launch: &KernelLaunch, known: &[String], problems: &mut Problems<'_>) -> Option<String> {
-    let asked = &launch.kernel;
-    if known.contains(asked) {
-        return Some(asked.clone());
-    }
-    let asked_for = Spelling::new(asked);
-    let spelled: Vec<(&String, String)> = known.iter().map(|name| (name, demangled(name))).collect();
-    let fitting: Vec<_> = spelled.iter().filter(|(_, full)| Spelling::new(full).fits(&asked_for)).collect();
-    match fitting.as_slice() {
-        [(name, _)] => Some((*name).clone()),
-        [] => {
-            refuse(launch, &launch.ptx, &spelled, problems);
-            None
-        }
-        several => {
-            let names: Vec<_> = several.iter().map(|(_, full)| full.as_str()).collect();
-            let expected = format!("the name of one kernel: {} of {} fit", names.len(), launch.ptx.display());
-            let help = format!("kernels: {}", names.join(", "));
-            problems.refuse_with_help(&launch.kernel_place, expected, Some(help));
-            None
-        }
-    }
+/// The kernels of a PTX file.
+struct Kernels<'k> {
+    names: HashSet<&'k str>,
+    all: &'k [String],
+    /// Their names as C++ has them, in full and in parts: spelled out when a launch names none as it stands.
+    spelled: OnceCell<Vec<(&'k str, String, Spelling)>>,
 }
 
-fn refuse(launch: &KernelLaunch, ptx: &Path, spelled: &[(&String, String)], problems: &mut Problems<'_>) {
-    let is_whole = launch.kernel.contains('(');
-    let short = |full: &str| if is_whole { full.to_owned() } else { Spelling::new(full).path.join("::") };
-    let names: Vec<_> = spelled.iter().map(|(_, full)| short(full)).collect();
-    let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let help = suggestion(&launch.kernel, "kernels", &names);
-    problems.refuse_with_help(&launch.kernel_place, format!("a kernel of {}", ptx.display()), Some(help));
+impl<'k> Kernels<'k> {
+    fn of(all: &'k [String]) -> Self {
+        Self { names: all.iter().map(String::as_str).collect(), all, spelled: OnceCell::new() }
+    }
+
+    fn spelled(&self) -> &[(&'k str, String, Spelling)] {
+        let spell = |name: &'k String| {
+            let full = demangled(name);
+            let parts = Spelling::new(&full);
+            (name.as_str(), full, parts)
+        };
+        self.spelled.get_or_init(|| self.all.iter().map(spell).collect())
+    }
+
+    fn resolve(&self, launch: &KernelLaunch, problems: &mut Problems<'_>) -> Option<String> {
+        let asked = &launch.kernel;
+        if self.names.contains(asked.as_str()) {
+            return Some(asked.clone());
+        }
+        let asked_for = Spelling::new(asked);
+        let fitting: Vec<_> = self.spelled().iter().filter(|(_, _, parts)| parts.fits(&asked_for)).collect();
+        match fitting.as_slice() {
+            [(name, _, _)] => Some((*name).to_owned()),
+            [] => {
+                self.refuse(launch, problems);
+                None
+            }
+            several => {
+                let names: Vec<_> = several.iter().map(|(_, full, _)| full.as_str()).collect();
+                let expected = format!("the name of one kernel: {} of {} fit", names.len(), launch.ptx.display());
+                let help = problems.wants_help().then(|| format!("kernels: {}", listed(&names)));
+                problems.refuse_with_help(&launch.kernel_place, expected, help);
+                None
+            }
+        }
+    }
+
+    fn refuse(&self, launch: &KernelLaunch, problems: &mut Problems<'_>) {
+        let is_whole = launch.kernel.contains('(');
+        let short = |(_, full, parts): &(&str, String, Spelling)| match is_whole {
+            true => full.clone(),
+            false => parts.path.join("::"),
+        };
+        let help = problems.wants_help().then(|| {
+            let names: Vec<_> = self.spelled().iter().map(short).collect();
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            suggestion(&launch.kernel, "kernels", &names)
+        });
+        problems.refuse_with_help(&launch.kernel_place, format!("a kernel of {}", launch.ptx.display()), help);
+    }
 }
 
 /// A name as C++ has it; one that is not mangled stays as it is.

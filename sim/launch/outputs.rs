@@ -1,10 +1,11 @@
 //! `[[output]]`: which buffers are results, what they should hold, how they are compared.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use golden::reference::{self, ElementType, ParameterKind, ParameterValue, Reference, Rule, lookup};
 
-use super::model::{BufferId, Comparison, Expect, Output};
+use super::model::{Comparison, Expect, Output};
 use super::node::{Node, Place, Table};
 use super::problem::Problems;
 use super::read::Scope;
@@ -13,31 +14,41 @@ use crate::config::suggestion;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Output>> {
     let mut outputs: Vec<Option<Output>> = Vec::new();
+    let mut above = Above::default();
     for node in root.tables("output", problems) {
         let output = read_output(scope, &node, problems);
         if let Some(output) = &output {
-            refuse_twice(output, &outputs, problems);
+            above.add(output, problems);
         }
         outputs.push(output);
     }
     outputs.into_iter().collect()
 }
 
-/// An element is one output's, and a file holds one.
-fn refuse_twice(output: &Output, above: &[Option<Output>], problems: &mut Problems<'_>) {
-    let Place { path, span, .. } = &output.place;
-    let above = || above.iter().flatten();
-    if let Some(other) = above().find(|other| other.view.overlaps(&output.view)) {
-        let (name, other) = (&output.name, &other.name);
-        let message = format!("`{path}` names `{name}`, expected elements that are no output yet: `{other}` is one");
-        problems.add(span.clone(), message, None);
-    }
-    if let Some(file) = &output.write
-        && above().any(|other| other.write.as_ref() == Some(file))
-    {
-        let file = file.display();
-        let message = format!("`{path}` writes {file}, expected another file: an output above writes it");
-        problems.add(span.clone(), message, None);
+/// The outputs so far. An element is one output's, and a file holds one.
+#[derive(Default)]
+struct Above {
+    /// Elements of each buffer that are outputs, with the names of these.
+    views: HashMap<usize, Vec<(View, String)>>,
+    files: HashSet<PathBuf>,
+}
+
+impl Above {
+    fn add(&mut self, output: &Output, problems: &mut Problems<'_>) {
+        let Output { name, view, write, place: Place { path, span, .. }, .. } = output;
+        let views = self.views.entry(view.buffer.0).or_default();
+        if let Some((_, other)) = views.iter().find(|(other, _)| other.overlaps(view)) {
+            let message = format!("`{path}` names `{name}`, expected elements that are no output yet: `{other}` is one");
+            problems.add(span.clone(), message, None);
+        }
+        views.push((*view, name.clone()));
+        if let Some(file) = write
+            && !self.files.insert(file.clone())
+        {
+            let file = file.display();
+            let message = format!("`{path}` writes {file}, expected another file: an output above writes it");
+            problems.add(span.clone(), message, None);
+        }
     }
 }
 
@@ -258,11 +269,11 @@ fn read_inputs(
     let mut inputs = Some(Vec::new());
     for input in reference.inputs {
         let mapped = table.as_ref().and_then(|table| table.get(input.name));
-        let same_name = || scope.buffers.iter().position(|b| b.name == input.name);
+        let same_name = || scope.named(input.name);
         let found = match &mapped {
             Some(node) => read_view(scope, node, &["field", "offset", "elements"], problems)
                 .filter(|view| !is_refused_struct(view, &node.place, problems)),
-            None => same_name().and_then(|number| Some(scope.whole(BufferId(number))?.1)),
+            None => same_name().and_then(|buffer| Some(scope.whole(buffer)?.1)),
         };
         let name = input.name;
         if mapped.is_none() && same_name().is_none() {

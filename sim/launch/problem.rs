@@ -4,9 +4,13 @@ use std::fmt::Display;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use input::Text;
+use miette::{Diagnostic, SourceSpan};
 use thiserror::Error;
+use toml::Spanned;
+use toml::de::DeTable;
 
 use super::node::Place;
 
@@ -26,7 +30,7 @@ pub enum LaunchError {
     Invalid {
         /// The launch file's path and contents.
         #[source_code]
-        text: NamedSource<String>,
+        text: Arc<Text>,
         /// Every broken rule, in the order of the file's lines.
         #[related]
         problems: Vec<Problem>,
@@ -74,6 +78,11 @@ fn counted(problems: usize) -> String {
     }
 }
 
+/// Bytes of a file in which the reader goes on behind an error.
+const MOST_RECOVERED: usize = 1 << 20;
+/// Problems that are told with names that may have been meant.
+const HELPED: usize = 100;
+
 /// Collects problems, so that one reading reports all of them.
 pub struct Problems<'a> {
     path: &'a Path,
@@ -95,6 +104,20 @@ impl<'a> Problems<'a> {
         Self { path, text, list }
     }
 
+    /// Parses a text as TOML. `None`, with problems, if it is something else.
+    pub fn document<'t>(&mut self, text: &'t str) -> Option<Spanned<DeTable<'t>>> {
+        let errors = match DeTable::parse(text) {
+            Ok(document) => return Some(document),
+            // All that is wrong is told of a file of the usual size; of a long one that is something else, the first.
+            Err(_) if text.len() <= MOST_RECOVERED => DeTable::parse_recoverable(text).1,
+            Err(first) => vec![first],
+        };
+        for error in errors {
+            self.add(error.span().unwrap_or_default(), format!("not TOML: {}", error.message()), None);
+        }
+        None
+    }
+
     /// Any problem at a span of the file.
     pub fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
         self.list.push(Found { span, message, help });
@@ -111,6 +134,12 @@ impl<'a> Problems<'a> {
         self.add(place.span.clone(), message, help);
     }
 
+    /// Whether a problem would still be told with names that may have been meant. To look for one among many names takes
+    /// time, and nobody reads on so far.
+    pub fn wants_help(&self) -> bool {
+        self.list.len() < HELPED
+    }
+
     /// `value`, unless problems were found.
     ///
     /// # Panics
@@ -120,24 +149,12 @@ impl<'a> Problems<'a> {
             return Ok(value.expect("a reader that gives up adds a problem"));
         }
         self.list.sort_by_key(|found| found.span.start);
-        Err(LaunchError::Invalid {
-            text: NamedSource::new(self.path.display().to_string(), self.text.to_owned()),
-            problems: placed(self.list, self.text),
-        })
+        let text = Arc::new(Text::new(self.path.display().to_string(), self.text));
+        let place = |Found { span, message, help }: Found| {
+            let (line, column) = text.place(span.start);
+            Problem { message, help, line, column, span: span.into() }
+        };
+        let problems = self.list.into_iter().map(place).collect();
+        Err(LaunchError::Invalid { text, problems })
     }
-}
-
-/// The problems of a list in the order of the text, each with its line: one pass counts those of all.
-fn placed(list: Vec<Found>, text: &str) -> Vec<Problem> {
-    let (mut line, mut line_start, mut counted) = (1, 0, 0);
-    let place = |Found { span, message, help }: Found| {
-        let start = text.floor_char_boundary(span.start);
-        for (at, _) in text.bytes().enumerate().take(start).skip(counted).filter(|&(_, byte)| byte == b'\n') {
-            (line, line_start) = (line + 1, at + 1);
-        }
-        counted = start;
-        let column = text[line_start..start].chars().count() + 1;
-        Problem { message, help, line, column, span: span.into() }
-    };
-    list.into_iter().map(place).collect()
 }

@@ -3,11 +3,10 @@
 //! The document is walked by hand rather than derived: a derived reader stops at its first error.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType};
-
-use toml::de::DeTable;
 
 use super::model::{BufferId, LaunchFile};
 use super::node::{Node, Table};
@@ -26,6 +25,8 @@ pub(super) struct Scope<'a> {
     pub types: Vec<StructType>,
     /// The buffers, as far as they could be read.
     pub buffers: Vec<buffers::Declared>,
+    /// Numbers of the buffers by their names.
+    pub numbers: HashMap<String, usize>,
     /// The PTX file of launches that name none, if it is one.
     pub ptx: Option<Option<PathBuf>>,
     /// The data files so far.
@@ -39,8 +40,7 @@ impl LaunchFile {
     /// # Errors
     /// If the file cannot be read, or with every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
+        let text = input::read_text(path).map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
         Self::parse(path, &text)
     }
 
@@ -50,14 +50,7 @@ impl LaunchFile {
     /// With every rule that it breaks.
     pub fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, text);
-        let (document, syntax_errors) = DeTable::parse_recoverable(text);
-        if !syntax_errors.is_empty() {
-            for error in syntax_errors {
-                let span = error.span().unwrap_or_default();
-                problems.add(span, format!("not TOML: {}", error.message()), None);
-            }
-            return problems.or(None);
-        }
+        let Some(document) = problems.document(text) else { return problems.or(None) };
         let root = Table::root(&document, text);
         let file = read_root(path, text, &root, &mut problems);
         problems.or(file)
@@ -70,10 +63,11 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     let title = root.get("title");
     let title = title.and_then(|node| node.text("a line of text", problems));
     let types = structs::read(root, problems);
-    let mut scope = Scope { folder, types, buffers: Vec::new(), ptx: None, data: RefCell::default() };
+    let mut scope = Scope { folder, types, buffers: Vec::new(), numbers: HashMap::new(), ptx: None, data: RefCell::default() };
     let ptx = root.get("ptx");
     scope.ptx = ptx.map(|node| existing_file(&scope, &node, "a PTX file", problems));
     scope.buffers = buffers::read(&scope, root, problems);
+    scope.numbers = scope.buffers.iter().enumerate().map(|(number, buffer)| (buffer.name.clone(), number)).collect();
     let steps = steps::read(&scope, root, problems);
     let outputs = outputs::read(&scope, root, problems);
     let buffers: Option<Vec<_>> = scope.buffers.into_iter().map(|b| b.into_buffer()).collect();
@@ -117,13 +111,18 @@ impl Scope<'_> {
     /// The buffer that a value names.
     pub fn buffer(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<BufferId> {
         let name = node.text("the name of a buffer", problems)?;
-        let found = self.buffers.iter().position(|b| b.name == name);
+        let found = self.named(name);
         if found.is_none() {
-            let names: Vec<_> = self.buffers.iter().map(|b| b.name.as_str()).collect();
-            let help = suggestion(name, "buffers", &names);
-            problems.refuse_with_help(&node.place, "the name of a buffer", Some(help));
+            let names = || self.buffers.iter().map(|b| b.name.as_str()).collect::<Vec<_>>();
+            let help = problems.wants_help().then(|| suggestion(name, "buffers", &names()));
+            problems.refuse_with_help(&node.place, "the name of a buffer", help);
         }
-        found.map(BufferId)
+        found
+    }
+
+    /// The buffer of that name.
+    pub fn named(&self, name: &str) -> Option<BufferId> {
+        self.numbers.get(name).copied().map(BufferId)
     }
 
     /// All elements of a buffer, and their fields if they are structs; `None` if it broke a rule.

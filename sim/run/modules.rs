@@ -1,6 +1,6 @@
 //! The PTX files of a launch file: their kernels, and where their variables lie.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use golden::reference::{Array, ElementType};
@@ -39,7 +39,7 @@ pub(super) struct Placed {
     pub(super) addresses: Vec<u64>,
     pub(super) regions: Vec<Region>,
     /// Buffers that lie within a region: constants.
-    pub(super) inside: Vec<usize>,
+    pub(super) inside: HashSet<usize>,
 }
 
 /// Parses every PTX file once, gives launches the names that kernels have there, and lowers those that are launched.
@@ -47,7 +47,7 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     for ptx in file.launches().map(|launch| &launch.ptx) {
         if !sources.contains_key(ptx) {
-            let text = std::fs::read_to_string(ptx);
+            let text = input::read_text(ptx);
             let text = text.map_err(|e| RunError::input(ptx, &format!("cannot be read: {e}")))?;
             sources.insert(ptx.clone(), Source::new(&ptx.display().to_string(), &text));
         }
@@ -62,12 +62,8 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
     let mut modules = BTreeMap::new();
     for (ptx, source, module) in &parsed {
         let launches = file.launches().filter(|launch| launch.ptx == **ptx);
-        let mut wanted: Vec<&str> = Vec::new();
-        launches.map(|launch| &*launch.kernel).for_each(|kernel| {
-            if !wanted.contains(&kernel) {
-                wanted.push(kernel);
-            }
-        });
+        let mut known = HashSet::new();
+        let wanted: Vec<&str> = launches.map(|launch| &*launch.kernel).filter(|kernel| known.insert(*kernel)).collect();
         let programs = wanted.into_iter().map(|kernel| lower::lower(source, module, kernel));
         let programs = programs.collect::<Result<_, _>>()?;
         modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });
@@ -90,7 +86,9 @@ pub(super) fn place(
     modules: &mut BTreeMap<PathBuf, Module>,
     initial: &mut [Array],
 ) -> Result<Placed, RunError> {
-    let inside: Vec<usize> = (0..file.buffers.len()).filter(|&i| is_constant(&file.buffers[i], modules)).collect();
+    let bound = Bound::of(file);
+    let constants = modules.values().flat_map(|module| &module.data.constant_names);
+    let inside: HashSet<usize> = constants.filter_map(|(name, _, _)| bound.variables.get(name.as_str()).copied()).collect();
     let mut next = FIRST_ADDRESS;
     let mut take = |bytes: usize| {
         let here = next;
@@ -105,7 +103,7 @@ pub(super) fn place(
         let mut places = Addresses::default();
         let mut loose = Vec::new();
         for (number, block) in module.data.globals.iter().enumerate() {
-            let address = match bound(file, &block.name) {
+            let address = match bound.variable(&block.name) {
                 Some(i) => {
                     fits(file, i, block.bytes.len())?;
                     used[i] = true;
@@ -119,11 +117,11 @@ pub(super) fn place(
             places.globals.push(address);
         }
         places.constants = take(module.data.constants.bytes.len());
-        places.textures = module.data.textures.iter().map(|name| texture_of(file, name)).collect();
+        places.textures = module.data.textures.iter().map(|name| bound.texture(name)).collect();
         places.bound = textures(file, &addresses).into();
         module.data.link(&places);
         for (name, offset, bytes) in &module.data.constant_names {
-            let Some(i) = bound(file, name) else { continue };
+            let Some(i) = bound.variable(name) else { continue };
             fits(file, i, *bytes as usize)?;
             used[i] = true;
             addresses[i] = places.constants + u64::from(*offset);
@@ -134,7 +132,7 @@ pub(super) fn place(
             }
         }
         for block in &module.data.globals {
-            if let Some(i) = bound(file, &block.name)
+            if let Some(i) = bound.variable(&block.name)
                 && matches!(file.buffers[i].init, Init::Module)
             {
                 initial[i] = Array::from_bytes(file.buffers[i].element, block.bytes.clone());
@@ -160,14 +158,35 @@ pub(super) fn place(
     Ok(Placed { addresses, regions, inside })
 }
 
-/// The buffer that stands for a variable.
-fn bound(file: &LaunchFile, variable: &str) -> Option<usize> {
-    file.buffers.iter().position(|buffer| buffer.symbol.as_deref() == Some(variable))
+/// Numbers of the buffers that stand for variables and texture references of the PTX files, by the names of these.
+struct Bound<'f> {
+    variables: HashMap<&'f str, usize>,
+    textures: HashMap<&'f str, usize>,
 }
 
-fn is_constant(buffer: &Buffer, modules: &BTreeMap<PathBuf, Module>) -> bool {
-    let named = |name: &String| buffer.symbol.as_ref() == Some(name);
-    modules.values().any(|module| module.data.constant_names.iter().any(|(name, _, _)| named(name)))
+impl<'f> Bound<'f> {
+    fn of(file: &'f LaunchFile) -> Self {
+        let (mut variables, mut textures) = (HashMap::new(), HashMap::new());
+        for (number, buffer) in file.buffers.iter().enumerate() {
+            if let Some(symbol) = &buffer.symbol {
+                variables.entry(symbol.as_str()).or_insert(number);
+            }
+            if let Some(name) = buffer.texture.as_ref().and_then(|texture| texture.name.as_deref()) {
+                textures.entry(name).or_insert(number);
+            }
+        }
+        Self { variables, textures }
+    }
+
+    /// The buffer that stands for a variable.
+    fn variable(&self, name: &str) -> Option<usize> {
+        self.variables.get(name).copied()
+    }
+
+    /// The handle of the buffer that is bound to a texture reference.
+    fn texture(&self, name: &str) -> Option<u64> {
+        self.textures.get(name).map(|&number| texture_handle(BufferId(number)))
+    }
 }
 
 fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> {
@@ -182,12 +201,6 @@ fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> 
         buffer.bytes()
     );
     Err(file.refuse_buffer(buffer, message).into())
-}
-
-/// The handle of the buffer that is bound to a texture reference.
-fn texture_of(file: &LaunchFile, name: &str) -> Option<u64> {
-    let is_it = |buffer: &Buffer| buffer.texture.as_ref().is_some_and(|t| t.name.as_deref() == Some(name));
-    file.buffers.iter().position(is_it).map(|i| texture_handle(BufferId(i)))
 }
 
 /// One texture for each buffer, so that handles count buffers; those that are none are empty.

@@ -184,7 +184,7 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     if is_drawn {
         let mut drawn = String::new();
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_wrap_lines(false);
-        if handler.render_report(&mut drawn, &Limited(refusal)).is_err() {
+        if handler.render_report(&mut drawn, &Limited::of(refusal)).is_err() {
             return Err(format!("was refused by words that cannot be shown: {text}"));
         }
     }

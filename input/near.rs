@@ -1,0 +1,64 @@
+//! Names that may have been meant.
+
+/// Longest name that is compared with others, in bytes: a comparison takes time by the product of both lengths.
+pub const MOST_COMPARED: usize = 64;
+/// Names of a list that are shown.
+const LISTED: usize = 60;
+
+/// The candidate of which a name is a typing slip: at least two thirds of it are left as they were.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > MOST_COMPARED {
+        return None;
+    }
+    let length = name.chars().count();
+    // A slip leaves most of the word standing; a word of one letter has no near ones.
+    let slips = (length / 3).max(1).min(length.saturating_sub(1));
+    let letters = letters(name);
+    let may_be_near = |candidate: &&str| {
+        candidate.len() <= MOST_COMPARED
+            && candidate.chars().count().abs_diff(length) <= slips
+            && (letters & !self::letters(candidate)).count_ones() as usize <= slips
+    };
+    let candidates = candidates.into_iter().filter(may_be_near);
+    let distances = candidates.map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate));
+    let nearest = distances.min_by_key(|&(distance, _)| distance).filter(|&(distance, _)| distance <= slips);
+    nearest.map(|(_, near)| near)
+}
+
+/// Set of the characters of a name, a bit for all that are alike modulo 64. Each slip adds one at most.
+fn letters(name: &str) -> u64 {
+    name.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
+}
+
+/// The names of a list with commas between them, and how many others there are.
+#[must_use]
+pub fn listed(names: &[&str]) -> String {
+    let shown = names.len().min(LISTED);
+    let more = names.len() - shown;
+    let names = names[..shown].join(", ");
+    if more == 0 { names } else { format!("{names} and {more} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_is_that_of_the_least_distance_of_all() {
+        let names = ["sets", "ways", "mshr_entries", "mshr_merges", "line_bytes", "größe"];
+        let near = |name: &str| nearest(name, names);
+        assert_eq!([near("setz"), near("wyas"), near("mshr_entires"), near("grösse")], [
+            Some("sets"),
+            Some("ways"),
+            Some("mshr_entries"),
+            Some("größe")
+        ]);
+        assert_eq!([near("x"), near(""), near("something"), near(&"sets".repeat(100))], [None; 4]);
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_counts_the_others() {
+        assert_eq!(listed(&["a", "b"]), "a, b");
+        assert!(listed(&["x"; 1000]).ends_with("x, x and 940 more"));
+    }
+}

@@ -1,0 +1,56 @@
+//! Files as text, up to a limit.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes of a text file at most: a hundred times the largest launch file, sweep file or statistics of the suite.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// Reads a whole file as text.
+///
+/// # Errors
+/// If it cannot be read, has more than [`MOST_BYTES`], or is no text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    as_text(bytes)
+}
+
+/// Takes bytes as text.
+///
+/// # Errors
+/// If they are more than [`MOST_BYTES`], or no text. No text has a NUL.
+pub fn as_text(bytes: Vec<u8>) -> io::Result<String> {
+    let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        return refuse(format!("it is no text: byte {at} is NUL"));
+    }
+    if bytes.len() as u64 > MOST_BYTES {
+        return refuse(format!("it has more than {} MiB, expected at most as many", MOST_BYTES >> 20));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => refuse(format!("it is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_refused_with_the_first_byte_that_shows_it() {
+        let wrong = |bytes: &[u8]| as_text(bytes.to_vec()).unwrap_err().to_string();
+        assert_eq!(wrong(b"a = 1\0"), "it is no text: byte 5 is NUL");
+        assert_eq!(wrong(b"ab\xff"), "it is no text: byte 2 is not UTF-8");
+        assert_eq!(as_text("a = \"ü\"\n".into()).unwrap(), "a = \"ü\"\n");
+        assert_eq!(wrong(&vec![b' '; MOST_BYTES as usize + 1]), "it has more than 64 MiB, expected at most as many");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_without_end_is_refused() {
+        assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it is no text: byte 0 is NUL");
+    }
+}

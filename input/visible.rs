@@ -1,0 +1,107 @@
+//! Text as a terminal may show it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Lines of a message at most.
+const MOST_LINES: usize = 100;
+/// Characters of a line of a message at most, and how many of them are its end, which says what is legal.
+const MOST_CHARACTERS: usize = 1000;
+const LAST_CHARACTERS: usize = 300;
+
+/// A text without characters that control a terminal, are invisible, or reorder a line: each is written as `\u001b`, as
+/// JSON and TOML do. Line ends and tabs stay.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    // Nearly all texts are plain ASCII.
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || matches!(byte, b'\n' | b'\t');
+    if text.bytes().all(is_plain) || !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_hidden(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// True if a character may not reach a terminal from a file: controls of both kinds, direction marks and overrides, spaces
+/// of no width, separators of lines, annotations, and tags.
+fn is_hidden(character: char) -> bool {
+    (character.is_control() && !matches!(character, '\n' | '\t'))
+        || matches!(
+            character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// A message whose lines are short and few, however long the values are that it quotes. Of a long line the middle is left
+/// out, of many lines the last.
+#[must_use]
+pub fn cut(message: &str) -> String {
+    let mut lines = message.lines();
+    let mut shown: Vec<_> = lines.by_ref().take(MOST_LINES).map(|line| cut_line(&visible(line))).collect();
+    match lines.count() {
+        0 => {}
+        more => shown.push(format!("... and {more} more lines")),
+    }
+    shown.join("\n")
+}
+
+fn cut_line(line: &str) -> String {
+    // Nobody counts the characters of a line that is short in bytes.
+    let characters = if line.len() <= MOST_CHARACTERS { 0 } else { line.chars().count() };
+    if characters <= MOST_CHARACTERS {
+        return line.to_owned();
+    }
+    let byte_of = |character| line.char_indices().nth(character).map_or(line.len(), |(at, _)| at);
+    let (first, last) = (byte_of(MOST_CHARACTERS - LAST_CHARACTERS), byte_of(characters - LAST_CHARACTERS));
+    let left_out = characters - MOST_CHARACTERS;
+    format!("{} ... {left_out} characters ... {}", &line[..first], &line[last..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_controls_a_terminal_or_is_not_seen_is_written_out() {
+        for (text, shown) in [
+            ("plain, ü and 漢\n\tstay", "plain, ü and 漢\n\tstay"),
+            ("a\u{1b}[31mred", "a\\u001b[31mred"),
+            ("\u{7}\u{8}\r\u{7f}\0", "\\u0007\\u0008\\u000d\\u007f\\u0000"),
+            ("\u{9b}2J", "\\u009b2J"),
+            ("x\u{202e}lmth\u{2066}\u{200b}\u{feff}\u{2028}", "x\\u202elmth\\u2066\\u200b\\ufeff\\u2028"),
+            ("t\u{e0041}", "t\\udb40\\udc41"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+    }
+
+    #[test]
+    fn what_stands_for_a_character_means_it_in_json() {
+        let value = |inner: &str| format!("\"{inner}\"");
+        let shown = value(&visible("\u{1b}\u{202e}\u{e0041}"));
+        assert_eq!(shown, "\"\\u001b\\u202e\\udb40\\udc41\"");
+    }
+
+    #[test]
+    fn a_message_keeps_the_beginning_and_the_end_of_a_long_line_and_the_first_of_many() {
+        let long = format!("`x` is \"{}\", expected a number", "ä".repeat(1_000_000));
+        let shown = cut(&long);
+        assert!(shown.starts_with("`x` is \"ä") && shown.ends_with("ä\", expected a number"), "{shown}");
+        assert!(shown.contains(" ... 999027 characters ... "), "{shown}");
+        assert_eq!(cut(&"line\n".repeat(500)).lines().count(), MOST_LINES + 1);
+        assert!(cut(&"line\n".repeat(500)).ends_with("\n... and 400 more lines"));
+        assert_eq!(cut("one\ntwo"), "one\ntwo");
+    }
+}
