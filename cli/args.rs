@@ -179,6 +179,17 @@ pub(super) struct Arguments {
     pub command: Command,
 }
 
+impl Command {
+    /// Whether machines are run, and with them the hooks of schemes.
+    pub fn simulates(&self) -> bool {
+        use Command::{Compare, Explain, Optimize, Profile, Replay, Reproduce, Run, Soak, Sweep};
+        matches!(
+            self,
+            Compare(_) | Explain(_) | Optimize(_) | Profile(_) | Replay(_) | Reproduce(_) | Run(_) | Soak(_) | Sweep(_)
+        )
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run the kernels of a launch file on the clocked machine and check their results

@@ -42,7 +42,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     files.writes("`--commands`", arguments.commands.as_deref());
     files.writes("`--requests`", arguments.requests.as_deref());
     files.check()?;
-    let interrupt = interrupt::listen()?;
+    let interrupt = interrupt::asked();
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;

@@ -38,6 +38,7 @@ pub mod stats;
 mod summary;
 mod sweep;
 mod trace;
+mod watchdog;
 mod waves;
 
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ use clap::Parser;
 use miette::Report;
 
 use warpsieve::config::{Builtin, Resolved, add_designs};
+use warpsieve::crash;
 use warpsieve::run::RunError;
 
 use args::{Arguments, Command, MachineArguments};
@@ -86,9 +88,28 @@ pub fn main() -> ExitCode {
 pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
     add_designs(designs);
     // Usage errors, help and version end here, with the exit status of the table above.
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
     interrupt::outlive_file_limit();
-    let ended = match &arguments.command {
+    if arguments.command.simulates() {
+        watchdog::watch();
+    }
+    let dispatched = || interrupt::listen().and_then(|()| dispatch(&arguments.command));
+    match crash::caught(dispatched) {
+        Ok(Ok(exit)) => ExitCode::from(exit.status()),
+        Ok(Err(report)) => {
+            output::print_report(&report);
+            let is_stuck = matches!(report.downcast_ref(), Some(RunError::NoProgress(_)));
+            ExitCode::from(if is_stuck { Exit::NoProgress } else { Exit::BadInput }.status())
+        }
+        Err(internal) => {
+            output::complain(&internal);
+            ExitCode::from(Exit::CheckFailed.status())
+        }
+    }
+}
+
+fn dispatch(command: &Command) -> Result<Exit, Report> {
+    match command {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
@@ -110,14 +131,6 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Counters(arguments) => counters::counters(arguments),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
-    };
-    match ended {
-        Ok(exit) => ExitCode::from(exit.status()),
-        Err(report) => {
-            output::print_report(&report);
-            let is_stuck = matches!(report.downcast_ref(), Some(RunError::NoProgress(_)));
-            ExitCode::from(if is_stuck { Exit::NoProgress } else { Exit::BadInput }.status())
-        }
     }
 }
 

@@ -29,7 +29,6 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     files.writes("`--report`", arguments.report.as_deref());
     files.writes("`--graph`", arguments.graph.as_deref());
     files.check()?;
-    let asked = interrupt::listen()?;
     // Opened ahead of the runs: a name that cannot be written is found out now.
     let outputs = Outputs {
         ptx: open(&arguments.output)?,
@@ -38,7 +37,6 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     };
     let bar = progress_bar(arguments.quiet, 0);
     interrupt::guarded(
-        &asked,
         || optimized(arguments, &resolved, launch, outputs, &bar),
         || {
             let (done, all) = (bar.position(), bar.length().unwrap_or(0));

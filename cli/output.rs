@@ -1,7 +1,9 @@
 //! Writing to stdout and stderr.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 
 use input::{cut, visible};
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
@@ -50,6 +52,17 @@ pub(super) fn complain(text: &str) {
 
 fn complain_as_is(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+}
+
+/// Ends the process as a usage error, help or version asks for, in colours where nothing of it controls a terminal.
+pub(super) fn end_usage(error: &clap::Error) -> ! {
+    let plain = error.render().to_string();
+    let shown = if error.use_stderr() { Cow::Owned(cut(&plain)) } else { visible(&plain) };
+    if shown.trim_end() == plain.trim_end() {
+        error.exit()
+    }
+    complain_as_is(&shown);
+    process::exit(error.exit_code())
 }
 
 /// Prints what is odd in a trace.

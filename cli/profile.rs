@@ -18,7 +18,7 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
     let ptx = arguments.ptx.as_deref();
     let kernels = Mutex::default();
     let work = || crash::caught(|| profile_into(&kernels, &arguments.launch, ptx, &resolved.config));
-    let ran = interrupt::guarded(&*interrupt::listen()?, work, || {
+    let ran = interrupt::guarded(work, || {
         let done = kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(report) = print(&done, arguments.format) {
             output::print_report(&report);

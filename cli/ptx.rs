@@ -100,7 +100,7 @@ pub(super) fn ptx(arguments: &PtxArguments) -> Result<Exit, Report> {
 
 fn read(path: &Path) -> Result<File, Report> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).into_diagnostic().wrap_err_with(|| format!("{name}: cannot be read"))?;
+    let text = input::read_text(path).into_diagnostic().wrap_err_with(|| format!("{name}: cannot be read"))?;
     let source = Source::new(&name, &text);
     let module = source.parse()?;
     let variables = data(&source, &module)?;

@@ -228,7 +228,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         threads: arguments.threads,
         history: arguments.report.is_some(),
         structures: arguments.energy || arguments.stats.is_some() || arguments.report.is_some(),
-        interrupt: interrupt::listen()?,
+        interrupt: interrupt::asked(),
         mode: Mode::FAST,
         ..RunOptions::default()
     })

@@ -79,12 +79,10 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
     }
     let is_kept = keeper.is_some();
     let state = Mutex::new(State { keeper, tally: Tally::default() });
-    let asked = interrupt::listen()?;
     let started = Instant::now();
     let bar = progress_line(false, None, "{msg} [{elapsed}]");
     let from = if is_kept { String::new() } else { format!(", from seed {seed}") };
     let ended = interrupt::guarded(
-        &asked,
         || {
             let mut unkept = None;
             let mut begin = |begun: Begun| {

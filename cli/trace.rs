@@ -30,7 +30,6 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
     match &arguments.command {
         TraceCommand::Info(arguments) => interrupt::guarded(
-            &*interrupt::listen()?,
             || info(arguments),
             || output::complain("interrupted: nothing is said of the trace before it is read to its end"),
         )?,
@@ -47,7 +46,6 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         Compression::Zst => Packing::Zstd,
     };
     let form = TraceForm { packing, version: arguments.binary_version, has_line_numbers: arguments.line_numbers };
-    let asked = interrupt::listen()?;
     let launch = warpsieve::run::open(launch, ptx.as_deref())?;
     let mut files = Files::of(&resolved);
     files.reads_launch(&launch);
@@ -56,7 +54,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     let exported = Mutex::default();
     let work = || crash::caught(|| export_into(&exported, launch, &resolved.config, folder, form));
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
-    let ran = interrupt::guarded(&asked, work, || {
+    let ran = interrupt::guarded(work, || {
         let Exported { files, .. } = std::mem::take(&mut *exported());
         let launches = output::counted(files.len() as u64, "launch", "launches");
         if let Err(report) = output::wrote(*quiet, files) {

@@ -13,15 +13,12 @@ use warpsieve::crash;
 use warpsieve::readers::{Life, Readback, Sighting, Subject, follow, sightings};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
-    let asked = interrupt::listen()?;
     match &arguments.command {
         WavesCommand::Follow(arguments) => interrupt::guarded(
-            &asked,
             || print_life(arguments),
             || output::complain("interrupted: nothing is said before the waveform is read to its end"),
         )?,
         WavesCommand::Figure2 { folder } => interrupt::guarded(
-            &asked,
             || write_figure2(folder),
             || output::complain("interrupted: a file that is not listed as written is missing"),
         )?,

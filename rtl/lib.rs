@@ -19,12 +19,14 @@
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
 //! | [`machine`] | the wiring of all blocks, and what a host may do with them             |
 //! | [`recorded`]| the values that memory holds behind a trace                            |
+//! | [`hook`]    | the hook of a scheme that is under way, for one that never returns     |
 //! | [`config`]  | how broken rules of a configuration are collected                      |
 
 pub mod cells;
 pub mod choice;
 pub mod config;
 pub mod dram;
+pub mod hook;
 pub mod index;
 pub mod kernel;
 pub mod l1;

@@ -6,12 +6,20 @@
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+
+use rtl::hook::{self, Call};
 
 thread_local! {
     /// While [`caught`] works on this thread: what its panic said.
     static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
+
+/// Threads in [`caught`].
+static WATCHED: AtomicUsize = AtomicUsize::new(0);
+/// What the last panic said of a thread that is not in [`caught`] itself, but may work for one that is.
+static HELPER: Mutex<String> = Mutex::new(String::new());
 
 /// Runs `work`; if it panics, the message and the place in the source.
 ///
@@ -24,30 +32,52 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(listen);
     // Whoever calls may be in work of its own that is watched.
     let outer = SEEN.replace(Some(String::new()));
+    WATCHED.fetch_add(1, Ordering::Relaxed);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
-    let seen = SEEN.replace(outer).unwrap_or_default();
+    WATCHED.fetch_sub(1, Ordering::Relaxed);
+    let mut seen = SEEN.replace(outer).unwrap_or_default();
     done.map_err(|_| {
-        format!("internal error: {seen}\nThe model broke one of its own rules. Nothing of this run can be trusted.")
+        hook::forget();
+        if seen.is_empty() {
+            // A thread that worked for this one panicked, and this one with it.
+            seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
+        format!("internal error: {seen}\n{blamed} broke one of its own rules. Nothing of this run can be trusted.")
     })
 }
 
-/// From now on panics on a thread that is in [`caught`] are noted there, and shown only if a stack
+/// From now on panics on a thread that is in [`caught`], or may work for one that is, are noted, and shown only if a stack
 /// trace is wanted.
 fn listen() {
     let earlier = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         let is_ours = SEEN.with_borrow_mut(|seen| seen.as_mut().map(|seen| *seen = message(info)).is_some());
-        if !is_ours || std::env::var_os("RUST_BACKTRACE").is_some() {
+        let is_helper = !is_ours && WATCHED.load(Ordering::Relaxed) > 0;
+        if is_helper {
+            *HELPER.lock().unwrap_or_else(PoisonError::into_inner) = message(info);
+        }
+        if !(is_ours || is_helper) || std::env::var_os("RUST_BACKTRACE").is_some() {
             earlier(info);
         }
     }));
 }
 
+/// The hook that is under way, as messages name it.
+#[must_use]
+pub fn named(Call { hook, cycle, .. }: &Call) -> String {
+    format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)
+}
+
 fn message(info: &PanicHookInfo<'_>) -> String {
     let text = info.payload_as_str().unwrap_or("a panic without a message");
+    let text = match hook::under_way() {
+        Some(call) => format!("{}: {text}", named(&call)),
+        None => text.to_owned(),
+    };
     match info.location() {
         Some(place) => format!("{text}\n  at {}:{}", place.file(), place.line()),
-        None => text.to_owned(),
+        None => text,
     }
 }
 
@@ -61,6 +91,29 @@ mod tests {
         assert!(report.starts_with("internal error: cycle 118, sm3.l1: sent while ready is low\n  at "), "{report}");
         assert!(report.contains("crash.rs:"), "{report}");
         assert_eq!(caught(|| 7), Ok(7));
+    }
+
+    #[test]
+    fn a_panic_in_a_hook_names_the_scheme_the_hook_and_the_cycle() {
+        let numbers = hook::Numbers::default();
+        let called = || {
+            numbers.call(("l1.bypass", "mine", &["start", "served"]), 1, Some(118), || -> u32 { panic!("no such line") })
+        };
+        let report = caught(called).unwrap_err();
+        let named = "internal error: scheme `mine` of `l1.bypass` in its hook `served`, cycle 118: no such line\n  at ";
+        assert!(report.starts_with(named), "{report}");
+        assert!(report.ends_with("\nThe scheme broke one of its own rules. Nothing of this run can be trusted."), "{report}");
+        let next = caught(|| -> u32 { panic!("of the model") }).unwrap_err();
+        assert!(next.starts_with("internal error: of the model\n") && next.contains("\nThe model broke"), "{next}");
+    }
+
+    #[test]
+    fn a_panic_of_a_thread_that_works_for_another_is_told_by_that_one() {
+        let report = caught(|| {
+            let helper = std::thread::spawn(|| panic!("of a helper"));
+            helper.join().unwrap_or_else(|broken| panic::resume_unwind(broken))
+        });
+        assert!(report.unwrap_err().starts_with("internal error: of a helper\n  at "));
     }
 
     #[test]

@@ -7,13 +7,20 @@
 //!
 //! Whoever writes a part holds a lock on it. Two processes that write the same file have a part each, numbered; a part
 //! without a lock was left behind by a process that could not remove it, and the next one to write that file takes it.
+//! A file that is replaced keeps its permissions, and one that may not be written is not replaced either.
+//!
+//! A [`Scratch`] folder holds what only this process needs. [`discard_all`] removes parts and scratch folders of a process
+//! that ends without dropping them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::TempDir;
 
 /// Processes at most that write the same file at a time.
 const MOST_PARTS: u32 = 1000;
@@ -47,6 +54,11 @@ impl PartFile {
             let target = target.to_owned();
             return Ok(PartFile { file, at: target.clone(), replaces: None, target, kept: false });
         }
+        if there.is_some() {
+            // A rename asks for no permission of the file that it replaces.
+            let opened = File::options().write(true).open(target);
+            opened.map_err(|error| about("cannot be written to", target, &error))?;
+        }
         let replaces = destination(target);
         if replaces.file_name().is_none() {
             return Err(refuse("names no file"));
@@ -59,7 +71,12 @@ impl PartFile {
     pub fn keep(mut self) -> io::Result<PathBuf> {
         if let Some(replaced) = &self.replaces {
             // Some file systems report a full disk only here.
+            let _unhurried = Unhurried::begin();
             self.file.sync_data().map_err(|error| about("cannot write", &self.target, &error))?;
+            if let Ok(there) = fs::metadata(replaced) {
+                let kept = self.file.set_permissions(there.permissions());
+                kept.map_err(|error| about("cannot keep the permissions", &self.target, &error))?;
+            }
             let mut parts = parts();
             if parts.is_over {
                 return Err(about("cannot write", &self.target, &io::ErrorKind::Interrupted.into()));
@@ -73,7 +90,79 @@ impl PartFile {
     }
 }
 
-/// The parts of this process.
+/// A folder for what only this process needs. It is removed when it is dropped, or by [`discard_all`].
+#[derive(Debug)]
+pub struct Scratch(TempDir);
+
+impl Scratch {
+    /// Makes a folder among the temporary files of the system.
+    ///
+    /// # Errors
+    /// If it cannot be made, or the process is about to end.
+    pub fn new() -> io::Result<Self> {
+        Self::of(TempDir::new)
+    }
+
+    /// Makes one in another folder.
+    ///
+    /// # Errors
+    /// If it cannot be made, or the process is about to end.
+    pub fn within(folder: &Path) -> io::Result<Self> {
+        Self::of(|| TempDir::new_in(folder))
+    }
+
+    fn of(make: impl FnOnce() -> io::Result<TempDir>) -> io::Result<Self> {
+        let mut parts = parts();
+        if parts.is_over {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let folder = make()?;
+        parts.under_way.insert(folder.path().to_owned());
+        Ok(Self(folder))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        parts().under_way.remove(self.0.path());
+    }
+}
+
+/// Threads that complete a file.
+static UNHURRIED: AtomicUsize = AtomicUsize::new(0);
+
+/// As long as it is there, a file is being completed that would else be lost: who ends the process waits for that.
+#[derive(Debug)]
+#[must_use]
+pub struct Unhurried(());
+
+impl Unhurried {
+    /// The completion begins.
+    pub fn begin() -> Self {
+        UNHURRIED.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+
+    /// Whether any thread completes a file.
+    #[must_use]
+    pub fn is_any() -> bool {
+        UNHURRIED.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Unhurried {
+    fn drop(&mut self) {
+        UNHURRIED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The parts and scratch folders of this process.
 struct Parts {
     under_way: BTreeSet<PathBuf>,
     /// The process is about to end: none begins or is kept any more.
@@ -85,13 +174,13 @@ fn parts() -> MutexGuard<'static, Parts> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every part of this process, which is about to end without dropping them.
+/// Removes every part and scratch folder of this process, which is about to end without dropping them.
 pub fn discard_all() {
     let mut parts = parts();
     parts.is_over = true;
     for part in std::mem::take(&mut parts.under_way) {
         // Nobody is left to tell.
-        let _ = fs::remove_file(part);
+        let _ = if part.is_dir() { fs::remove_dir_all(part) } else { fs::remove_file(part) };
     }
 }
 
@@ -339,6 +428,43 @@ mod tests {
         through.keep()?;
         assert_eq!(fs::read(path("new"))?, b"newer");
         assert!(fs::symlink_metadata(path("dangling"))?.is_symlink());
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_permissions_also_behind_a_link() -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir()?;
+        let [file, link, new] = ["file.json", "link.json", "new.json"].map(|name| folder.path().join(name));
+        fs::write(&file, "older")?;
+        std::os::unix::fs::symlink(&file, &link)?;
+        fs::write(&new, "")?;
+        let mode = |path: &Path| fs::metadata(path).map(|there| there.permissions().mode() & 0o7777);
+        let of_new = mode(&new)?;
+        fs::remove_file(&new)?;
+        for permissions in [0o600, 0o640, 0o755, 0o666] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(permissions))?;
+            for path in [&file, &link] {
+                let mut part = PartFile::create(path)?;
+                part.write_all(b"newer")?;
+                part.keep()?;
+                assert_eq!(mode(&file)?, permissions, "{}", path.display());
+            }
+        }
+        PartFile::create(&new)?.keep()?;
+        assert_eq!(mode(&new)?, of_new, "as any new file");
+        Ok(())
+    }
+
+    #[test]
+    fn a_scratch_folder_is_removed_with_all_that_is_in_it() -> io::Result<()> {
+        let outer = tempfile::tempdir()?;
+        let scratch = Scratch::within(outer.path())?;
+        fs::write(scratch.path().join("a"), "")?;
+        assert_eq!(names_in(outer.path()).len(), 1);
+        drop(scratch);
+        assert_eq!(names_in(outer.path()).len(), 0);
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl Side {
     /// If it is no such file, or one of another version.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let name = path.display().to_string();
-        let text = fs::read_to_string(path).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
+        let text = input::read_text(path).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
         Self::parse(name, &text)
     }
 

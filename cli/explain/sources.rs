@@ -17,7 +17,7 @@ impl Sources {
     /// If it cannot be read.
     pub fn of_file(ptx: Option<&Path>) -> Result<Self, Report> {
         let read = |path: &Path| {
-            let text = fs::read_to_string(path).into_diagnostic();
+            let text = input::read_text(path).into_diagnostic();
             text.wrap_err_with(|| format!("{} cannot be read", path.display()))
         };
         let text = ptx.map(|path| Ok::<_, Report>((None, path.to_owned(), read(path)?))).transpose()?;
@@ -26,7 +26,7 @@ impl Sources {
 
     /// Those of a launch file; one that cannot be read has its error when it is run.
     pub fn of_launch(launch: &LaunchFile) -> Self {
-        let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let text = |path: &Path| input::read_text(path).unwrap_or_default();
         let of = launch.launches().map(|launch| (Some(launch.kernel.clone()), launch.ptx.clone(), text(&launch.ptx)));
         Self(of.collect())
     }
@@ -54,7 +54,7 @@ impl Sources {
         });
         let name = Path::new(named?).file_name()?;
         let source =
-            fs::read_to_string(path.with_file_name(name)).ok().and_then(|text| line_of(&text, number.parse().ok()?));
+            input::read_text(&path.with_file_name(name)).ok().and_then(|text| line_of(&text, number.parse().ok()?));
         let place = format!("{}:{number}", name.to_string_lossy());
         Some(source.map_or(place.clone(), |source| format!("{place}: {source}")))
     }

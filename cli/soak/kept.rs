@@ -163,7 +163,7 @@ impl Passed {
     /// # Errors
     /// If it cannot be read, or is no such file.
     pub fn read(path: &Path) -> Result<Self, Report> {
-        let text = fs::read_to_string(path).into_diagnostic();
+        let text = input::read_text(path).into_diagnostic();
         Self::parse(path, &text.wrap_err_with(|| format!("{}: cannot be read", path.display()))?)
     }
 
@@ -272,7 +272,7 @@ impl Keeper {
 
 /// What a file holds; `None` if there is none.
 fn held(path: &Path) -> Result<Option<String>, Report> {
-    match fs::read_to_string(path) {
+    match input::read_text(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).into_diagnostic().wrap_err_with(|| format!("{}: cannot be read", path.display())),

@@ -123,7 +123,6 @@ pub fn run(
     how: &How,
     show: &(dyn Fn(&Results, bool) -> Result<(), Report> + Sync),
 ) -> Result<Done, Report> {
-    let asked = interrupt::listen()?;
     let (check, max_cycles) = (how.check, how.max_cycles);
     let options = RunOptions { check, max_cycles, mode: Mode::FAST, ..RunOptions::default() };
     let work = |run: &Run<'_>| Measured::of(&run.workload.subject, &run.resolved.config, &options);
@@ -156,7 +155,6 @@ pub fn run(
     };
     let bar = progress_bar(how.is_quiet, jobs.len());
     interrupt::guarded(
-        &asked,
         || runner.each(jobs, &bar, &work, &ended),
         || {
             bar.finish_and_clear();

@@ -6,6 +6,7 @@ use miette::miette;
 use warpsieve::config::Resolved;
 use warpsieve::run::{Outcome, Recording, RunOptions, TraceForm, export, open, replay};
 use warpsieve::text::grouped;
+use waves::part_file::Scratch;
 
 use crate::judge::{geometric_mean, mean};
 use crate::page::Page;
@@ -74,7 +75,7 @@ fn cycles(desk: &Desk) -> Result<Page, Halt> {
 
 /// Cycles of a launch file as a trace.
 fn replayed(launch: &Path, resolved: &Resolved) -> Result<u64, Trouble> {
-    let folder = tempfile::tempdir().map_err(|e| Trouble::Failed(format!("no folder for a trace: {e}")))?;
+    let folder = Scratch::new().map_err(|e| Trouble::Failed(format!("no folder for a trace: {e}")))?;
     export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
     let recording = Recording::open(folder.path())?;
     let report = replay(&recording, &resolved.config, &RunOptions::default(), &mut |_| {})?;

@@ -16,6 +16,7 @@ use warpsieve::config::Resolved;
 use warpsieve::launch::read_npy;
 use warpsieve::readers::{Readback, Sighting, Subject, sightings};
 use warpsieve::run::{Outcome, RunOptions, WaveOptions, run};
+use waves::part_file::Scratch;
 
 const KERNEL: &str = include_str!("stale/stale.ptx");
 const LAUNCH: &str = include_str!("stale/stale.toml");
@@ -125,8 +126,8 @@ pub(super) fn stale(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// A folder with the kernel.
-fn folder() -> Result<tempfile::TempDir, Report> {
-    let folder = tempfile::tempdir().into_diagnostic().wrap_err("no folder for a kernel")?;
+fn folder() -> Result<Scratch, Report> {
+    let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     for (file, text) in [("stale.ptx", KERNEL), ("stale.toml", LAUNCH)] {
         fs::write(folder.path().join(file), text).into_diagnostic().wrap_err("a kernel cannot be written")?;
     }

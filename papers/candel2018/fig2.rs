@@ -10,6 +10,7 @@ use crate::page::{Page, comma_separated};
 use crate::runs::{Point, resolved};
 use crate::{Desk, Halt};
 use tb::l2::figure2::{Replacement, Times, replacements};
+use waves::part_file::Scratch;
 
 /// A cycle that the text states, or that follows from those which it does.
 enum Published {
@@ -68,7 +69,7 @@ const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways
 
 /// What the parts of a replacement take on the machine, where nothing else is under way.
 fn measured(desk: &Desk) -> Result<Times, Halt> {
-    let folder = tempfile::tempdir().into_diagnostic().wrap_err("no folder for a kernel")?;
+    let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");
     for (file, text) in [("chase.ptx", CHASE), ("chase.toml", LAUNCH)] {
         fs::write(folder.path().join(file), text).into_diagnostic().wrap_err("a kernel cannot be written")?;

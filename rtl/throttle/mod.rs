@@ -33,10 +33,14 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use self::message::{Miss, Order, PeriodEnd, Report};
 use self::side::SideBand;
 use crate::choice::Choice;
 use crate::config::Rules;
+use crate::hook::Numbers;
+use crate::kernel::name::Name;
 use crate::kernel::{Describe, Edge, Sleep};
 use crate::sm::{SchedulerPolicy, SmConfig};
 
@@ -113,6 +117,11 @@ impl ThrottleConfig {
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.core(&CorePlace { path: "", warps: 1, schedulers: 1 }).is_some()
+    }
+
+    /// What the scheme brings to a core, each call of its hooks noted.
+    pub(crate) fn watched(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
+        self.core(place).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
     /// Checks its keys, and whether it fits the cores.
@@ -201,6 +210,78 @@ pub trait Hooks: Debug + Send {
 
     /// Lists registers, arrays and logic, in a part of their own.
     fn describe(&self, _to: &mut dyn Describe) {}
+}
+
+/// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
+#[derive(Debug, Serialize, Deserialize)]
+struct Watched {
+    #[serde(with = "crate::kernel::name")]
+    scheme: Name,
+    #[serde(skip)]
+    numbers: Numbers,
+    hooks: Box<dyn Hooks>,
+}
+
+impl Watched {
+    fn of(scheme: Name, hooks: Box<dyn Hooks>) -> Box<dyn Hooks> {
+        Box::new(Self { scheme, numbers: Numbers::default(), hooks })
+    }
+}
+
+/// Names of the hooks, in the order of their numbers.
+const NAMES: [&str; 10] = ["load", "start", "tick", "obey", "missed", "admit", "due", "end_kernel", "record", "describe"];
+
+#[typetag::serde(name = "watched")]
+impl Hooks for Watched {
+    fn load(&mut self, key: u16) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 0, None, || hooks.load(key))
+    }
+
+    fn start(&mut self, warp: u8) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 1, None, || hooks.start(warp))
+    }
+
+    fn tick(&mut self, cycle: u64) -> Option<Tick> {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 2, Some(cycle), || hooks.tick(cycle))
+    }
+
+    fn obey(&mut self, order: Order, cycle: u64) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 3, Some(cycle), || hooks.obey(order, cycle))
+    }
+
+    fn missed(&mut self, miss: Miss, cycle: u64, live: u64) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 4, Some(cycle), || hooks.missed(miss, cycle, live))
+    }
+
+    fn admit(&mut self, seen: &Seen) -> May {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 5, Some(seen.cycle), || hooks.admit(seen))
+    }
+
+    fn due(&self) -> Option<u64> {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 6, None, || hooks.due())
+    }
+
+    fn end_kernel(&mut self, cycle: u64) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 7, Some(cycle), || hooks.end_kernel(cycle))
+    }
+
+    fn record(&mut self) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 8, None, || hooks.record())
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("throttle", scheme, &NAMES), 9, None, || hooks.describe(to))
+    }
 }
 
 /// What an L1D asks of a scheme, to tell whether a warp has lost the line that it misses.

@@ -3,7 +3,6 @@
 //! byte address. Row, bank, bank group and column may follow; they say where the address lies in
 //! the mapping of whoever wrote the trace, so they are not read: the machine has its own mapping.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -56,7 +55,7 @@ pub enum TraceError {
 /// # Errors
 /// The file cannot be read, or a line of it is no request; the first such line is named.
 pub fn read(path: &Path, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
-    let text = fs::read_to_string(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
+    let text = input::read_text(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
     read_text(path, &text, memory_bytes)
 }
 

@@ -2,7 +2,7 @@
 //! loads, in which these alone are cached.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use compiler::characterise::Characterisation;
@@ -10,6 +10,7 @@ use compiler::rewrite::{Operator, StaticLoad, loads, rewrite};
 use ptx::Source;
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
+use waves::part_file::Scratch;
 
 use super::Subject;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, run};
@@ -66,9 +67,10 @@ impl Clocked<'_> {
 
     fn run_text(&self, text: &str) -> Result<RunReport, RunError> {
         let unwritten = |e: std::io::Error| self.input(format!("the rewritten PTX cannot be kept for a run: {e}"));
-        let mut file = tempfile::NamedTempFile::with_suffix(".ptx").map_err(unwritten)?;
-        file.write_all(text.as_bytes()).map_err(unwritten)?;
-        let options = RunOptions { ptx: Some(file.path().to_owned()), mode: Mode::FAST, ..RunOptions::default() };
+        let folder = Scratch::new().map_err(unwritten)?;
+        let file = folder.path().join("rewritten.ptx");
+        fs::write(&file, text).map_err(unwritten)?;
+        let options = RunOptions { ptx: Some(file), mode: Mode::FAST, ..RunOptions::default() };
         let report = run(self.launch, self.config, &options, &mut |_| {})?;
         match (&report.outcome, &report.verdict) {
             (Outcome::Finished, Verdict::Passed | Verdict::OrderDependent | Verdict::Off) => Ok(report),

@@ -49,7 +49,7 @@ impl Subject {
     /// Bad input, or an illegal access of a kernel.
     pub fn new(launch: LaunchFile, config: &MachineConfig) -> Result<Self, RunError> {
         let recordings = record(launch, config)?;
-        let text = std::fs::read_to_string(&recordings.ptx)
+        let text = input::read_text(&recordings.ptx)
             .map_err(|e| RunError::Input { path: recordings.ptx.clone(), reason: format!("cannot be read: {e}") })?;
         let source = Source::new(&recordings.ptx.display().to_string(), &text);
         let loads = loads(&source)?;

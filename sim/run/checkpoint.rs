@@ -21,7 +21,7 @@ use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
 use rtl::kernel::Simulator;
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
-use waves::part_file::PartFile;
+use waves::part_file::{PartFile, Unhurried};
 
 use super::RunError;
 use super::drive::Watches;
@@ -99,6 +99,8 @@ pub(super) fn write(
     state: &State<&Machine, &Simulator, &RunState>,
 ) -> Result<(), RunError> {
     let written = || -> io::Result<()> {
+        // Of an interrupted run it is all that is left.
+        let _unhurried = Unhurried::begin();
         let mut file = PartFile::create(path)?;
         writeln!(file, "{FORM}")?;
         serde_json::to_writer(&mut file, &Header { identity: identity.clone(), cycle })?;

@@ -393,7 +393,7 @@ impl<'o> Drive<'o> {
                 let parted = self.sim.tick();
                 let (until, team) = (end.min(look_at).min(save_at), (self.options.threads, &mut self.team));
                 let rounds = self.options.time_rounds.then_some(&mut self.rounds);
-                islands::run(&mut self.machine, &mut self.sim, until, team, rounds);
+                islands::run(&mut self.machine, &mut self.sim, until, team, &self.options.interrupt, rounds);
                 self.apart += self.sim.tick() - parted;
             }
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
@@ -427,19 +427,16 @@ impl<'o> Drive<'o> {
                 save_at = every.map_or(u64::MAX, |cycles| self.next(cycles));
                 self.save()?;
             }
+            if let signal @ 1.. = self.options.interrupt.load(Ordering::Relaxed) {
+                self.save()?;
+                return Err(Stop::Outcome(Outcome::Interrupted(signal)));
+            }
             if self.sim.tick() >= poll_at {
                 poll_at = self.next(CYCLES_BETWEEN_POLLS);
                 if is_broken() {
                     return Ok(());
                 }
                 let (ctas_done, ctas_total) = self.machine.dispatcher().progress();
-                match self.options.interrupt.load(Ordering::Relaxed) {
-                    0 => {}
-                    signal => {
-                        self.save()?;
-                        return Err(Stop::Outcome(Outcome::Interrupted(signal)));
-                    }
-                }
                 progress(Progress { cycles: self.cycles(), launches: self.launched, ctas_done, ctas_total });
             }
         }

@@ -290,26 +290,28 @@ impl Drop for Dismissal<'_, '_, '_> {
 /// Runs a machine that has islands up to the tick `end`, or less far: until nothing is due, a core has stopped at a
 /// fault, or the kernel might end, because one who asks for that must be asked after every edge.
 ///
-/// In one thread with `rounds` to put down what each took.
+/// Ends behind the current round once `interrupt` is not 0. In one thread with `rounds` to put down what each took.
 pub(super) fn run(
     machine: &mut Machine,
     sim: &mut Simulator,
     mut end: u64,
     (threads, team): (Threads, &mut Team),
+    interrupt: &AtomicUsize,
     rounds: Option<&mut Vec<Round>>,
 ) {
     let Some(islands) = machine.separate(sim) else { return };
+    let mut next = || if interrupt.load(Ordering::Relaxed) == 0 { islands.next(&mut end) } else { None };
     let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
-        while let Some(goal) = islands.next(&mut end) {
+        while let Some(goal) = next() {
             rounds.push(timed_round(&islands, goal));
         }
     } else if count == 1 {
-        while let Some(goal) = islands.next(&mut end) {
+        while let Some(goal) = next() {
             run_in_turn(&islands, goal);
         }
     } else {
-        run_together(&islands, &mut end, count, team);
+        run_together(&islands, &mut next, count, team);
     }
     islands.rejoin(sim);
 }
@@ -331,7 +333,7 @@ fn run_in_turn(islands: &Islands<'_>, goal: Reached) {
     (0..Islands::MEETINGS).for_each(|meeting| islands.meet(meeting));
 }
 
-fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut Team) {
+fn run_together(islands: &Islands<'_>, next: &mut dyn FnMut() -> Option<Reached>, count: usize, team: &mut Team) {
     let shared = Shared {
         islands,
         round: AtomicU64::new(0),
@@ -348,7 +350,7 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
         let threads = handles.iter().map(|handle| handle.thread().clone()).collect();
         let dismissal = Dismissal { shared, threads };
         let mut round = 0;
-        while let Some(goal) = islands.next(end) {
+        while let Some(goal) = next() {
             let begun = Instant::now();
             if team.is_alone() {
                 run_in_turn(islands, goal);

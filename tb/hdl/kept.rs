@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report};
 use warpsieve::config::fnv1a;
+use waves::part_file::Scratch;
 
 /// The file of a name that was made from just this; where there is none, `make` writes it to the path it is given.
 ///
@@ -25,7 +26,7 @@ pub(super) fn kept(
     let file = folder.join(format!("{:016x}", fnv1a(all.as_bytes())));
     if !file.exists() {
         // The file is never open here: a program that is open for writing, if only by a child just forked, does not start.
-        let part = tempfile::tempdir_in(&folder).into_diagnostic()?;
+        let part = Scratch::within(&folder).into_diagnostic()?;
         let made = part.path().join("made");
         make(&made)?;
         let others = fs::read_dir(&folder).into_diagnostic()?.flatten().map(|other| other.path());

@@ -76,6 +76,7 @@ use rtl::kernel::{Describe, Edge};
 
 pub use lockstep::{Agreed, Differs, Lockstep, hdl_folder};
 pub use ports::Ports;
+pub use program::end_tools;
 pub use proofs::{CounterExample, Proof, Proven, proofs};
 pub use random::Random;
 pub use synthesis::{Gates, Synthesis};

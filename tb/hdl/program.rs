@@ -8,10 +8,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use tempfile::TempDir;
+use rustix::process::{self, Pid, kill_process};
+use waves::part_file::Scratch;
 
 use super::kept::{kept, texts};
 use super::ports::{Signal, words};
@@ -39,7 +40,7 @@ pub(super) struct Program {
     words_in: usize,
     words_out: usize,
     /// Where it lies, if it is not kept.
-    _folder: Option<TempDir>,
+    _folder: Option<Scratch>,
 }
 
 impl Program {
@@ -58,7 +59,7 @@ impl Program {
         let (file, folder) = match name {
             Some(name) => (kept(name, &source.all()?, |to| source.make(to))?, None),
             None => {
-                let folder = tempfile::tempdir().into_diagnostic()?;
+                let folder = Scratch::new().into_diagnostic()?;
                 let file = folder.path().join("program");
                 source.make(&file)?;
                 (file, Some(folder))
@@ -98,7 +99,7 @@ impl Source<'_> {
 
     /// Makes the program.
     fn make(&self, program: &Path) -> Result<(), Report> {
-        let folder = tempfile::tempdir().into_diagnostic()?;
+        let folder = Scratch::new().into_diagnostic()?;
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
         let modules: Vec<_> = (0..self.modules.len()).map(|k| format!("module{k}.sv")).collect();
         modules.iter().zip(self.modules).try_for_each(|(name, text)| write(name, text))?;
@@ -224,11 +225,31 @@ fn version() -> Result<String, Report> {
     done(Command::new("verilator").arg("--version"))
 }
 
+/// The tools that run for this process.
+fn tools() -> MutexGuard<'static, Vec<Pid>> {
+    static TOOLS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+    TOOLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the tools that run for this process, which is about to end itself.
+pub fn end_tools() {
+    for &tool in tools().iter() {
+        // One that has just ended by itself needs nothing more.
+        let _ = kill_process(tool, process::Signal::TERM);
+    }
+}
+
 /// Runs a tool to its end: what it printed.
 pub(super) fn done(command: &mut Command) -> Result<String, Report> {
     let name = command.get_program().to_string_lossy().into_owned();
     let missing = || format!("{name} is needed, and cannot be run: apt-get install {name}");
-    let output = command.stdin(Stdio::null()).output().into_diagnostic().wrap_err_with(missing)?;
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.into_diagnostic().wrap_err_with(missing)?;
+    let id = Pid::from_child(&child);
+    tools().push(id);
+    let output = child.wait_with_output();
+    tools().retain(|other| *other != id);
+    let output = output.into_diagnostic()?;
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     if output.status.success() { Ok(out) } else { Err(miette!("{name} failed:\n{out}{err}")) }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use waves::part_file::Scratch;
 
 use super::lockstep::with_mistake;
 use super::program::{done, yosys};
@@ -96,7 +97,7 @@ impl Proof {
     /// # Errors
     /// If Yosys is missing or refuses the module, or the text of the mistake does not stand there once.
     pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Proven, CounterExample>, Report> {
-        let folder = tempfile::tempdir().into_diagnostic()?;
+        let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();
         self.gates(size, mistake, folder)?;
         let told = abc(folder, "scleanup; scorr; dc2; pdr")?;

@@ -13,6 +13,7 @@ use miette::{IntoDiagnostic, Report};
 use rtl::kernel::{BlockId, Blocks, Describe, Edge, Logic, Sleep};
 use warpsieve::estimate::Block as Estimate;
 use warpsieve::readers::Counts;
+use waves::part_file::Scratch;
 
 use super::kept::{kept, texts};
 use super::program::{done, yosys};
@@ -185,7 +186,7 @@ fn script(
 
 /// What a script writes to `out.txt`, run beside the cells of `cells.lib`.
 fn written(script: &str, liberty: &str) -> Result<String, Report> {
-    let folder = tempfile::tempdir().into_diagnostic()?;
+    let folder = Scratch::new().into_diagnostic()?;
     let folder = folder.path();
     fs::write(folder.join("cells.lib"), liberty).into_diagnostic()?;
     yosys(folder, script)?;

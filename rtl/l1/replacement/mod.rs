@@ -37,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Place};
 use crate::config::Rules;
+use crate::hook::Numbers;
 use crate::kernel::name::Name;
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
@@ -139,6 +140,53 @@ pub struct Source {
 /// Most ways of a set.
 const MAX_WAYS: usize = 256;
 
+/// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
+#[derive(Debug, Serialize, Deserialize)]
+struct Watched {
+    #[serde(with = "crate::kernel::name")]
+    scheme: Name,
+    #[serde(skip)]
+    numbers: Numbers,
+    hooks: Box<dyn Hooks>,
+}
+
+impl Watched {
+    fn of(scheme: Name, hooks: Box<dyn Hooks>) -> Box<dyn Hooks> {
+        Box::new(Self { scheme, numbers: Numbers::default(), hooks })
+    }
+}
+
+/// Names of the hooks, in the order of their numbers.
+const NAMES: [&str; 5] = ["reset", "used", "came", "record", "describe"];
+
+#[typetag::serde(name = "watched")]
+impl Hooks for Watched {
+    fn reset(&self, way: u32) -> u8 {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("l1.replacement", scheme, &NAMES), 0, None, || hooks.reset(way))
+    }
+
+    fn used(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("l1.replacement", scheme, &NAMES), 1, Some(at.cycle), || hooks.used(at, place, ranks))
+    }
+
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("l1.replacement", scheme, &NAMES), 2, Some(at.cycle), || hooks.came(at, newcomer, may_go, ranks))
+    }
+
+    fn record(&mut self) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("l1.replacement", scheme, &NAMES), 3, None, || hooks.record())
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { scheme, numbers, hooks } = self;
+        numbers.call(("l1.replacement", scheme, &NAMES), 4, None, || hooks.describe(to))
+    }
+}
+
 /// The policy and what it has learnt; none is the order of uses.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Replacement(Option<Box<dyn Hooks>>);
@@ -147,7 +195,7 @@ impl Replacement {
     /// The policy of a cache that has learnt nothing.
     #[must_use]
     pub fn new(config: &ReplacementConfig, place: &Place<'_>) -> Self {
-        Self(config.hardware(place))
+        Self(config.hardware(place).map(|hooks| Watched::of(config.typetag_name(), hooks)))
     }
 
     /// Whether ranks are the order of uses.

@@ -34,7 +34,7 @@ impl SmCore {
     /// Puts the core under the scheme of a machine.
     pub fn set_throttle(&mut self, config: &ThrottleConfig) {
         let place = CorePlace { path: &self.path, warps: self.config.warps, schedulers: self.config.schedulers };
-        let Some(throttle) = config.core(&place) else { return };
+        let Some(throttle) = config.watched(&place) else { return };
         self.throttle = Some(throttle);
         self.schedulers = self.schedulers.map(|scheduler| scheduler.throttled());
         self.pooled = true;
