@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use input::visible;
 use isa::recorded::{Class, Header};
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
@@ -368,7 +369,8 @@ impl Progress {
             let (done, ctas) = (grouped(kernel.num_ctas_read()), grouped(kernel.header().num_ctas()));
             self.bar.set_length(size);
             self.bar.set_position(read);
-            self.bar.set_message(format!("{}: CTA {done} of {ctas}", path.display()));
+            let path = path.display().to_string();
+            self.bar.set_message(format!("{}: CTA {done} of {ctas}", visible(&path)));
         }
     }
 }

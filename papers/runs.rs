@@ -255,7 +255,7 @@ impl Runner {
     ) -> Result<(), Report> {
         let one = |(number, job): (usize, &Job<W>)| {
             ended(number, self.one(job, work)?);
-            bar.set_message(job.name.clone());
+            bar.set_message(input::visible(&job.name).into_owned());
             bar.inc(1);
             Ok(())
         };

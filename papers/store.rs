@@ -61,7 +61,7 @@ impl Input {
     /// If one of them cannot be read.
     pub fn launch(path: &Path) -> Result<Self, Report> {
         let context = || format!("{} cannot be read", path.display());
-        let content = fs::read_to_string(path).into_diagnostic().wrap_err_with(context)?;
+        let content = input::read_text(path).into_diagnostic().wrap_err_with(context)?;
         let table: toml::Table = content.parse().into_diagnostic().wrap_err_with(context)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut named = Vec::new();
@@ -102,8 +102,12 @@ impl Input {
 /// # Errors
 /// If it cannot be read.
 pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
-    let (mut file, mut hasher, mut bytes) =
-        (BufReader::with_capacity(1 << 16, File::open(path)?), DefaultHasher::new(), 0);
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        // A pipe is empty by the time that it is read again, and a device may have no end.
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file, expected one that can be read twice"));
+    }
+    let (mut file, mut hasher, mut bytes) = (BufReader::with_capacity(1 << 16, file), DefaultHasher::new(), 0);
     loop {
         let some = file.fill_buf()?;
         if some.is_empty() {

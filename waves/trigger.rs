@@ -186,8 +186,11 @@ fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
         return Ok(found);
     }
     let below_root = |id: SignalId| tree.names(id)[1..].join(".");
-    let nearest = tree.ids().map(below_root).min_by_key(|full| strsim::osa_distance(full, path));
-    Err(format!("no signal is called `{path}`; nearest: `{}`", nearest.unwrap_or_default()))
+    let nearest = (path.len() <= input::MOST_COMPARED)
+        .then(|| tree.ids().map(below_root).min_by_key(|full| strsim::osa_distance(full, path)))
+        .flatten();
+    let nearest = nearest.map_or(String::new(), |nearest| format!("; nearest: `{nearest}`"));
+    Err(format!("no signal is called `{path}`{nearest}"))
 }
 
 /// The code of a value, given as a number or by name.

@@ -1,7 +1,6 @@
 //! One of the two runs: its statistics, from a file or from a run that was kept.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};

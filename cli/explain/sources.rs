@@ -1,6 +1,5 @@
 //! The PTX that loads stand in.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
@@ -76,6 +75,8 @@ fn line_of(text: &str, line: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -4,7 +4,6 @@
 //! A file is written whole or not at all, every few seconds: a killed soak runs the cases since then again.
 
 use std::fmt;
-use std::fs;
 use std::io::{ErrorKind, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -281,6 +280,8 @@ fn held(path: &Path) -> Result<Option<String>, Report> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn seeds(text: &str) -> Seeds {

@@ -37,6 +37,9 @@ fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
         ));
     }
     let near = |known: &&&str| strsim::damerau_levenshtein(known, token);
+    if token.len() > input::MOST_COMPARED {
+        return fault;
+    }
     let tokens = code.table().tokens();
     match tokens.iter().min_by_key(near) {
         Some(known) if near(&known) <= 2 => fault.with_help(format!("did you mean `{known}`?")),

@@ -192,8 +192,8 @@ impl Overlay<'_> {
             }
             let children = fields.children(&path);
             if children.is_empty() {
-                let help = self.meant(group, name, fields);
-                self.refuse(key.span(), format!("unknown key `{path}`"), Some(help));
+                let help = self.problems.wants_help().then(|| self.meant(group, name, fields));
+                self.refuse(key.span(), format!("unknown key `{path}`"), help);
             } else if let Some(inner) = value.get_ref().as_table() {
                 self.group(&path, inner, fields);
             } else {

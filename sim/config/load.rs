@@ -246,9 +246,11 @@ struct Opened {
 
 /// The document in `text`, which is that of `source`.
 fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Problems) -> Option<DeTable<'t>> {
-    let (document, errors) = DeTable::parse_recoverable(text);
     // Further errors are mostly consequences of the first.
-    let Some(error) = errors.first() else { return Some(document.into_inner()) };
+    let error = match DeTable::parse(text) {
+        Ok(document) => return Some(document.into_inner()),
+        Err(error) => error,
+    };
     let place = Place { source, span: error.span().unwrap_or_default() };
     problems.add(sources, &place, format!("not TOML: {}", error.message()), None);
     None

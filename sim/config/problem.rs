@@ -61,11 +61,19 @@ fn counted(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
+/// Problems that are told with names that may have been meant.
+const HELPED: usize = 100;
+
 /// Collects the problems of a configuration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
+    /// Whether a problem would still be told with names that may have been meant; nobody reads on so far.
+    pub fn wants_help(&self) -> bool {
+        self.0.len() < HELPED
+    }
+
     /// Adds a problem at a place.
     pub fn add(&mut self, sources: &Sources, place: &Place, message: String, help: Option<String>) {
         let text = Arc::clone(&sources.of(place).text);

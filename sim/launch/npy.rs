@@ -12,6 +12,10 @@ use waves::part_file::PartFile;
 
 /// Bytes that say what the file is, and its version.
 const MAGIC: u64 = 8;
+/// Bytes of a header at most: that of a record with a hundred fields has a tenth of it.
+const MOST_HEADER_BYTES: u64 = 64 << 10;
+/// Bytes of all elements at most, as of a buffer.
+const MOST_BYTES: u64 = 2 << 30;
 /// How deep brackets stand in each other in a header at most: those of a record that holds one with arrays.
 const MOST_NESTED: usize = 6;
 
@@ -81,6 +85,12 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     if !holds(&found, element) {
         return Err(NpyError::Type { path: path(), found: found.descr(), expected: element });
     }
+    let elements = npy.shape().iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent));
+    if elements.is_none_or(|elements| elements > MOST_BYTES / element.bytes() as u64) {
+        let shape = npy.shape().iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let reason = format!("its shape is ({shape}), expected 2 GiB at most, as of a buffer");
+        return Err(format(io::Error::new(io::ErrorKind::InvalidData, reason)));
+    }
     if npy.order() == Order::Fortran && npy.shape().len() > 1 {
         return Err(NpyError::Order { path: path() });
     }
@@ -108,6 +118,10 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     let start = read.len() + of_length;
     bytes.by_ref().take(of_length as u64).read_to_end(&mut read)?;
     let length = read.iter().skip(MAGIC as usize).rev().fold(0, |length, byte| length << 8 | u64::from(*byte));
+    let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    if length > MOST_HEADER_BYTES {
+        return refuse(format!("its header has {length} bytes, expected {MOST_HEADER_BYTES} at most"));
+    }
     bytes.by_ref().take(length).read_to_end(&mut read)?;
     let (mut depth, mut most) = (0_usize, 0);
     for byte in read.iter().skip(start) {
@@ -119,8 +133,7 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
         most = depth.max(most);
     }
     if most > MOST_NESTED {
-        let reason = format!("the brackets of its header are {most} deep, expected {MOST_NESTED} at most");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        return refuse(format!("the brackets of its header are {most} deep, expected {MOST_NESTED} at most"));
     }
     Ok(Cursor::new(read).chain(bytes))
 }

@@ -79,9 +79,11 @@ impl Dump {
         let paths = self.paths(0, ROOT);
         let below_root = format!("{ROOT}.{path}");
         let Some((_, scope)) = paths.iter().find(|(full, _)| full == path || *full == below_root) else {
+            // To compare takes time by the product of both lengths.
+            let begins = &path[..path.floor_char_boundary(input::MOST_COMPARED)];
             let distance = |full: &str| {
                 let short = full.strip_prefix("machine.").unwrap_or(full);
-                strsim::osa_distance(full, path).min(strsim::osa_distance(short, path))
+                strsim::osa_distance(full, begins).min(strsim::osa_distance(short, begins))
             };
             let nearest = paths.iter().map(|(full, _)| full).min_by_key(|full| distance(full));
             return Err(NoScope { scope: path.to_owned(), nearest: nearest.cloned().unwrap_or_default() });

@@ -44,6 +44,10 @@ impl Readback {
             Ok(there) if there.is_dir() => Err(unreadable(path, "it is a directory".to_owned())),
             Ok(_) => {
                 let file = File::open(path).map_err(|error| unreadable(path, error.to_string()))?;
+                // A device without end would be read to it.
+                if !file.metadata().is_ok_and(|there| there.is_file()) {
+                    return Err(unreadable(path, "it is no file, expected one: a dump is read twice".to_owned()));
+                }
                 fits(path, BufReader::new(file))?;
                 Self::read(path, || simple::read(path))
             }

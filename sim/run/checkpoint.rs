@@ -34,6 +34,31 @@ use super::steps::Place;
 const FORM: &str = "warpsieve checkpoint 1";
 /// Bytes of a header at most: a configuration has some hundred fields.
 const MOST_HEADER_BYTES: u64 = 1 << 20;
+/// Bytes of a state at most: a hundred times those of a machine with a large kernel. Few packed bytes may stand for many.
+const MOST_STATE_BYTES: u64 = 1 << 30;
+
+/// A writer of a state, which refuses what could not be read again.
+struct AtMost<W> {
+    inner: W,
+    left: u64,
+}
+
+impl<W: Write> Write for AtMost<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(left) = self.left.checked_sub(bytes.len() as u64) else { return Err(io::Error::other(too_large())) };
+        let written = self.inner.write(bytes)?;
+        self.left = left;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn too_large() -> String {
+    format!("its state has more than {} GiB, expected at most as many", MOST_STATE_BYTES >> 30)
+}
 
 /// What a run is of. Two runs go on from each other's checkpoints if it is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,9 +131,9 @@ pub(super) fn write(
         serde_json::to_writer(&mut file, &Header { identity: identity.clone(), cycle })?;
         writeln!(file)?;
         let checked = FrameInfo::new().content_checksum(true);
-        let packed = FrameEncoder::with_frame_info(checked, file);
+        let packed = AtMost { inner: FrameEncoder::with_frame_info(checked, file), left: MOST_STATE_BYTES };
         let packed = postcard::to_io(state, packed).map_err(io::Error::other)?;
-        packed.finish()?.keep().map(drop)
+        packed.inner.finish()?.keep().map(drop)
     };
     written().map_err(|error| RunError::input(path, &format!("the checkpoint cannot be written: {error}")))
 }
@@ -144,7 +169,11 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
         return Err(bad(format!("is the checkpoint of another run: {difference}")));
     }
     let mut bytes = Vec::new();
-    FrameDecoder::new(file).read_to_end(&mut bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
+    let mut state = FrameDecoder::new(file).take(MOST_STATE_BYTES + 1);
+    state.read_to_end(&mut bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
+    if bytes.len() as u64 > MOST_STATE_BYTES {
+        return Err(bad(too_large()));
+    }
     postcard::from_bytes(&bytes).map_err(|error| bad(format!("is damaged: {error}")))
 }
 

@@ -12,6 +12,11 @@ const RANGE: u64 = 64;
 /// Times that a line is repeated at most.
 const REPEATS: u64 = 400;
 
+/// Characters beyond which a line is long: columns are no more 16-bit numbers.
+const LONG_LINE: usize = (1 << 16) + 1;
+/// Of so many changes to long lines one adds to a line; the others join all lines, which costs less time to read.
+const LONG_LINES: u64 = 4;
+
 /// Words that stand at the edges of what a reader accepts.
 const WORDS: [&str; 32] = [
     "0",
@@ -61,7 +66,7 @@ pub(super) fn mutated(random: &mut Random, text: &[u8], other: &[u8]) -> Vec<u8>
 
 fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
     let at = random.below(text.len() as u64 + 1) as usize;
-    match random.below(12) {
+    match random.below(13) {
         0 => {
             if let Some(byte) = text.get_mut(at) {
                 *byte ^= 1 << random.below(8);
@@ -100,6 +105,19 @@ fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
             let times = random.below(REPEATS) as usize;
             insert(text, line.start, &part.repeat(times.min(LONGEST / part.len())));
         }
+        // A place far into a line: what stands there is often what the reader refuses.
+        11 if random.below(LONG_LINES) == 0 => {
+            let line = piece(random, text, |byte| byte != b'\n');
+            let word = text[piece_around(text, at.min(text.len()), |byte| !byte.is_ascii_whitespace())].to_vec();
+            let filler = match random.below(3) {
+                0 => b" ".to_vec(),
+                1 if !word.is_empty() => [&word[..], b" "].concat(),
+                _ => "\u{fc}".as_bytes().to_vec(),
+            };
+            let length = LONG_LINE + random.below(LONG_LINE as u64) as usize;
+            insert(text, line.start, &filler.repeat(length.div_ceil(filler.len())));
+        }
+        11 => text.retain(|byte| *byte != b'\n'),
         _ => {
             let line = piece(random, text, |byte| byte != b'\n');
             let part: Vec<u8> = text.drain(line).collect();
@@ -148,6 +166,15 @@ mod tests {
         assert_ne!(mutants, all(6));
         assert!(mutants.iter().all(|mutant| mutant.len() <= LONGEST));
         assert!(mutants.iter().filter(|mutant| **mutant != text).count() > 1900);
+    }
+
+    #[test]
+    fn some_mutants_have_lines_whose_columns_need_more_than_16_bits() {
+        let text = b"one = 2\nthree = [4, 5]\n".repeat(20);
+        let mut random = Random::new(3);
+        let is_long = |mutant: &Vec<u8>| mutant.split(|byte| *byte == b'\n').any(|line| line.len() > LONG_LINE);
+        let long = (0..2000).filter(|_| is_long(&mutated(&mut random, &text, &text))).count();
+        assert!((20..400).contains(&long), "{long} of 2000");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{CACHE, Ended, root};
 
@@ -64,6 +64,40 @@ impl Running {
 
     fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
+    }
+
+    /// Waits until signals are caught.
+    fn listens(&self) {
+        let status = format!("/proc/{}/status", self.0.id());
+        let caught = || {
+            let status = fs::read_to_string(&status).unwrap();
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            // SIGINT and SIGTERM.
+            u64::from_str_radix(mask.trim(), 16).unwrap() & 0x4002 == 0x4002
+        };
+        wait_for(caught);
+    }
+
+    /// Sends a signal. The command ends as it asks within a second, or has ended before, and leaves no part of a file.
+    fn ends_in_time(self, signal: &str, folder: &Path) -> Ended {
+        let arguments = fs::read_to_string(format!("/proc/{}/cmdline", self.0.id())).unwrap().replace('\0', " ");
+        let asked = Instant::now();
+        self.signal(signal);
+        let ended = self.end();
+        // Two processors may have other tests.
+        assert!(asked.elapsed() < Duration::from_millis(2500), "{arguments}: {:?}, {ended:?}", asked.elapsed());
+        let expected = if signal == "-INT" { 130 } else { 143 };
+        assert!([Some(expected), Some(0)].contains(&ended.status), "{arguments}: {ended:?}");
+        let left = names(folder);
+        assert!(!left.iter().any(|name| name.contains(".warpsieve")), "{arguments}: {left:?}");
+        ended
+    }
+
+    /// Sends a signal. The command ends as it asks within a second and leaves these files.
+    fn is_ended(self, signal: &str, folder: &Path, files: &[&str]) {
+        let ended = self.ends_in_time(signal, folder);
+        assert!(ended.status > Some(128) && ended.err.contains("interrupted"), "{ended:?}");
+        assert_eq!(names(folder), files, "{ended:?}");
     }
 
     fn end(self) -> Ended {
@@ -190,23 +224,96 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     assert!(ended.err.starts_with("interrupted: nothing is said before the waveform"), "{ended:?}");
 }
 
-/// Between two looks at the clock, as here while nobody reads the pipe, only the second signal ends a run.
+/// Between two looks at the clock, as here while nobody reads the pipe, nothing can be completed.
 #[test]
-fn who_asks_twice_waits_no_longer_and_no_part_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = pipe(&folder.path().join("p.json"));
-    let long = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
-    let outputs = ["--timeline", "p.json", "--stats", "s.json"];
-    let running = Running::start(folder.path(), &[&["run", long.to_str().unwrap()], &outputs[..]].concat());
-    let _kept_open = OpenOptions::new().read(true).open(pipe).unwrap();
-    sleep(Duration::from_secs(1));
-    assert_eq!(names(folder.path()), ["p.json", "s.json.warpsieve-1.part"]);
-    running.signal("-INT");
-    sleep(Duration::from_millis(800));
-    running.signal("-TERM");
-    let ended = running.end();
-    assert_eq!(ended.status, Some(143), "{ended:?}");
-    assert_eq!(names(folder.path()), ["p.json"]);
+fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = pipe(&folder.path().join("p.json"));
+        let long = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
+        let outputs = ["--timeline", "p.json", "--stats", "s.json"];
+        let running = Running::start(folder.path(), &[&["run", long.to_str().unwrap()], &outputs[..]].concat());
+        let _kept_open = OpenOptions::new().read(true).open(pipe).unwrap();
+        sleep(Duration::from_secs(1));
+        assert_eq!(names(folder.path()), ["p.json", "s.json.warpsieve-1.part"]);
+        running.is_ended(signal, folder.path(), &["p.json"]);
+    }
+}
+
+/// Commands that wait for what never comes, each by its own way into the program.
+#[test]
+fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
+    let vadd = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
+    let vadd = vadd.to_str().unwrap();
+    for (number, arguments) in [
+        &["run", "pipe.toml"][..],
+        &["run", vadd, "--ptx", "pipe.toml", "--stats", "s.json"],
+        &["run", vadd, "--resume", "pipe.toml", "--wave", "w.vcd"],
+        &["run", vadd, "--machine", "pipe.toml"],
+        &["run", vadd, "--design", "pipe.toml"],
+        &["run", vadd, "--timeline", "pipe.toml", "--stats", "s.json"],
+        &["replay", "pipe.toml"],
+        &["compare", "pipe.toml", "--output", "t.csv", "--format", "csv"],
+        &["explain", "pipe.toml", "pipe.toml"],
+        &["sweep", "pipe.toml"],
+        &["profile", "pipe.toml"],
+        &["optimize", "pipe.toml", "-o", "o.ptx"],
+        &["ptx", "pipe.toml"],
+        &["trace", "info", "pipe.toml"],
+        &["trace", "export", "pipe.toml", "-o", "out"],
+        &["dram", "pipe.toml", "--requests", "r.csv"],
+        &["area", "--machine", "pipe.toml", "--svg", "a.svg"],
+        &["config", "--design", "pipe.toml"],
+        &["soak", "--totals", "pipe.toml"],
+        &["soak", "ptx", "--keep", "pipe.toml", "--count", "1"],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let folder = tempfile::tempdir().unwrap();
+        pipe(&folder.path().join("pipe.toml"));
+        let running = Running::start(folder.path(), arguments);
+        running.listens();
+        // Half of them in the midst of what is ahead of the pipe.
+        sleep(Duration::from_millis(20 * (number as u64 % 8)));
+        running.is_ended(if number % 2 == 0 { "-TERM" } else { "-INT" }, folder.path(), &["pipe.toml"]);
+    }
+}
+
+/// Commands that compute, each at several moments of its way.
+#[test]
+fn a_command_ends_within_a_second_at_any_moment() {
+    let syrk = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
+    let syrk = syrk.to_str().unwrap();
+    let buffers: String = (0..20_000).map(|i| format!("[[buffer]]\nname = \"b{i}\"\ntype = \"u32\"\nelements = 9\n")).collect();
+    let head = ".version 6.4\n.target sm_30\n.address_size 64\n";
+    let kernels: String = (0..2_000).map(|i| format!(".visible .entry k{i}()\n{{ ret; }}\n")).collect();
+    for (number, arguments) in [
+        &["run", "many.toml", "--stats", "s.json"][..],
+        &["ptx", "many.ptx"],
+        &["run", syrk, "--check", "--stats", "s.json"],
+        &["run", syrk, "--wave", "w.fst", "--wave-scope", "**"],
+        &["run", syrk, "--wave", "w.vcd", "--wave-trigger", "sm*.l1.status == RESERVATION_FAIL for 100000"],
+        &["run", syrk, "--report", "r.html", "--pipeline", "p.kanata"],
+        &["run", syrk, "--checkpoint", "c", "--threads", "2"],
+        &["compare", syrk, syrk, "--output", "t.csv", "--format", "csv"],
+        &["optimize", syrk, "-o", "o.ptx", "--profile", "clocked"],
+        &["soak", "machines", "--seconds", "60"],
+        &["soak", "ptx", "--seconds", "60", "--keep", "k.toml"],
+        &["reproduce", "fig2", "--output", "out", "--cache", "kept"],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("count.ptx"), PTX).unwrap();
+        fs::write(folder.path().join("many.toml"), counting(&[10, LONG]) + &buffers).unwrap();
+        fs::write(folder.path().join("many.ptx"), format!("{head}{kernels}")).unwrap();
+        let running = Running::start(folder.path(), arguments);
+        running.listens();
+        sleep(Duration::from_millis(37 * (number as u64 * 7 % 12)));
+        running.ends_in_time(if number % 2 == 0 { "-INT" } else { "-TERM" }, folder.path());
+    }
 }
 
 #[test]

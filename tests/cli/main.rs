@@ -13,6 +13,7 @@
 //! | files: no output replaces another file, all written are listed   | `files`     |
 //! | parts in SystemVerilog: list, vectors, refusals                  | `hdl`       |
 //! | signals and limits of the system: nothing is left half-written   | `interrupt` |
+//! | what has no end or no measure; names that control a terminal      | `limits`    |
 //! | a crate with a scheme of one's own                               | `new`       |
 //! | profiles, and figures as files                                  | `profile`   |
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
@@ -42,6 +43,7 @@ mod files;
 mod gtkwave;
 mod hdl;
 mod interrupt;
+mod limits;
 mod new;
 mod optimize;
 mod pipeline;

@@ -33,8 +33,8 @@ fn links(text: &str) -> Vec<&str> {
 /// Code spans that name one file or folder of the workspace: `rtl/l1/mshr.rs`, but not
 /// `kernels/KEY/launch.toml`, which stands for many.
 fn paths(text: &str) -> Vec<&str> {
-    const FOLDERS: [&str; 16] = [
-        "area", "cli", "compiler", "designs", "examples", "golden", "hdl", "isa", "kernels", "machines", "papers",
+    const FOLDERS: [&str; 17] = [
+        "area", "cli", "compiler", "designs", "examples", "golden", "hdl", "input", "isa", "kernels", "machines", "papers",
         "rtl", "sim", "tb", "tests", "waves",
     ];
     let spans = prose(text).flat_map(|line| line.split('`').skip(1).step_by(2));

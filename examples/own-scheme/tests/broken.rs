@@ -1,0 +1,130 @@
+//! Schemes that panic or never return are blamed by name: kind, slot, hook and cycle. This file is its own command: called
+//! with `run` it is `warpsieve` with the schemes below, otherwise it calls itself and looks at what is said.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use rtl::kernel::Edge;
+use rtl::l1::bypass::{self, LineAccess, Place, View};
+use rtl::l1::replacement::{self, Newcomer, RankShape, Ways};
+use rtl::throttle::{self, CorePlace, May, Seen};
+use serde::{Deserialize, Serialize};
+
+/// Core cycle in which a scheme breaks: late enough that the run is under way.
+const BREAKS: u64 = 300;
+
+/// Panics, or never returns, once it is late.
+fn fails(cycle: u64, hangs: bool) {
+    if cycle < BREAKS {
+        return;
+    }
+    assert!(hangs, "there is no such line");
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// The configuration and the hardware of a scheme that breaks.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Broken {
+    hangs: bool,
+}
+
+#[typetag::serde(name = "broken")]
+impl bypass::Scheme for Broken {
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn bypass::Hooks>> {
+        Some(Box::new(*self))
+    }
+}
+
+#[typetag::serde(name = "broken")]
+impl bypass::Hooks for Broken {
+    fn sends_past(&self, at: &Edge<'_>, _head: &LineAccess, _view: &View<'_>) -> bool {
+        fails(at.cycle, self.hangs);
+        false
+    }
+}
+
+#[typetag::serde(name = "broken")]
+impl replacement::Scheme for Broken {
+    fn rank(&self, _ways: u32) -> RankShape {
+        RankShape { name: "rank", bits: 2 }
+    }
+
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn replacement::Hooks>> {
+        Some(Box::new(*self))
+    }
+}
+
+#[typetag::serde(name = "broken")]
+impl replacement::Hooks for Broken {
+    fn reset(&self, _way: u32) -> u8 {
+        0
+    }
+
+    fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32), _ranks: &mut [u8]) {}
+
+    fn came(&mut self, at: &Edge<'_>, _newcomer: &Newcomer, _may_go: &Ways, _ranks: &mut [u8]) {
+        fails(at.cycle, self.hangs);
+    }
+}
+
+#[typetag::serde(name = "broken")]
+impl throttle::Scheme for Broken {
+    fn core(&self, _place: &CorePlace<'_>) -> Option<Box<dyn throttle::Hooks>> {
+        Some(Box::new(*self))
+    }
+}
+
+#[typetag::serde(name = "broken")]
+impl throttle::Hooks for Broken {
+    fn admit(&mut self, seen: &Seen) -> May {
+        fails(seen.cycle, self.hangs);
+        May::Load(u64::MAX)
+    }
+}
+
+/// Runs a kernel with a scheme in a slot; what is said, and how long that took.
+fn run(slot: &str, hangs: bool, threads: &str) -> (String, Duration) {
+    let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/syrk/small.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("s.json");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg("run").arg(kernel).args(["--threads", threads, "--quiet", "--stats"]).arg(stats);
+    command.args(["--set", &format!("{slot}={{ kind = \"broken\", hangs = {hangs} }}")]).env_remove("RUST_BACKTRACE");
+    let begun = Instant::now();
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(output.stdout.is_empty(), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left of `--stats`: {said}");
+    (said, begun.elapsed())
+}
+
+fn is_blamed(slot: &str, hook: &str, hangs: bool, threads: &str) {
+    let (said, took) = run(slot, hangs, threads);
+    let begins = format!("internal error: scheme `broken` of `{slot}` in its hook `{hook}`, cycle 3");
+    assert!(said.starts_with(&begins), "{said}");
+    let how = if hangs { ": it has not returned for 10 s\n" } else { ": there is no such line\n  at " };
+    assert!(said.contains(how) && said.contains("\nThe scheme broke one of its own rules."), "{said}");
+    assert!(said.lines().count() <= 3, "{said}");
+    assert!(took < Duration::from_secs(40), "{took:?}");
+}
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("run") {
+        return warpsieve_cli::main_with(&[]);
+    }
+    let hooks = [("l1.bypass", "sends_past"), ("l1.replacement", "came"), ("throttle", "admit")];
+    for (slot, hook) in hooks {
+        for threads in ["step", "2"] {
+            is_blamed(slot, hook, false, threads);
+        }
+    }
+    // These wait and compute nothing.
+    let waits: Vec<_> = hooks.map(|(slot, hook)| std::thread::spawn(move || is_blamed(slot, hook, true, "auto"))).into();
+    waits.into_iter().for_each(|wait| wait.join().unwrap());
+    ExitCode::SUCCESS
+}
