@@ -285,7 +285,8 @@ fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
 fn a_command_ends_within_a_second_at_any_moment() {
     let syrk = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
     let syrk = syrk.to_str().unwrap();
-    let buffers: String = (0..20_000).map(|i| format!("[[buffer]]\nname = \"b{i}\"\ntype = \"u32\"\nelements = 9\n")).collect();
+    let buffers: String =
+        (0..20_000).map(|i| format!("[[buffer]]\nname = \"b{i}\"\ntype = \"u32\"\nelements = 9\n")).collect();
     let head = ".version 6.4\n.target sm_30\n.address_size 64\n";
     let kernels: String = (0..2_000).map(|i| format!(".visible .entry k{i}()\n{{ ret; }}\n")).collect();
     for (number, arguments) in [

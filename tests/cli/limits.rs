@@ -70,7 +70,8 @@ fn files_without_end_or_measure_are_refused_in_bounded_time_and_memory() {
     write("large.toml", &vec![b' '; (64 << 20) + 1]);
     let values = (0..100_000).fold(String::new(), |text, i| text + &format!("{i},"));
     write("runs.toml", format!("launch = \"kernel.toml\"\n[set]\nl1.sets = [{values}]\n").as_bytes());
-    let keys = (0..4).fold(String::new(), |text, i| text + &format!("l1.k{i} = [{}]\n", "1,2,3,4,5,6,7,8,9,10,".repeat(100)));
+    let keys =
+        (0..4).fold(String::new(), |text, i| text + &format!("l1.k{i} = [{}]\n", "1,2,3,4,5,6,7,8,9,10,".repeat(100)));
     write("product.toml", format!("launch = \"kernel.toml\"\n[set]\n{keys}").as_bytes());
     write("open.json", "[".repeat(1_000_000).as_bytes());
     write("expression.ptx", format!("{HEAD}.global .u32 x = {}1{};", "(".repeat(100), ")".repeat(100)).as_bytes());

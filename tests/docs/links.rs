@@ -34,8 +34,8 @@ fn links(text: &str) -> Vec<&str> {
 /// `kernels/KEY/launch.toml`, which stands for many.
 fn paths(text: &str) -> Vec<&str> {
     const FOLDERS: [&str; 17] = [
-        "area", "cli", "compiler", "designs", "examples", "golden", "hdl", "input", "isa", "kernels", "machines", "papers",
-        "rtl", "sim", "tb", "tests", "waves",
+        "area", "cli", "compiler", "designs", "examples", "golden", "hdl", "input", "isa", "kernels", "machines",
+        "papers", "rtl", "sim", "tb", "tests", "waves",
     ];
     let spans = prose(text).flat_map(|line| line.split('`').skip(1).step_by(2));
     let is_path = |span: &&str| {

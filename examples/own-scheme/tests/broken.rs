@@ -124,7 +124,8 @@ fn main() -> ExitCode {
         }
     }
     // These wait and compute nothing.
-    let waits: Vec<_> = hooks.map(|(slot, hook)| std::thread::spawn(move || is_blamed(slot, hook, true, "auto"))).into();
+    let waits: Vec<_> =
+        hooks.map(|(slot, hook)| std::thread::spawn(move || is_blamed(slot, hook, true, "auto"))).into();
     waits.into_iter().for_each(|wait| wait.join().unwrap());
     ExitCode::SUCCESS
 }
