@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use input::cut;
 use isa::alloc::allocate;
 use isa::program::{Inst, MemOp, Op, Program, Unit};
 use isa::types::Space;
@@ -205,7 +206,7 @@ fn table(found: &File) -> String {
                 text.extend(limit::lines(&reasons, "reason").iter().map(|line| format!("  {line}\n")));
                 // Many refusals have the same remedy.
                 let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
-                text.extend(helps.iter().map(|help| format!("  help: {help}\n")));
+                text.extend(helps.iter().map(|help| format!("  help: {}\n", cut(help))));
             }
         }
     }
@@ -218,7 +219,7 @@ fn listing_table(listing: &Listing) -> String {
     let units: Vec<_> = units.iter().map(|(unit, count)| format!("{unit} {count}")).collect();
     let row = |access: &Access| {
         let Access { pc, line, what, space, bytes, text } = access;
-        vec![pc.to_string(), line.to_string(), (*what).to_owned(), (*space).to_owned(), bytes.to_string(), text.clone()]
+        vec![pc.to_string(), line.to_string(), (*what).to_owned(), (*space).to_owned(), bytes.to_string(), cut(text)]
     };
     let rows: Vec<_> = accesses.iter().map(row).collect();
     format!(

@@ -24,7 +24,7 @@ const MOST_CAUSES: usize = 16;
 /// The lines of a list, and how many of `what` are left out.
 #[must_use]
 pub fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
-    let shown = list.iter().take(SHOWN).map(T::to_string);
+    let shown = list.iter().take(SHOWN).map(|entry| cut(&entry.to_string()));
     shown.chain(more(list.len(), what)).collect()
 }
 
