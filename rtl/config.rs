@@ -16,6 +16,41 @@ pub struct Violation {
     pub legal: String,
     /// Why.
     pub why: &'static str,
+    /// The other fields of a rule between several, each of which may be the one at fault.
+    pub others: Vec<Side>,
+}
+
+/// A field of a rule between several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// Dotted path of the field.
+    pub path: String,
+    /// The value given.
+    pub value: String,
+    /// What is legal beside the values of the other fields.
+    pub legal: String,
+}
+
+impl Side {
+    /// A field below the group that is open.
+    pub fn new(path: impl Into<String>, value: impl fmt::Display, legal: impl Into<String>) -> Self {
+        Self { path: path.into(), value: value.to_string(), legal: legal.into() }
+    }
+}
+
+impl Violation {
+    /// Blames the field of the highest rank of those that the rule is between; the first of them, of equals.
+    #[must_use]
+    pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
+        let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
+        if let Some((at, _)) = highest.filter(|(_, side)| rank(&side.path) > rank(&self.path)) {
+            let Side { path, value, legal } = &mut self.others[at];
+            std::mem::swap(&mut self.path, path);
+            std::mem::swap(&mut self.value, value);
+            std::mem::swap(&mut self.legal, legal);
+        }
+        self
+    }
 }
 
 impl fmt::Display for Violation {
@@ -42,7 +77,7 @@ impl Rules {
     /// A field must lie in a range.
     pub fn range(&mut self, field: &str, value: u64, legal: RangeInclusive<u64>, why: &'static str) {
         if !legal.contains(&value) {
-            self.violated(field, value.to_string(), format!("{} to {}", legal.start(), legal.end()), why);
+            self.violated(field, value.to_string(), format!("{} to {}", legal.start(), legal.end()), Vec::new(), why);
         }
     }
 
@@ -50,15 +85,56 @@ impl Rules {
     pub fn power_of_two(&mut self, field: &str, value: u64, legal: RangeInclusive<u64>, why: &'static str) {
         if !value.is_power_of_two() || !legal.contains(&value) {
             let legal = format!("a power of two from {} to {}", legal.start(), legal.end());
-            self.violated(field, value.to_string(), legal, why);
+            self.violated(field, value.to_string(), legal, Vec::new(), why);
         }
     }
 
     /// Any other rule.
     pub fn expect(&mut self, holds: bool, field: &str, value: impl fmt::Display, legal: &str, why: &'static str) {
         if !holds {
-            self.violated(field, value.to_string(), legal.to_owned(), why);
+            self.violated(field, value.to_string(), legal.to_owned(), Vec::new(), why);
         }
+    }
+
+    /// A rule between fields. The first is named, unless whoever reports the rule knows which field was given last.
+    pub fn between(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
+        let mut sides = sides.into_iter();
+        if let Some(Side { path, value, legal }) = sides.next().filter(|_| !holds) {
+            self.violated(&path, value, legal, sides.collect(), why);
+        }
+    }
+
+    /// A whole that is no less than its parts together, each with the number of times that it is in it. Each was rounded
+    /// up by itself, so that `n` parts may together be `n - 1` more.
+    pub fn at_least(&mut self, whole: (&str, u32), parts: &[(&str, u32, u32)], why: &'static str) {
+        let sum: u64 = parts.iter().map(|&(_, part, times)| u64::from(part) * u64::from(times)).sum();
+        let rounded: u64 = parts.iter().map(|&(_, _, times)| u64::from(times)).sum::<u64>().saturating_sub(1);
+        let most = u64::from(whole.1) + rounded;
+        let named = |but: Option<&str>| {
+            let named = parts.iter().map(|&(name, part, _)| (name, part)).chain([whole]);
+            let named = named.filter(|(name, _)| Some(*name) != but && (but.is_some() || *name != whole.0));
+            named.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+        };
+        let part = |&(name, part, times): &(&str, u32, u32)| {
+            let others = sum - u64::from(part) * u64::from(times);
+            let most = most.checked_sub(others)? / u64::from(times);
+            (most > 0).then(|| Side::new(name, part, format!("{most} or less with {}", named(Some(name)))))
+        };
+        let least = sum.saturating_sub(rounded);
+        let first = Side::new(whole.0, whole.1, format!("{least} or more with {}", named(None)));
+        self.between(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
+    }
+
+    /// The size of a memory: the product of the fields that make it up, which the host has to hold.
+    pub fn bytes(&mut self, fields: &[(&str, u32)], unit_bytes: u64, most: u64, why: &'static str) {
+        let bytes = fields.iter().fold(unit_bytes, |bytes, &(_, count)| bytes.saturating_mul(count.into()));
+        let side = |&(name, count): &(&str, u32)| {
+            let others = bytes / u64::from(count.max(1));
+            let fits = most / others.max(1);
+            let legal = format!("{fits} at most: together they are {bytes} bytes, and {most} are legal");
+            (fits > 0).then(|| Side::new(name, count, legal))
+        };
+        self.between(bytes <= most, fields.iter().filter_map(side), why);
     }
 
     /// True if nothing is violated so far.
@@ -69,8 +145,8 @@ impl Rules {
 
     /// Takes over what others found, whose paths lie below the group that is open.
     pub fn merge(&mut self, others: Self) {
-        for Violation { path, value, legal, why } in others.found {
-            self.violated(&path, value, legal, why);
+        for Violation { path, value, legal, why, others } in others.found {
+            self.violated(&path, value, legal, others, why);
         }
     }
 
@@ -80,13 +156,15 @@ impl Rules {
         self.found
     }
 
-    fn violated(&mut self, field: &str, value: String, legal: String, why: &'static str) {
-        let mut path = self.prefix.join(".");
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(field);
-        self.found.push(Violation { path, value, legal, why });
+    fn violated(&mut self, field: &str, value: String, legal: String, others: Vec<Side>, why: &'static str) {
+        let path = self.path(field);
+        let others = others.into_iter().map(|side| Side { path: self.path(&side.path), ..side }).collect();
+        self.found.push(Violation { path, value, legal, why, others });
+    }
+
+    /// The path of a field below the group that is open.
+    fn path(&self, field: &str) -> String {
+        self.prefix.iter().copied().chain([field]).collect::<Vec<_>>().join(".")
     }
 }
 
@@ -109,5 +187,33 @@ mod tests {
                 "l1.mshr.merges is 96, expected 1 to 64: one waiter bit per warp"
             ]
         );
+    }
+
+    #[test]
+    fn a_rule_between_fields_blames_the_one_that_was_given_last() {
+        let blamed = |last: &str| {
+            let mut rules = Rules::default();
+            let why = "a row is closed between two activates";
+            rules.group("timing", |rules| rules.at_least(("rc", 30), &[("ras", 28, 1), ("rp", 12, 1)], why));
+            let found = rules.into_violations().remove(0);
+            found.blaming(|path| usize::from(path == last)).to_string()
+        };
+        let why = "a row is closed between two activates";
+        assert_eq!(blamed("timing.rc"), format!("timing.rc is 30, expected 39 or more with ras = 28, rp = 12: {why}"));
+        assert_eq!(blamed("timing.rp"), format!("timing.rp is 12, expected 3 or less with ras = 28, rc = 30: {why}"));
+        assert_eq!(blamed("elsewhere"), blamed("timing.rc"));
+    }
+
+    #[test]
+    fn parts_that_were_rounded_up_may_together_be_a_little_more_than_the_whole() {
+        let holds = |whole, parts: &[(&str, u32, u32)]| {
+            let mut rules = Rules::default();
+            rules.at_least(("whole", whole), parts, "they are its parts");
+            rules.is_kept()
+        };
+        assert!(holds(5, &[("a", 5, 1)]) && !holds(4, &[("a", 5, 1)]));
+        assert!(holds(39, &[("a", 28, 1), ("b", 12, 1)]) && !holds(38, &[("a", 28, 1), ("b", 12, 1)]));
+        assert!(holds(21, &[("a", 6, 4)]) && !holds(20, &[("a", 6, 4)]));
+        assert!(!holds(1, &[("a", u32::MAX, 8)]));
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::message::BURST_BYTES;
-use crate::config::Rules;
+use crate::config::{Rules, Side};
 
 /// Size, policy and timing of one channel.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -229,14 +229,38 @@ impl DramTiming {
             rules.range(field, u64::from(value), 1..=4095, distance);
         }
         rules.range("refi", u64::from(self.refi), 1..=1 << 20, distance);
-        let long = "banks of one group share more than banks of different groups";
-        rules.expect(self.rrd_l >= self.rrd_s, "rrd_l", self.rrd_l, "rrd_s or more", long);
-        rules.expect(self.ccd_l >= self.ccd_s, "ccd_l", self.ccd_l, "ccd_s or more", long);
-        rules.expect(self.wtr_l >= self.wtr_s, "wtr_l", self.wtr_l, "wtr_s or more", long);
-        let busy = self.refresh_busy();
-        let expected = format!("more than {busy}, a REF and an access to a row");
+        self.validate_relations(rules);
+        let (busy, refi) = (self.refresh_busy(), u64::from(self.refi));
+        let refresh = Side::new("refi", refi, format!("more than {busy}, a REF and an access to a row"));
+        let most = (refi + u64::from(self.rfc)).checked_sub(busy + 1).filter(|&most| most > 0);
+        let rfc = most.map(|most| Side::new("rfc", self.rfc, format!("{most} or less with refi = {refi}")));
         let why = "between two refreshes a row must be opened, read or written, and closed";
-        rules.expect(u64::from(self.refi) > busy, "refi", self.refi, &expected, why);
+        rules.between(refi > busy, [refresh].into_iter().chain(rfc), why);
+    }
+
+    /// Checks distances against those that they consist of, in whole clocks as the file has them.
+    fn validate_relations(&self, rules: &mut Rules) {
+        let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
+        let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;
+        let long = "banks of one group share more than banks of different groups";
+        rules.at_least(("rrd_l", rrd_l), &[("rrd_s", rrd_s, 1)], long);
+        rules.at_least(("ccd_l", ccd_l), &[("ccd_s", ccd_s, 1)], long);
+        rules.at_least(("wtr_l", wtr_l), &[("wtr_s", wtr_s, 1)], long);
+        let why = "between two activates of a bank its row is open, and then closed";
+        rules.at_least(("rc", rc), &[("ras", ras, 1), ("rp", rp, 1)], why);
+        let why = "two activates of a bank are no closer than those of two banks of its group";
+        rules.at_least(("rc", rc), &[("rrd_l", rrd_l, 1)], why);
+        let why = "a row stays open until it can have been read";
+        rules.at_least(("ras", ras), &[("rcd_rd", rcd_rd, 1), ("rtp", rtp, 1)], why);
+        rules.at_least(("ras", ras), &[("rcd_wr", rcd_wr, 1)], "a row stays open until it can be written");
+        rules.at_least(
+            ("faw", faw),
+            &[("rrd_s", rrd_s, 4)],
+            "the window of four activates holds four distances of two",
+        );
+        rules.at_least(("aw32", aw32), &[("faw", faw, 8)], "the window of 32 activates holds eight windows of four");
+        rules.at_least(("ccd_s", ccd_s), &[("burst", burst, 1)], "the data of two bursts share the bus");
+        rules.at_least(("rfc", rfc), &[("rc", rc, 1)], "a refresh opens and closes a row of each bank");
     }
 }
 
@@ -409,7 +433,7 @@ mod tests {
                 "dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
                 "dram.write_drain.high is 17, expected 1 to 16: writes wait in the request queue",
                 "dram.write_drain.low is 17, expected less than high: a drain that begins must come to an end",
-                "dram.timing.ccd_l is 1, expected ccd_s or more: banks of one group share more than banks of \
+                "dram.timing.ccd_l is 1, expected 2 or more with ccd_s = 2: banks of one group share more than banks of \
                  different groups",
             ]
         );

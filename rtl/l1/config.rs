@@ -13,6 +13,14 @@ use crate::config::Rules;
 use crate::index::IndexConfig;
 use crate::noc::packet::SECTOR_BYTES;
 
+/// Most ways of a cache of an SM.
+pub(crate) const MOST_WAYS: u32 = 256;
+/// Most bytes of the lines of a cache of an SM: as many as those of the design `unbounded`, 30 times those of today's GPUs.
+const MOST_BYTES: u64 = 8 << 20;
+/// Most bytes that the tags of a cache take, of which one takes about so many.
+const MOST_TAG_BYTES: u64 = 8 << 20;
+const TAG_BYTES: u64 = 16;
+
 /// Which failing condition is reported when several refuse a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -161,6 +169,13 @@ impl L1Config {
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
         rules.group("replacement", |rules| self.replacement.validate(self.sets, rules));
         rules.group("decoupled", |rules| self.decoupled.validate(rules));
+        if self.organisation == Organisation::Decoupled {
+            let tags = self.decoupled.tag_ways;
+            let why = "each line of a set has a tag, and others have tags alone";
+            rules.at_least(("decoupled.tag_ways", tags), &[("ways", self.ways, 1)], why);
+            let why = "the host keeps every tag";
+            rules.bytes(&[("decoupled.tag_ways", tags), ("sets", self.sets)], TAG_BYTES, MOST_TAG_BYTES, why);
+        }
         rules.group("dueling", |rules| {
             self.dueling.validate(rules);
             rules.expect(
@@ -226,7 +241,9 @@ impl CacheConfig {
     /// Checks every field, for lines of `line_bytes`.
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
-        rules.range("ways", u64::from(self.ways), 1..=256, "a set is read in one cycle");
+        rules.range("ways", u64::from(self.ways), 1..=MOST_WAYS.into(), "a set is read in one cycle");
+        let lines = [("sets", self.sets), ("ways", self.ways)];
+        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host keeps every line of a cache, of all SMs");
         rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=512, "the search is one bit an entry");
         rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
         if self.sets.is_power_of_two() {

@@ -12,6 +12,9 @@ use crate::index::IndexConfig;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{LINE_BYTES, PacketShape};
 
+/// Most bytes of the lines of a bank: 64 banks of the largest size have 1 GB.
+const MOST_BYTES: u64 = 16 << 20;
+
 /// What happens to a line that gives way while its successor is on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -132,6 +135,8 @@ impl L2Config {
         let max_line = LINE_BYTES as u64;
         rules.power_of_two("sets", self.sets.into(), 1..=65_536, "the index is a bit field");
         rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
+        let lines = [("sets", self.sets), ("ways", self.ways)];
+        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host keeps every line of a bank, of all partitions");
         rules.power_of_two("line_bytes", line_bytes.into(), 32..=max_line, "a line is a whole number of sectors");
         rules.expect(
             line_bytes <= l1_line_bytes,

@@ -6,10 +6,10 @@
 use isa::MOST_ADDRESS_BITS;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Rules, Violation};
+use crate::config::{Rules, Side, Violation};
 use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
-use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
+use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MOST_WAYS as L1_MOST_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::machine::wiring::num_groups;
@@ -163,7 +163,7 @@ impl MachineConfig {
             }
         });
         rules.group("sm", |rules| self.sm.validate(self.l1.line_bytes, rules));
-        rules.group("sm.shared", |rules| self.validate_carve_outs(rules));
+        self.validate_carve_outs(&mut rules);
         self.throttle.validate(self.num_sms, &self.sm, &mut rules);
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.validate_l1(rules));
@@ -232,20 +232,39 @@ impl MachineConfig {
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 
-    /// Checks the parts of the L1 that kernels may take.
+    /// Checks the parts of the L1 that kernels may take, against the fields that decide what a way is.
     fn validate_carve_outs(&self, rules: &mut Rules) {
-        let carve_outs = &self.sm.shared.carve_outs;
-        let Some(&most) = carve_outs.last() else { return };
-        let of_a_way = self.l1.sets.saturating_mul(self.l1.line_bytes).max(1);
-        let all = of_a_way.saturating_mul(self.l1.ways);
-        let is_legal = carve_outs.iter().all(|bytes| bytes.is_multiple_of(of_a_way) && *bytes < all)
-            && carve_outs.is_sorted_by(|a, b| a < b)
-            && most >= self.sm.shared.bytes;
-        let bytes = self.sm.shared.bytes;
+        let (shared, l1) = (&self.sm.shared, &self.l1);
+        let Some(&most) = shared.carve_outs.last() else { return };
+        let way = |sets: u32| sets.saturating_mul(l1.line_bytes).max(1);
+        let are_ways = |sets, ways| {
+            let all = way(sets).saturating_mul(ways);
+            shared.carve_outs.iter().all(|bytes| bytes.is_multiple_of(way(sets)) && *bytes < all)
+        };
+        let are_legal = shared.carve_outs.is_sorted_by(|a, b| a < b) && most >= shared.bytes;
+        let (of_a_way, bytes) = (way(l1.sets), shared.bytes);
+        let all = of_a_way.saturating_mul(l1.ways);
         let legal =
             format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
-        let given = format!("{carve_outs:?}");
-        rules.expect(is_legal, "carve_outs", given, &legal, "they are ways of the L1, and any kernel must find one");
+        let given = format!("{:?}", shared.carve_outs);
+        let mut sides = vec![Side::new("sm.shared.carve_outs", &given, legal)];
+        // With another value of one of these alone, the carve-outs are legal.
+        let with = format!("with sm.shared.carve_outs = {given}");
+        if are_legal {
+            if let Some(least) = (1..=L1_MOST_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
+                sides.push(Side::new("l1.ways", l1.ways, format!("{least} to {L1_MOST_WAYS} {with}")));
+            }
+            let sets = (0..13).map(|log2| 1 << log2).filter(|&sets| are_ways(sets, l1.ways));
+            let sets: Vec<_> = sets.map(|sets| sets.to_string()).collect();
+            if !sets.is_empty() {
+                sides.push(Side::new("l1.sets", l1.sets, format!("{} {with}", sets.join(" or "))));
+            }
+        }
+        if shared.bytes > most && are_ways(l1.sets, l1.ways) {
+            sides.push(Side::new("sm.shared.bytes", bytes, format!("{most} or less {with}")));
+        }
+        let why = "they are ways of the L1, and any kernel must find one";
+        rules.between(are_legal && are_ways(l1.sets, l1.ways), sides, why);
     }
 
     /// Ways that the L1 has beside a kernel of which an SM holds so many bytes of shared memory.

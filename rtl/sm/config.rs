@@ -12,6 +12,13 @@ use crate::index::IndexConfig;
 use crate::index::linear::Linear;
 use crate::l1::access::LANES;
 
+/// Most 32-bit registers of an SM: 1 MB, four times as many as GPUs have today.
+const MOST_REGISTERS: u32 = 1 << 18;
+/// Most bytes of shared memory of an SM.
+const MOST_SHARED: u32 = 1 << 20;
+/// Most bytes of the lines of an instruction cache.
+const MOST_INSTRUCTION_BYTES: u64 = 1 << 20;
+
 /// How a scheduler ranks its warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -235,10 +242,10 @@ impl SmConfig {
         rules.range("threads", self.threads.into(), lanes..=lanes * u64::from(self.warps), "a lane holds a thread");
         rules.range("ctas", self.ctas.into(), 1..=MAX_CTAS as u64, "one bit per CTA slot");
         rules.expect(
-            self.registers >= 1024 && self.registers.is_multiple_of(32),
+            (1024..=MOST_REGISTERS).contains(&self.registers) && self.registers.is_multiple_of(32),
             "registers",
             self.registers,
-            "a multiple of 32 from 1024",
+            &format!("a multiple of 32 from 1024 to {MOST_REGISTERS}"),
             "a register file row holds one register of all 32 lanes",
         );
         rules.power_of_two(
@@ -260,13 +267,14 @@ impl SmConfig {
         rules.group("operands", |rules| self.operands.validate(self.registers, self.num_sub_cores(), rules));
         rules.group("shared", |rules| {
             let shared = &self.shared;
+            let row_bytes = 4 * shared.banks.clamp(1, 32);
             rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a field of the address");
             rules.expect(
-                shared.bytes > 0 && shared.bytes.is_multiple_of(4 * shared.banks.clamp(1, 32)),
+                (1..=MOST_SHARED).contains(&shared.bytes) && shared.bytes.is_multiple_of(row_bytes),
                 "bytes",
                 shared.bytes,
-                "a positive multiple of 4 bytes times the banks",
-                "all banks are of one size",
+                &format!("a multiple of {row_bytes}, 4 bytes of each bank, up to {MOST_SHARED}"),
+                "all banks are of one size, four times that of today's largest at most",
             );
             rules.range("latency", shared.latency.into(), 1..=256, "a result is on its way for at most a calendar");
         });
@@ -278,6 +286,13 @@ impl InstructionCacheConfig {
         let &Self { sets, ways, mshr_entries, ref index, instruction_bytes } = self;
         rules.power_of_two("sets", sets.into(), 1..=4096, "the set index is a bit field");
         rules.range("ways", ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
+        let lines = [("sets", sets), ("ways", ways)];
+        rules.bytes(
+            &lines,
+            line_bytes.into(),
+            MOST_INSTRUCTION_BYTES,
+            "the host keeps every line of a cache, of all SMs",
+        );
         rules.range("mshr_entries", mshr_entries.into(), 1..=64, "the search is one bit an entry");
         let why = "a line holds a whole number of instructions, which have 4, 8 or 16 bytes on GPUs";
         rules.power_of_two("instruction_bytes", instruction_bytes.into(), 4..=16, why);

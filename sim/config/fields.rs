@@ -6,6 +6,7 @@ use toml::{Spanned, Value};
 use super::problem::Problems;
 use super::source::{Giver, Place, Sources};
 use super::suggest::suggestion;
+use super::units;
 
 /// The key that makes a table one value.
 const KIND: &str = "kind";
@@ -283,13 +284,14 @@ impl Overlay<'_> {
             (old, _) if old.same_type(&value) => Some(value),
             (old, _) => {
                 let message = format!("`{}` is {}, expected {}", field.path, shown(&value), legal(old));
+                let unit = value.as_str().filter(|_| old.is_integer()).and_then(|text| units::meant(&field.path, text));
                 let help = (old.is_table() && value.is_str()).then(|| {
                     let (path, kind) = (&field.path, shown(&value));
                     format!(
                         "the name is the kind, with the keys of that kind beside it: {path} = {{ kind = {kind}, ... }}"
                     )
                 });
-                self.refuse(given.span(), message, help);
+                self.refuse(given.span(), message, help.or(unit));
                 None
             }
         }
@@ -311,8 +313,10 @@ impl Overlay<'_> {
                 }
                 Some(old) if old.same_type(&value) => *old = value,
                 Some(old) => {
-                    let message = format!("`{path}.{name}` is {}, expected {}", shown(&value), legal(old));
-                    self.refuse(given.span(), message, None);
+                    let path = joined(path, name);
+                    let message = format!("`{path}` is {}, expected {}", shown(&value), legal(old));
+                    let help = value.as_str().filter(|_| old.is_integer()).and_then(|text| units::meant(&path, text));
+                    self.refuse(given.span(), message, help);
                     is_legal = false;
                 }
                 None => match moved(&joined(path, name)) {

@@ -14,6 +14,8 @@ use super::problem::{ConfigError, Problems};
 use super::source::{Asked, Giver, Place, Sources};
 use super::suggest::suggestion;
 use super::typed;
+use super::units;
+use crate::content::Content;
 
 /// Machines that may stand on each other's shoulders.
 const MAX_BASES: usize = 8;
@@ -186,8 +188,9 @@ impl Loader {
         asked: &Place,
         giver: Giver,
     ) -> Option<Opened> {
+        let content = if matches!(giver, Giver::Design(_)) { Content::Design } else { Content::Machine };
         let (message, help) = match file {
-            Some(path) => match self.text_of(&path) {
+            Some(path) => match self.text_of(&path, content) {
                 Ok(text) => {
                     let source = self.sources.add(giver, &path.display().to_string(), &text);
                     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -214,10 +217,10 @@ impl Loader {
         None
     }
 
-    fn text_of(&self, path: &Path) -> std::io::Result<String> {
+    fn text_of(&self, path: &Path, content: Content) -> std::io::Result<String> {
         match &self.text {
             Some((of, text)) if of == path => Ok(text.clone()),
-            _ => input::read_text(path),
+            _ => content.read(path),
         }
     }
 
@@ -256,11 +259,13 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// `key=word` with the word in quotes, if it is no TOML value itself: shells eat quotes.
+/// `key=word` with the word in quotes, if it is no TOML value itself: shells eat quotes. A number with a unit is a word
+/// that no field takes, and is refused as such.
 fn with_quotes(text: &str) -> String {
     let Some((key, value)) = text.split_once('=') else { return text.to_owned() };
     let value = value.trim();
-    if is_word(value) && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
+    let is_text = is_word(value) || units::split(value).is_some();
+    if is_text && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
 }
 
 /// Whether a string can stand on a command line as it is.

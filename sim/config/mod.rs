@@ -31,6 +31,7 @@ mod rules;
 mod source;
 mod suggest;
 mod typed;
+mod units;
 
 use std::path::{Path, PathBuf};
 

@@ -5,6 +5,7 @@ use rtl::machine::MachineConfig;
 
 use super::fields::{Field, Fields};
 use super::load::Loader;
+use super::source::Giver;
 use super::typed;
 
 impl Loader {
@@ -13,9 +14,23 @@ impl Loader {
     pub fn checked(&mut self, fields: &Fields) -> MachineConfig {
         let config = self.typed(&mut fields.clone());
         if !self.lacks_file {
-            self.report(config.validate(), fields);
+            self.report(self.broken(&config, fields), fields);
         }
         config
+    }
+
+    /// The rules that a configuration breaks. One between several fields is laid to the one that was given last.
+    fn broken(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
+        let rank = |path: &str| {
+            let source = fields.place_of(path).source;
+            // The file of a machine is read ahead of the one that it is based on.
+            match self.sources.get(source).giver {
+                Giver::Set => (2, source),
+                Giver::Design(_) => (1, source),
+                Giver::Machine | Giver::Option => (0, usize::MAX - source),
+            }
+        };
+        config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
     }
 
     /// Reports broken rules, but none that is broken only because another is: with a legal value in the other's
@@ -38,7 +53,8 @@ impl Loader {
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.mended(path, fields);
         mended.follow();
-        self.typed(&mut mended).validate().into_iter().map(|violation| violation.path).collect()
+        let config = self.typed(&mut mended);
+        self.broken(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
     /// The fields with a legal value for `path`: for a key beside a kind, what it is by default.

@@ -104,31 +104,38 @@ fn write_drain(random: &mut Random, queue_entries: u32) -> WriteDrain {
     WriteDrain::Watermarks { high, low: random.below(high.into()) as u32, idle }
 }
 
-/// Each distance anything that is legal, short ones and such that others hide among them.
-fn distances(random: &mut Random, device: DramTiming) -> DramTiming {
+/// Each distance anything that is legal beside those that it consists of, short ones and such that others hide among
+/// them.
+pub(crate) fn distances(random: &mut Random, device: DramTiming) -> DramTiming {
     let mut up_to = |most: u64| 1 + random.below(most) as u32;
-    let [rrd_s, ccd_s, wtr_s] = [up_to(10), up_to(10), up_to(10)];
+    let [burst, rrd_s, wtr_s] = [up_to(8), up_to(10), up_to(10)];
+    let [rcd_rd, rcd_wr, rp, rtp] = [up_to(20), up_to(20), up_to(20), up_to(20)];
+    let ccd_s = burst + up_to(6) - 1;
+    let rrd_l = rrd_s + up_to(6) - 1;
+    let ras = (rcd_rd + rtp - 1).max(rcd_wr) + up_to(30) - 1;
+    let rc = (ras + rp - 1).max(rrd_l) + up_to(20) - 1;
+    let faw = 4 * rrd_s - 3 + up_to(40) - 1;
     DramTiming {
         cl: up_to(20),
         wl: up_to(20),
-        burst: up_to(8),
-        rcd_rd: up_to(20),
-        rcd_wr: up_to(20),
-        rp: up_to(20),
-        ras: up_to(60),
-        rc: up_to(60),
+        burst,
+        rcd_rd,
+        rcd_wr,
+        rp,
+        ras,
+        rc,
         rrd_s,
-        rrd_l: rrd_s + up_to(6) - 1,
-        faw: up_to(60),
-        aw32: up_to(300),
+        rrd_l,
+        faw,
+        aw32: 8 * faw - 7 + up_to(200) - 1,
         ccd_s,
         ccd_l: ccd_s + up_to(6) - 1,
-        rtp: up_to(20),
+        rtp,
         wr: up_to(20),
         wtr_s,
         wtr_l: wtr_s + up_to(6) - 1,
         ppd: up_to(10),
-        rfc: up_to(100),
+        rfc: rc + up_to(100) - 1,
         ..device
     }
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shrink::Search;
 use super::{Case, Found, Work, file};
+use crate::dram::random::distances;
 use crate::kit::Random;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
@@ -317,7 +318,10 @@ impl Draw {
             return false;
         }
         self.set("l1.organisation", "decoupled");
-        self.range("l1.decoupled.tag_ways", 1, 32);
+        let ways = self.sets.iter().rev().find_map(|set| set.strip_prefix("l1.ways=")?.parse().ok());
+        let ways = ways.unwrap_or(if self.is_volta { 256 } else { 4 });
+        let more = self.number(0, 32).unwrap_or(ways);
+        self.set("l1.decoupled.tag_ways", ways + more);
         self.range("l1.decoupled.threshold", 0, 4);
         self.range("l1.decoupled.rc_init", 0, 3);
         self.one_of("l1.decoupled.threshold_cmp", &["above", "at-least"]);
@@ -403,28 +407,24 @@ impl Draw {
         self.one_of("dram.columns", &[16, 64, 256]);
         self.one_of("dram.mapping", &["row-bank-column", "qv100", "gtx480", "permuted-bank"]);
         self.one_of("dram.group_bits", &["high", "low"]);
-        for field in ["cl", "wl", "burst", "rcd_rd", "rcd_wr", "rp", "rtp", "wr", "ppd"] {
-            self.range(&format!("dram.timing.{field}"), 1, 20);
-        }
-        for field in ["ras", "rc", "faw"] {
-            self.range(&format!("dram.timing.{field}"), 1, 60);
-        }
-        self.range("dram.timing.aw32", 1, 300);
-        for pair in ["rrd", "ccd", "wtr"] {
-            if let Some(short) = self.number(1, 10) {
-                let more = self.random.below(6);
-                self.set(&format!("dram.timing.{pair}_s"), short);
-                self.set(&format!("dram.timing.{pair}_l"), short + more);
-            }
+        let mut timing = crate::dram::bench::reference().timing;
+        let mut changes = Vec::new();
+        if self.random.percent(self.changed) {
+            timing = distances(&mut self.random, timing);
+            changes.extend(toml::Table::try_from(timing).unwrap_or_default());
+            changes.retain(|(field, _)| !["rfc", "refi"].contains(&field.as_str()));
         }
         if self.random.percent(50) {
             self.set("dram.refresh", "all-bank");
-            let rfc = 1 + self.random.below(100);
-            // rc and rp together are at most 80.
-            let refi = rfc + 81 + self.random.below(4000);
-            self.set("dram.timing.rfc", rfc);
-            self.set("dram.timing.refi", refi);
+            timing.rfc = timing.rc + self.random.below(100) as u32;
+            timing.refi = timing.refresh_busy() as u32 + 1 + self.random.below(4000) as u32;
+            changes.extend(
+                [("rfc", timing.rfc), ("refi", timing.refi)].map(|(field, cycles)| (field.to_owned(), cycles.into())),
+            );
+        } else if !changes.is_empty() {
+            changes.push(("rfc".to_owned(), timing.rfc.into()));
         }
+        changes.into_iter().for_each(|(field, cycles)| self.set(&format!("dram.timing.{field}"), cycles));
     }
 }
 

@@ -343,7 +343,7 @@ fn an_unknown_design_machine_and_slot_come_with_the_one_that_was_meant() {
 #[test]
 fn a_set_without_a_value_is_refused() {
     let help = "(for example l1.sets=64, or 'l1.index={ kind = \"fermi\" }')";
-    for text in ["l1.sets", "=3", "l1.sets=", "l1.sets=3x", ""] {
+    for text in ["l1.sets", "=3", "l1.sets=", "l1.sets=3 x y", ""] {
         assert_eq!(refused(&[], &[text]), [format!("--set:1:1: `{text}` is not of the form KEY=VALUE {help}")]);
     }
 }
@@ -618,5 +618,139 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
     for kind in ["none", "all", "contentious", "profiled", "streaming"] {
         let sets = vec![format!("l1.bypass.kind={kind}")];
         assert!(Resolved::new(&Request { machine: "volta".to_owned(), sets, ..Request::default() }).is_ok(), "{kind}");
+    }
+}
+
+fn refused_on(machine: &str, sets: &[&str]) -> Vec<String> {
+    let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+    let request = Request { machine: machine.to_owned(), sets, ..Request::default() };
+    Resolved::new(&request).map_or_else(|error| error.lines(), |_| Vec::new())
+}
+
+/// Each is refused by the name of the field that is given, which is at fault.
+#[test]
+fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_given() {
+    for (set, message) in [
+        (
+            "rc=38",
+            "rc is 38, expected 39 or more with ras = 28, rp = 12: between two activates of a bank its row is open",
+        ),
+        ("ras=40", "ras is 40, expected 29 or less with rp = 12, rc = 40: between two activates"),
+        ("rp=30", "rp is 30, expected 13 or less with ras = 28, rc = 40: between two activates"),
+        (
+            "ras=12",
+            "ras is 12, expected 13 or more with rcd_rd = 12, rtp = 2: a row stays open until it can have been read",
+        ),
+        ("rcd_rd=28", "rcd_rd is 28, expected 27 or less with rtp = 2, ras = 28: a row stays open"),
+        ("rtp=18", "rtp is 18, expected 17 or less with rcd_rd = 12, ras = 28: a row stays open"),
+        ("rcd_wr=29", "rcd_wr is 29, expected 28 or less with ras = 28: a row stays open until it can be written"),
+        ("faw=20", "faw is 20, expected 21 or more with rrd_s = 6: the window of four activates holds four distances"),
+        ("rrd_s=7", "rrd_s is 7, expected 6 or less with faw = 23: the window of four"),
+        ("aw32=176", "aw32 is 176, expected 177 or more with faw = 23: the window of 32 activates holds eight"),
+        ("faw=24", "faw is 24, expected 23 or less with aw32 = 184: the window of 32"),
+        ("ccd_s=1", "ccd_s is 1, expected 2 or more with burst = 2: the data of two bursts share the bus"),
+        ("burst=3", "burst is 3, expected 2 or less with ccd_s = 2: the data of two bursts"),
+        ("rrd_l=41", "rrd_l is 41, expected 40 or less with rc = 40: two activates of a bank are no closer"),
+        ("rfc=39", "rfc is 39, expected 40 or more with rc = 40: a refresh opens and closes a row"),
+        ("rfc=3600", "rfc is 3600, expected 3551 or less with refi = 3604: between two refreshes"),
+        ("refi=113", "refi is 113, expected more than 113, a REF and an access to a row: between two refreshes"),
+        ("wtr_s=6", "wtr_s is 6, expected 5 or less with wtr_l = 5: banks of one group share more"),
+    ] {
+        let lines = refused_on("fermi", &[&format!("dram.timing.{set}")]);
+        let is_told = |line: &String| line.contains(&format!("dram.timing.{message}"));
+        assert!(
+            lines.iter().any(is_told) && lines.iter().all(|line| line.starts_with("--set:1:")),
+            "{set}: {lines:#?}"
+        );
+    }
+    // A sum of distances that were rounded one by one, and what contradicts nothing.
+    for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
+        let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
+        assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");
+    }
+    let machine = machine_refused("based-on = \"hbm2\"\n[dram.timing]\nrp = 14\n");
+    assert_eq!(
+        machine,
+        [
+            "mine.toml:3:6: dram.timing.rp is 14, expected 13 or less with ras = 28, rc = 40: between two activates of a bank its \
+          row is open, and then closed"
+        ]
+    );
+}
+
+#[test]
+fn memories_that_no_host_holds_are_refused_with_the_most_that_is_legal() {
+    for (machine, sets, message) in [
+        (
+            "fermi",
+            &["sm.shared.bytes=1073741824"][..],
+            "sm.shared.bytes is 1073741824, expected a multiple of 128, 4 bytes of each",
+        ),
+        ("fermi", &["sm.registers=4194304"], "sm.registers is 4194304, expected a multiple of 32 from 1024 to 262144"),
+        (
+            "fermi",
+            &["l1.sets=4096", "l1.ways=256"],
+            "l1.ways is 256, expected 16 at most: together they are 134217728 bytes",
+        ),
+        ("fermi", &["const_cache.sets=4096", "const_cache.ways=64"], "const_cache.ways is 64, expected 16 at most"),
+        ("fermi", &["texture_cache.sets=4096"], "texture_cache.sets is 4096, expected 2730 at most"),
+        ("fermi", &["l2.sets=65536"], "l2.sets is 65536, expected 8192 at most: together they are 134217728 bytes"),
+        ("fermi", &["sm.icache={ kind = \"cache\", sets = 4096 }"], "sm.icache.sets is 4096, expected 2048 at most"),
+        (
+            "fermi",
+            &["l1.organisation=decoupled", "l1.sets=4096", "l1.decoupled.tag_ways=1024"],
+            "l1.decoupled.tag_ways is 1024, expected 128 at most",
+        ),
+    ] {
+        let lines = refused_on(machine, sets);
+        assert!(lines.len() == 1 && lines[0].contains(message), "{sets:?}: {lines:#?}");
+    }
+}
+
+#[test]
+fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
+    let why = "each line of a set has a tag, and others have tags alone";
+    let of = |designs: &[&str], sets: &[&str]| refused(designs, sets);
+    assert_eq!(
+        of(&["decoupled"], &["l1.decoupled.tag_ways=3"]),
+        [format!("--set:1:23: l1.decoupled.tag_ways is 3, expected 4 or more with ways = 4: {why}")]
+    );
+    assert_eq!(
+        of(&["decoupled"], &["l1.ways=16"]),
+        [format!("--set:1:9: l1.ways is 16, expected 8 or less with decoupled.tag_ways = 8: {why}")]
+    );
+    assert!(of(&["ways-16", "decoupled"], &[])[0].contains("l1.ways is 16, expected 8 or less"));
+    // Of no effect with a tag a line.
+    assert!(fermi(&[], &["l1.decoupled.tag_ways=3"]).is_ok());
+    assert!(fermi(&["decoupled"], &["l1.decoupled.tag_ways=4"]).is_ok());
+}
+
+#[test]
+fn fewer_ways_than_shared_memory_may_take_are_refused_at_the_ways() {
+    let carve_outs = "sm.shared.carve_outs = [0, 8192, 16384, 32768, 65536, 98304]";
+    let why = "they are ways of the L1, and any kernel must find one";
+    for (set, at, message) in [
+        ("l1.ways=64", 9, format!("l1.ways is 64, expected 193 to 256 with {carve_outs}: {why}")),
+        ("l1.sets=128", 9, format!("l1.sets is 128, expected 4 or 8 or 16 or 32 or 64 with {carve_outs}: {why}")),
+        (
+            "sm.shared.bytes=131072",
+            17,
+            format!("sm.shared.bytes is 131072, expected 98304 or less with {carve_outs}: {why}"),
+        ),
+    ] {
+        assert_eq!(refused_on("volta", &[set]), [format!("--set:1:{at}: {message}")], "{set}");
+    }
+}
+
+/// Rules are asked of what is built in, and of any two of it: what composed goes on composing.
+#[test]
+fn every_machine_takes_the_decoupled_designs() {
+    for machine in crate::config::machines() {
+        for design in ["decoupled", "decoupled-dueling"] {
+            let request =
+                Request { machine: machine.name.to_owned(), designs: vec![design.to_owned()], sets: Vec::new() };
+            let lines = Resolved::new(&request).map_or_else(|error| error.lines(), |_| Vec::new());
+            assert!(lines.iter().all(|line| !line.contains("tag_ways")), "{}: {lines:?}", machine.name);
+        }
     }
 }
