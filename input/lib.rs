@@ -15,6 +15,6 @@ mod text;
 mod visible;
 
 pub use near::{MOST_COMPARED, listed, nearest};
-pub use read::{MOST_BYTES, as_text, read_text};
+pub use read::{MOST_BYTES, as_text, read_bytes, read_text};
 pub use text::Text;
 pub use visible::{cut, visible};

@@ -12,9 +12,17 @@ pub const MOST_BYTES: u64 = 64 << 20;
 /// # Errors
 /// If it cannot be read, has more than [`MOST_BYTES`], or is no text.
 pub fn read_text(path: &Path) -> io::Result<String> {
+    as_text(read_bytes(path)?)
+}
+
+/// Reads a file up to one byte more than [`MOST_BYTES`], by which [`as_text`] knows that there are more.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    as_text(bytes)
+    Ok(bytes)
 }
 
 /// Takes bytes as text.

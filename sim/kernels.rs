@@ -1,9 +1,11 @@
-//! The folder of the kernels that come with the source tree.
+//! The kernels that come with the source tree: their folder, and launch files by the name of a kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
+
+use crate::config::near;
 
 /// That of the sources that this was built from.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
@@ -28,6 +30,83 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
     })
 }
 
+/// Name of the launch file of a kernel's main size.
+const MAIN: &str = "launch.toml";
+/// Ending of a launch file.
+const ENDING: &str = "toml";
+
+/// The launch file that is meant: a file, that of a folder, or that of a kernel, in its main size (`syrk`) or in another
+/// (`syrk/small`). What is there under its own name is meant first.
+///
+/// # Errors
+/// If there is none, with the one that was probably meant.
+pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
+    // A folder of a kernel stands for its main size. Devices and pipes are as good as files.
+    let in_folder = given.join(MAIN);
+    if given.is_dir() && in_folder.is_file() {
+        return Ok(in_folder);
+    }
+    if given.exists() && !given.is_dir() {
+        return Ok(given.to_owned());
+    }
+    if let Some(file) = given.to_str().and_then(of_name) {
+        return Ok(file);
+    }
+    let launches = launches().unwrap_or_default();
+    let reason = match fs::metadata(given) {
+        Ok(_) => format!("it is a folder without a {MAIN}"),
+        Err(reason) => reason.to_string(),
+    };
+    let help = meant(given, &launches).unwrap_or_else(|| "`warpsieve list kernels` names those there are".to_owned());
+    Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
+}
+
+/// The launch file of a kernel, by its name alone or with a size: `syrk`, `syrk/small`.
+#[must_use]
+pub fn of_name(name: &str) -> Option<PathBuf> {
+    launches().ok()?.into_iter().find(|(known, _)| known == name).map(|(_, file)| file)
+}
+
+/// The names of all kernels, alone and with each of their sizes, and their launch files.
+///
+/// # Errors
+/// If there is no folder of kernels, or it cannot be read.
+pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
+    let mut launches = Vec::new();
+    for kernel in sorted(&kernels_folder()?)? {
+        let (name, main) = (name_of(&kernel), kernel.join(MAIN));
+        if !main.is_file() {
+            continue;
+        }
+        launches.push((name.clone(), main));
+        for file in sorted(&kernel)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == ENDING)) {
+            let size = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            launches.push((format!("{name}/{size}"), file));
+        }
+    }
+    Ok(launches)
+}
+
+/// The launch file of which a name or path is a slip: by its path, by the name of its kernel, or by its last words.
+fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
+    let given = given.to_str()?;
+    let is_path = given.ends_with(".toml");
+    let paths: Vec<_> = launches.iter().map(|(_, file)| file.display().to_string()).collect();
+    let by = |slip: &str, words: &[&str]| {
+        let near = near(slip, words)?;
+        words.iter().position(|word| *word == near)
+    };
+    let names: Vec<_> = launches.iter().map(|(name, _)| name.as_str()).collect();
+    let shown: Vec<_> = paths.iter().map(String::as_str).collect();
+    let name = given.trim_end_matches(".toml").trim_end_matches('/');
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let of_path = || is_path.then(|| by(given, &shown)).flatten();
+    // A slip of one word is one of kernels, whose names are short: `small` is none.
+    let kernels: Vec<_> = names.iter().map(|name| if name.contains('/') { "" } else { *name }).collect();
+    let at = by(name, &kernels).or_else(|| by(name, &names)).or_else(of_path).or_else(|| by(last, &kernels))?;
+    Some(format!("did you mean {}?", paths[at]))
+}
+
 /// What a folder holds, in order of names.
 ///
 /// # Errors
@@ -46,4 +125,47 @@ pub fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
 #[must_use]
 pub fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_found_by_its_name_and_size_and_a_slip_of_it_names_its_file() {
+        for (name, file) in [
+            ("syrk", "syrk/launch.toml"),
+            ("syrk/launch", "syrk/launch.toml"),
+            ("syrk/small", "syrk/small.toml"),
+            ("bfs_queue", "bfs_queue/launch.toml"),
+        ] {
+            let found = launch_file(Path::new(name)).unwrap();
+            assert!(found.is_file() && found.ends_with(Path::new("kernels").join(file)), "{name}: {}", found.display());
+        }
+        for (slip, file) in [
+            ("sykr", "kernels/syrk/launch.toml"),
+            ("kmean", "kernels/kmeans/launch.toml"),
+            ("syrk/smal", "kernels/syrk/small.toml"),
+            ("syrk.toml", "kernels/syrk/launch.toml"),
+            ("kernels/syrk/lunch.toml", "kernels/syrk/launch.toml"),
+            ("kernels/sykr/small.toml", "kernels/syrk/small.toml"),
+            ("elsewhere/vad", "kernels/vadd/launch.toml"),
+        ] {
+            let report = launch_file(Path::new(slip)).unwrap_err();
+            let help = report.help().map(|help| help.to_string()).unwrap_or_default();
+            assert!(help.starts_with("did you mean ") && help.ends_with(&format!("{file}?")), "{slip}: {help}");
+        }
+        let report = launch_file(Path::new("nothing-like-it.toml")).unwrap_err();
+        assert!(report.to_string().starts_with("nothing-like-it.toml: cannot read the launch file: No such file"));
+    }
+
+    #[test]
+    fn a_folder_stands_for_its_launch_file_and_a_file_for_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(launch_file(folder.path()).unwrap_err().to_string().ends_with("it is a folder without a launch.toml"));
+        let file = folder.path().join(MAIN);
+        fs::write(&file, "").unwrap();
+        assert_eq!(launch_file(folder.path()).unwrap(), file);
+        assert_eq!(launch_file(&file).unwrap(), file);
+    }
 }

@@ -5,6 +5,7 @@
 //! | module       | holds                                                                       |
 //! |--------------|-----------------------------------------------------------------------------|
 //! | [`config`]   | from a machine, designs and settings to one checked configuration           |
+//! | [`content`]  | kinds of files, told by how they begin                                      |
 //! | [`launch`]   | launch files: buffers, kernels, expected results                            |
 //! | [`run`]      | drives a machine through a launch file and judges what comes out            |
 //! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
@@ -20,6 +21,7 @@
 pub mod bank;
 pub mod check;
 pub mod config;
+pub mod content;
 pub mod crash;
 pub mod dram;
 pub mod estimate;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::content::Content;
+
 /// Columns that a trace begins with.
 const NEEDED: [&str; 3] = ["cycle", "op", "addr"];
 /// Columns that may follow.
@@ -55,7 +57,8 @@ pub enum TraceError {
 /// # Errors
 /// The file cannot be read, or a line of it is no request; the first such line is named.
 pub fn read(path: &Path, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
-    let text = input::read_text(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
+    let text =
+        Content::DramTrace.read(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
     read_text(path, &text, memory_bytes)
 }
 

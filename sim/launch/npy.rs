@@ -10,6 +10,8 @@ use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBu
 use thiserror::Error;
 use waves::part_file::PartFile;
 
+use crate::content::Content;
+
 /// Bytes that say what the file is, and its version.
 const MAGIC: u64 = 8;
 /// Bytes of a header at most: that of a record with a hundred fields has a tenth of it.
@@ -69,7 +71,9 @@ pub enum NpyError {
 /// # Errors
 /// If it cannot be read, or holds another type.
 pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
-    let file = File::open(path).map_err(|source| NpyError::Open { path: path.to_owned(), source })?;
+    let open = |source| NpyError::Open { path: path.to_owned(), source };
+    let file = File::open(path).map_err(open)?;
+    Content::Npy.check(path).map_err(|source| NpyError::Format { path: path.to_owned(), source })?;
     read_npy_bytes(path, BufReader::new(file), element)
 }
 

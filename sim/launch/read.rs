@@ -16,6 +16,7 @@ use super::structs::{Field, StructType};
 use super::view::View;
 use super::{buffers, outputs, steps, structs};
 use crate::config::suggestion;
+use crate::content::Content;
 
 /// What the rest of the file may refer to.
 pub(super) struct Scope<'a> {
@@ -40,7 +41,8 @@ impl LaunchFile {
     /// # Errors
     /// If the file cannot be read, or with every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
-        let text = input::read_text(path).map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
+        let text =
+            Content::Launch.read(path).map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
         Self::parse(path, &text)
     }
 

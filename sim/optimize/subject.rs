@@ -11,6 +11,7 @@ use ptx::Source;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rtl::machine::MachineConfig;
 
+use crate::content::Content;
 use crate::launch::LaunchFile;
 use crate::run::{RunError, record};
 
@@ -49,7 +50,8 @@ impl Subject {
     /// Bad input, or an illegal access of a kernel.
     pub fn new(launch: LaunchFile, config: &MachineConfig) -> Result<Self, RunError> {
         let recordings = record(launch, config)?;
-        let text = input::read_text(&recordings.ptx)
+        let text = Content::Ptx
+            .read(&recordings.ptx)
             .map_err(|e| RunError::Input { path: recordings.ptx.clone(), reason: format!("cannot be read: {e}") })?;
         let source = Source::new(&recordings.ptx.display().to_string(), &text);
         let loads = loads(&source)?;

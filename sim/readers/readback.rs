@@ -10,6 +10,7 @@ use wellen::simple::{self, Waveform};
 use wellen::{FileFormat, Hierarchy, SignalRef, VarRef, viewers};
 
 use super::sizes;
+use crate::content::Content;
 use crate::crash;
 
 /// A file that is no dump that can be read.
@@ -48,6 +49,7 @@ impl Readback {
                 if !file.metadata().is_ok_and(|there| there.is_file()) {
                     return Err(unreadable(path, "it is no file, expected one: a dump is read twice".to_owned()));
                 }
+                Content::Waveform.check(path).map_err(|error| unreadable(path, error.to_string()))?;
                 fits(path, BufReader::new(file))?;
                 Self::read(path, || simple::read(path))
             }

@@ -29,6 +29,7 @@ use super::history::History;
 use super::loads::LoadCounters;
 use super::series::Counted;
 use super::steps::Place;
+use crate::content::Content;
 
 /// First line of a file.
 const FORM: &str = "warpsieve checkpoint 1";
@@ -161,7 +162,10 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
     let unread = |error| bad(unread(&error));
     let form = line(&mut file).map_err(unread)?;
     if form != FORM.as_bytes() {
-        return Err(bad(format!("begins with another line than `{FORM}`, expected a checkpoint of this form")));
+        return Err(bad(match Content::Checkpoint.mistaken(&form) {
+            Some(mistaken) => mistaken,
+            None => format!("begins with another line than `{FORM}`, expected a checkpoint of this form"),
+        }));
     }
     let header = line(&mut file).map_err(unread)?;
     let header: Header = serde_json::from_slice(&header).map_err(|error| bad(format!("its header: {error}")))?;

@@ -11,6 +11,7 @@ use ptx::data::{ModuleData, data};
 use ptx::{Source, lower};
 
 use super::RunError;
+use crate::content::Content;
 use crate::launch::{Buffer, BufferId, Init, LaunchFile};
 
 /// Address of the first buffer. Low addresses stay free, so that a null pointer with an offset is
@@ -47,7 +48,7 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     for ptx in file.launches().map(|launch| &launch.ptx) {
         if !sources.contains_key(ptx) {
-            let text = input::read_text(ptx);
+            let text = Content::Ptx.read(ptx);
             let text = text.map_err(|e| RunError::input(ptx, &format!("cannot be read: {e}")))?;
             sources.insert(ptx.clone(), Source::new(&ptx.display().to_string(), &text));
         }

@@ -17,6 +17,7 @@ use super::drive::{Drive, Launch, Stop};
 use super::steps::Place;
 use super::verify::Shadow;
 use super::{Outcome, Progress, RunError, RunOptions, RunReport};
+use crate::content::Content;
 use crate::trace::source::TraceSource;
 use crate::trace::{is_kernel, list_of};
 
@@ -39,6 +40,7 @@ impl Recording {
     /// # Errors
     /// Whatever is wrong with them.
     pub fn open(path: &Path) -> Result<Self, RunError> {
+        Content::Trace.check(path).map_err(|error| RunError::input(path, &error))?;
         match list_of(path) {
             Some(list) => Self::open_list(&list),
             None if is_kernel(path) => {
