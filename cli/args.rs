@@ -25,8 +25,8 @@ Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothi
 3 no progress, or --max-cycles reached; 130 or 143 interrupted, no file half-written.";
 
 const RUN_EXAMPLES: &str = "Examples:
-  warpsieve run kernels/vadd/launch.toml
-  warpsieve run kernels/syrk/small.toml --check
+  warpsieve run vadd
+  warpsieve run syrk/small --check
   warpsieve run kernels/syrk/launch.toml --design pric --set l1.mshr_entries=16
   warpsieve run kernels/syrk/launch.toml --report syrk.html
   warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000
@@ -90,7 +90,7 @@ docs/sweep.md has the keys of the file and the columns of the results. Every run
 decides its result: the same command goes on where it was interrupted, and makes only runs that are new.";
 
 const PROFILE_EXAMPLES: &str = "Examples:
-  warpsieve profile kernels/syrk/launch.toml
+  warpsieve profile syrk
   warpsieve profile kernels/kmeans/launch.toml --set l1.sets=64 --format json
 
 No cycle is simulated: every line arrives at once, SMs and their warps take turns instruction by
@@ -173,7 +173,7 @@ const EXPORT_EXAMPLES: &str = "Examples:
 
 /// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.
 #[derive(Debug, Parser)]
-#[command(name = "warpsieve", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "warpsieve", version = version(), after_help = EXAMPLES, max_term_width = 100)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -260,6 +260,29 @@ pub(super) enum Command {
     },
 }
 
+/// Version, commit and profile of this build.
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let commit = Some(env!("WARPSIEVE_COMMIT")).filter(|commit| !commit.is_empty()).unwrap_or("unknown");
+    format!("{version} (commit {commit}, profile {})", env!("WARPSIEVE_PROFILE"))
+}
+
+impl Command {
+    /// The launch files of a command, which may be given by the names of kernels.
+    pub fn launches(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Run(run) => vec![&mut run.launch],
+            Self::Compare(compare) => compare.launches.iter_mut().collect(),
+            // Two files are statistics.
+            Self::Explain(explain) if explain.second.is_none() => vec![&mut explain.first],
+            Self::Profile(profile) => vec![&mut profile.launch],
+            Self::Optimize(optimize) => vec![&mut optimize.launch],
+            Self::Trace(TraceArguments { command: TraceCommand::Export(export) }) => vec![&mut export.launch],
+            _ => Vec::new(),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(super) struct CountersArguments {
     /// Its key, such as l1.hits, or the end of one: mshr_entry
@@ -273,9 +296,12 @@ pub(super) struct CountersArguments {
 pub(super) struct NewArguments {
     /// Its name: lower-case words with hyphens
     pub name: String,
-    /// Folder of warpsieve's sources; that which this command was built from if left out
-    #[arg(long, value_name = "DIR")]
-    pub from: Option<PathBuf>,
+    /// Folder of warpsieve's sources, as the crate names it; that which this command was built from if left out
+    #[arg(long, value_name = "DIR", conflicts_with = "git")]
+    pub path: Option<PathBuf>,
+    /// Repository of warpsieve's sources instead, at the commit that this command was built from
+    #[arg(long, value_name = "URL")]
+    pub git: Option<String>,
 }
 
 /// Which machine.
@@ -301,8 +327,8 @@ impl MachineArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct RunArguments {
-    /// Launch file: buffers, kernels, arguments, expected results
-    #[arg(value_name = "LAUNCH.toml")]
+    /// Launch file: buffers, kernels, arguments, expected results; or a name from `list kernels`, such as syrk/small
+    #[arg(value_name = "KERNEL|LAUNCH.toml")]
     pub launch: PathBuf,
     /// Use this PTX file instead of those that the launch file names
     #[arg(long, value_name = "FILE.ptx")]
@@ -496,6 +522,15 @@ fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
+/// A picture of a form that can be drawn.
+fn picture(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.extension().is_some_and(|ending| ending == "svg") {
+        Ok(path)
+    } else {
+        Err("expected a name that ends in .svg")
+    }
+}
+
 /// A number of bytes, with K, M or G for powers of 1,024.
 fn size(text: &str) -> Result<u64, &'static str> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
@@ -510,8 +545,8 @@ fn size(text: &str) -> Result<u64, &'static str> {
 
 #[derive(Args, Debug)]
 pub(super) struct CompareArguments {
-    /// Launch files
-    #[arg(value_name = "LAUNCH.toml", required = true)]
+    /// Launch files, or names from `list kernels`, such as syrk/small
+    #[arg(value_name = "KERNEL|LAUNCH.toml", required = true)]
     pub launches: Vec<PathBuf>,
     /// Machine: a name from `list machines`, or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
@@ -542,6 +577,9 @@ pub(super) struct CompareArguments {
     /// How to print it
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,
+    /// Columns of the table by their heads, as launch-file,on,cycles; or `all`. On a terminal, those that fit if left out
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// Write the table to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -557,8 +595,9 @@ pub(super) struct CompareArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ExplainArguments {
-    /// Statistics of the run that B is held against, as `run --stats` writes them; or a launch file, which is run twice
-    #[arg(value_name = "A.json|LAUNCH.toml")]
+    /// Statistics of the run that B is held against, as `run --stats` writes them; or a launch file or kernel, which is
+    /// run twice
+    #[arg(value_name = "A.json|KERNEL|LAUNCH.toml")]
     pub first: PathBuf,
     /// Statistics of the other run
     #[arg(value_name = "B.json", conflicts_with_all = ["against", "machine", "designs", "sets", "jobs", "cache"])]
@@ -650,6 +689,9 @@ pub(super) struct SweepOutput {
     /// Write a report to read and to send: one HTML file with the tables, the picture, and what sets the runs apart
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
+    /// Columns of the table by their heads, as launch-file,on,cycles; or `all`. On a terminal, those that fit if left out
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// What it is drawn over: one parameter of numbers, or any two; the first two of numbers that vary if left out
     #[arg(long, value_name = "KEY,...", requires = "drawn", value_delimiter = ',')]
     pub plot_over: Vec<String>,
@@ -717,8 +759,8 @@ fn shard(text: &str) -> Result<Shard, &'static str> {
 
 #[derive(Args, Debug)]
 pub(super) struct ProfileArguments {
-    /// Launch file: buffers, kernels, arguments
-    #[arg(value_name = "LAUNCH.toml")]
+    /// Launch file: buffers, kernels, arguments; or a name from `list kernels`, such as syrk/small
+    #[arg(value_name = "KERNEL|LAUNCH.toml")]
     pub launch: PathBuf,
     #[command(flatten)]
     pub machine: MachineArguments,
@@ -732,8 +774,8 @@ pub(super) struct ProfileArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct OptimizeArguments {
-    /// Launch file: buffers, kernels, arguments
-    #[arg(value_name = "LAUNCH.toml")]
+    /// Launch file: buffers, kernels, arguments; or a name from `list kernels`, such as syrk/small
+    #[arg(value_name = "KERNEL|LAUNCH.toml")]
     pub launch: PathBuf,
     /// PTX file to write
     #[arg(short, long, value_name = "OUT.ptx")]
@@ -979,7 +1021,7 @@ pub(super) struct AreaArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 3)]
     pub depth: u8,
     /// Draw where the area goes
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(picture))]
     pub svg: Option<PathBuf>,
     /// Write an input file for CACTI for each memory
     #[arg(long, value_name = "FOLDER")]
@@ -1029,8 +1071,8 @@ pub(super) enum TraceCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct TraceExportArguments {
-    /// Launch file: buffers, kernels, arguments
-    #[arg(value_name = "LAUNCH.toml")]
+    /// Launch file: buffers, kernels, arguments; or a name from `list kernels`, such as syrk/small
+    #[arg(value_name = "KERNEL|LAUNCH.toml")]
     pub launch: PathBuf,
     /// Folder to write to: kernelslist.g and a file for each launch
     #[arg(short, long, value_name = "FOLDER")]

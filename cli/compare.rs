@@ -17,6 +17,7 @@ use super::report::{self, side};
 use super::sweep::plan::{Column, Id, Plan, Run, Variant, Workload, kind};
 use super::sweep::plot::Plot;
 use super::sweep::runs::{self, How, Looked, Results};
+use super::sweep::table::Shown;
 use super::sweep::tidy::Tidy;
 use super::sweep::{rows, table};
 use super::{Exit, output};
@@ -62,8 +63,13 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         }
         None => None,
     };
+    // A table that is written to a file has all columns.
+    let shown = match arguments.columns.is_empty() && output.is_some() {
+        true => Shown::Fitting(usize::MAX),
+        false => Shown::of(&arguments.columns)?,
+    };
     let tabulate = |results: &Results| {
-        let text = table::render(&rows(&plan, results), arguments.format)?;
+        let text = table::render(&rows(&plan, results), arguments.format, &shown)?;
         match file.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(file) => {
                 let path = output::keep(file, &text).wrap_err("the table cannot be written")?;

@@ -201,8 +201,7 @@ impl fmt::Display for Summary<'_> {
             Some(false) => "FAILED",
         };
         row(f, "check", &[check.to_owned()])?;
-        let rate = ended.commands as f64 / simulating.wall.as_secs_f64().max(1e-6);
-        row(f, "host", &output::host(*simulating, &format!("{} commands/s", grouped(rate as u64))))?;
+        row(f, "host", &output::host(*simulating, ended.commands, "commands"))?;
         written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
     }
 }

@@ -66,7 +66,7 @@ impl Files {
         self.0.push(Entry { what, path, identity, is_written });
     }
 
-    /// Refuses an output that is another file of the list.
+    /// Refuses an output that is a folder or another file of the list.
     pub fn check(&self) -> Result<(), Report> {
         // What several are to write, the later option is told of; an input is older than any option.
         let older = |at: usize| {
@@ -74,6 +74,14 @@ impl Files {
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
+            // It would be said to be above some other file.
+            if entry.path.is_dir() {
+                return Err(miette!(
+                    "{} is {}, a folder, expected the name of a file",
+                    entry.what,
+                    entry.path.display()
+                ));
+            }
             if let Some((_, other)) = older(at).find(|&(_, other)| entry.clashes(other)) {
                 let (path, earlier) = (entry.path.display(), other.path.display());
                 return Err(miette!("{} is {path}, expected another file than {}, {earlier}", entry.what, other.what));

@@ -13,6 +13,7 @@ use waves::part_file::PartFile;
 
 use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
 use super::output::{columns, grouped, wrote};
+use super::progress::Busy;
 use super::{Exit, output};
 use warpsieve::config::suggestion;
 
@@ -78,7 +79,10 @@ fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
 
 fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     let TrafficArguments { block, output: folder, cycles, seed, .. } = arguments;
-    let lockstep = Lockstep::new(named(block)?, arguments.size(), *seed, &[])?;
+    let block = named(block)?;
+    let busy = Busy::new(format!("Verilator compiles {}", block.path()));
+    let lockstep = Lockstep::new(block, arguments.size(), *seed, &[])?;
+    drop(busy);
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     wrote(false, lockstep.waves(*cycles, folder)?)?;
     Ok(Exit::Done)
@@ -92,7 +96,9 @@ fn kept(path: &Path, text: &str) -> Result<std::path::PathBuf, Report> {
 fn synth(block: &str) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let block = named(block)?;
+    let busy = Busy::new(format!("Yosys maps {} to standard cells", block.path()));
     let synthesis = block.synthesise(Size::Synthesised, technology)?;
+    drop(busy);
     output::print(&told(block, &synthesis))?;
     Ok(Exit::Done)
 }
@@ -141,7 +147,9 @@ fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {
         output::print(&format!("{}: {}\n", proof.path(), proof.property()?))?;
         for size in (proof.sizes)() {
             let started = Instant::now();
+            let busy = Busy::new(format!("proving {} at {size}", proof.path()));
             let found = proof.prove(&size, None)?;
+            drop(busy);
             let seconds = started.elapsed().as_secs_f64();
             is_proven &= found.is_ok();
             output::print(&format!("  {size}: {}, {seconds:.1} s\n", verdict(&found)))?;
@@ -188,7 +196,9 @@ fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let first = (proof.sizes)().into_iter().next().unwrap_or_default();
     for (number, mistake) in (1..).zip(proof.mistakes) {
+        let busy = Busy::new(format!("looking how mistake {number} of {} shows", proof.path()));
         let found = proof.prove(&first, Some(mistake))?;
+        drop(busy);
         output::print(&format!("  mistake {number}: {}\n", verdict(&found)))?;
         if let Err(CounterExample { waveform, .. }) = found {
             let path = folder.join(format!("{}_{number}.vcd", proof.path().replace('/', "_")));

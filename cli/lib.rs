@@ -48,6 +48,7 @@ use miette::Report;
 
 use warpsieve::config::{Builtin, Resolved, add_designs};
 use warpsieve::crash;
+use warpsieve::kernels::launch_file;
 use warpsieve::run::RunError;
 
 use args::{Arguments, Command, MachineArguments};
@@ -88,12 +89,16 @@ pub fn main() -> ExitCode {
 pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
     add_designs(designs);
     // Usage errors, help and version end here, with the exit status of the table above.
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
+    let mut arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
     interrupt::outlive_file_limit();
     if arguments.command.simulates() {
         watchdog::watch();
     }
-    let dispatched = || interrupt::listen().and_then(|()| dispatch(&arguments.command));
+    let dispatched = || {
+        interrupt::listen()?;
+        find_launches(&mut arguments.command)?;
+        dispatch(&arguments.command)
+    };
     match crash::caught(dispatched) {
         Ok(Ok(exit)) => ExitCode::from(exit.status()),
         Ok(Err(report)) => {
@@ -106,6 +111,14 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
             ExitCode::from(Exit::CheckFailed.status())
         }
     }
+}
+
+/// Gives launch files that are called by the names of kernels their paths.
+fn find_launches(command: &mut Command) -> Result<(), Report> {
+    command.launches().into_iter().try_for_each(|launch| {
+        *launch = launch_file(launch)?;
+        Ok(())
+    })
 }
 
 fn dispatch(command: &Command) -> Result<Exit, Report> {

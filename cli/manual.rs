@@ -3,22 +3,77 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use miette::{IntoDiagnostic, Report, WrapErr};
 use waves::part_file::PartFile;
 
 use super::args::Arguments;
-use super::{Exit, output};
+use super::{Exit, dictionary, output};
+use warpsieve::config::{Builtin, designs, machines};
+use warpsieve::kernels::launches;
 
 pub(super) fn completions(shell: Shell) -> Result<Exit, Report> {
-    let mut command = Arguments::command();
+    let names = Names::new();
+    let mut command = names.told(Arguments::command());
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, name, &mut script);
-    output::print(&String::from_utf8(script).into_diagnostic()?)?;
+    output::print(&names.with_files(shell, String::from_utf8(script).into_diagnostic()?))?;
     Ok(Exit::Done)
+}
+
+/// The names that arguments take, by the names of the arguments.
+struct Names(Vec<(&'static [&'static str], Vec<String>)>);
+
+impl Names {
+    /// Those of this build, and of the kernels that are found from here.
+    fn new() -> Self {
+        let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
+        let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+        let counters = dictionary::COUNTERS.iter().map(|counter| counter.key.to_owned()).collect();
+        Self(vec![
+            (&["machine"], of(machines())),
+            (&["designs", "design_set", "against"], of(designs())),
+            (&["launch", "launches", "first"], kernels),
+            (&["plot_of"], counters),
+        ])
+    }
+
+    /// A command that offers the names in all of its arguments.
+    fn told(&self, command: Command) -> Command {
+        let command = command.mut_args(|arg| match self.of(&arg) {
+            Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
+            None => arg,
+        });
+        command.mut_subcommands(|command| self.told(command))
+    }
+
+    fn of(&self, arg: &Arg) -> Option<Vec<String>> {
+        let is_one = |(ids, names): &&(&[&str], Vec<String>)| ids.contains(&arg.get_id().as_str()) && !names.is_empty();
+        self.0.iter().find(is_one).map(|(_, names)| names.clone())
+    }
+
+    /// A script that offers files beside the names: bash does where no name fits, the others must be told.
+    fn with_files(&self, shell: Shell, script: String) -> String {
+        self.0.iter().fold(script, |script, (_, names)| {
+            let words = names.join(" ");
+            match shell {
+                Shell::Zsh => script.replace(
+                    &format!(":({words})"),
+                    &format!(":{{_alternative \"names:name:({words})\" \"files:file:_files\"}}"),
+                ),
+                Shell::Fish => {
+                    let words: Vec<_> = names.iter().map(|name| format!("{name}\\t''")).collect();
+                    let words = words.join("\n");
+                    script.replace(&format!("-r -f -a \"{words}\""), &format!("-r -F -a \"{words}\""))
+                }
+                _ => script,
+            }
+        })
+    }
 }
 
 /// Writes a page for every command.

@@ -3,15 +3,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::NewArguments;
 use super::{Exit, output};
-use warpsieve::config::designs;
+use warpsieve::config::{Request, Resolved, designs};
 
 /// Where this binary was built from.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// The commit that it was built from; empty if that is not known.
+const COMMIT: &str = env!("WARPSIEVE_COMMIT");
 
 /// The files, by their path in the crate.
 const FILES: [(&str, &str); 6] = [
@@ -23,75 +26,245 @@ const FILES: [(&str, &str); 6] = [
     ("tests/checked.rs", include_str!("../examples/new-scheme/tests/checked.rs")),
 ];
 
-/// What a crate outside the workspace needs besides: the same versions, and tests that run at speed.
-const OWN_WORKSPACE: &str = "\n[workspace]\n\n[profile.dev]\nopt-level = 3\n";
+/// The manifest of the workspace, whose profiles the crate needs too: without them it runs slowly.
+const WORKSPACE: &str = include_str!("../Cargo.toml");
+/// The versions of the workspace.
 const LOCK: &str = include_str!("../Cargo.lock");
+
+/// Words that Rust keeps for itself.
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+/// Crates that come with Rust, and folders and targets of Cargo.
+const OF_RUST: [&str; 11] =
+    ["alloc", "core", "proc-macro", "std", "test", "build", "deps", "examples", "incremental", "bench", "doc"];
+/// Devices of Windows, where no file has their name.
+const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     let name = checked(&arguments.name)?;
-    let home = home(arguments.from.as_deref())?;
+    let sources = Sources::of(arguments)?;
     let folder = Path::new(name);
     if folder.symlink_metadata().is_ok() {
         return Err(miette!("{name} is there already, expected a name that no file or folder has"));
     }
+    // Beside its place: paths from it are those from there.
     let part = PathBuf::from(format!("{name}.warpsieve.part"));
-    let written = write_all(&part, name, &home).and_then(|()| fs::rename(&part, folder).into_diagnostic());
-    if written.is_err() {
+    let written = write_all(&part, name, &sources);
+    let locked = written.and_then(|()| {
+        let locked = matches!(sources, Sources::Folder(_)) && lock(&part);
+        fs::rename(&part, folder).into_diagnostic().map(|()| locked)
+    });
+    if locked.is_err() {
         // Whatever of it is there; the first error says more.
         let _ = fs::remove_dir_all(&part);
     }
-    written.wrap_err_with(|| format!("cannot write {name}"))?;
+    let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
+    let lock = if locked { "complete: it builds offline and with --locked" } else { "completed by the first build" };
     output::print(&format!(
-        "{name}/src/lib.rs has the scheme, {name}/src/twin.rs its twin, {name}/{name}.toml the design\n\
-         next: cd {name} && cargo test && cargo run --release -- compare {}/kernels/syrk/small.toml --design-set baseline --design-set {name}\n",
-        home.display()
+        "{name}/src/lib.rs has the scheme, {name}/src/twin.rs its twin, {name}/{name}.toml the design\n         dependencies: {}; Cargo.lock is {lock}\n         next: cd {name} && cargo test && cargo run --release -- compare syrk/small --design-set baseline,{name}\n         the first build takes about five minutes of processor time and 1 GB of disk, of each profile; later ones seconds\n",
+        sources.shown()
     ))?;
     Ok(Exit::Done)
 }
 
 /// A name that can be that of a package, a library, a kind and a design.
 fn checked(name: &str) -> Result<&str, Report> {
+    let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.split('-').all(is_word) {
-        return Err(miette!("the name is `{name}`, expected lower-case words and digits with hyphens: my-scheme"));
+        return refuse("expected lower-case words and digits with hyphens, from a letter on: my-scheme");
+    }
+    if KEYWORDS.contains(&name) {
+        return refuse("a keyword of Rust, expected another word: my-scheme");
+    }
+    if OF_RUST.contains(&name) {
+        return refuse("which Rust or Cargo has for itself, expected another: my-scheme");
+    }
+    let is_port = |kind| name.strip_prefix(kind).is_some_and(|rest| rest.len() == 1 && rest != "0");
+    if DEVICES.contains(&name) || is_port("com") || is_port("lpt") {
+        return refuse("a device of Windows, expected another: my-scheme");
     }
     if let Some(design) = designs().iter().find(|design| design.name == name) {
-        return Err(miette!("the name is `{name}`, expected another than that of a design: {}", design.path));
+        return refuse(&format!("expected another than that of a design: {}", design.path));
     }
-    const TAKEN: [&str; 8] = ["golden", "rtl", "serde", "typetag", "warpsieve", "warpsieve-cli", "none", "test"];
-    if TAKEN.contains(&name) {
-        return Err(miette!("the name is `{name}`, which another crate or kind has, expected another"));
+    let is_example = ["new-scheme", "own-scheme"].contains(&name);
+    let is_crate = LOCK
+        .lines()
+        .any(|line| line == format!("name = \"{name}\"") || line == format!("name = \"{}\"", name.replace('-', "_")));
+    if is_crate && !is_example || name == "none" || is_kind(name) {
+        return refuse("which another crate or kind has, expected another");
     }
     Ok(name)
 }
 
-/// The folder of warpsieve's own sources.
-fn home(given: Option<&Path>) -> Result<PathBuf, Report> {
-    let folder = given.unwrap_or(Path::new(HOME));
-    let found = folder.canonicalize().ok().filter(|folder| folder.join("rtl/Cargo.toml").is_file());
-    found.ok_or_else(|| {
-        miette!("{} holds no sources of warpsieve, expected the folder of a clone: --from DIR", folder.display())
+/// True if there is a kind of bypass scheme of this name.
+fn is_kind(name: &str) -> bool {
+    let sets = vec![format!("l1.bypass={{ kind = \"{name}\" }}")];
+    let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
+    // A kind that lacks keys or does not fit the machine is one all the same.
+    Resolved::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
+}
+
+/// Where the crate finds warpsieve.
+enum Sources {
+    /// A folder, as seen from the crate.
+    Folder(String),
+    /// A repository.
+    Git(String),
+}
+
+impl Sources {
+    fn of(arguments: &NewArguments) -> Result<Self, Report> {
+        if let Some(url) = &arguments.git {
+            let is_plain = !url.is_empty() && !url.contains(|c: char| c.is_control() || c == '"' || c == '\\');
+            return match is_plain {
+                true => Ok(Self::Git(url.clone())),
+                false => Err(miette!("`--git` is {url:?}, expected the address of a repository")),
+            };
+        }
+        let folder = arguments.path.as_deref().unwrap_or(Path::new(HOME));
+        let found = folder.canonicalize().ok().filter(|folder| folder.join("rtl/Cargo.toml").is_file());
+        let found = found.ok_or_else(|| {
+            miette!(
+                "{} holds no sources of warpsieve, expected the folder of a clone: --path DIR, or a repository: --git URL",
+                folder.display()
+            )
+        })?;
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).into_diagnostic();
+        let here = here.wrap_err("the current folder cannot be found")?;
+        let seen = match &arguments.path {
+            // As it is given: the crate lies one folder below.
+            Some(given) if given.is_absolute() => given.clone(),
+            Some(given) => Path::new("..").join(given),
+            None => relative(&here, &found).unwrap_or(found),
+        };
+        let seen = seen.to_str().map(|seen| seen.replace('\\', "/"));
+        seen.map(Self::Folder).ok_or_else(|| miette!("{} is no UTF-8, which Cargo.toml needs", folder.display()))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Folder(folder) => format!("path {folder}"),
+            Self::Git(url) if COMMIT.is_empty() => format!("git {url}"),
+            Self::Git(url) => format!("git {url} at {COMMIT}"),
+        }
+    }
+
+    /// The table by which a manifest names a package of the workspace.
+    fn dependency(&self, package: &str) -> String {
+        match self {
+            Self::Folder(folder) => format!("{{ path = {} }}", toml::Value::from(format!("{folder}/{package}"))),
+            Self::Git(url) if COMMIT.is_empty() => format!("{{ git = \"{url}\" }}"),
+            Self::Git(url) => format!("{{ git = \"{url}\", rev = \"{COMMIT}\" }}"),
+        }
+    }
+}
+
+/// The way from a folder in `here` to another, if they have more in common than the root.
+fn relative(here: &Path, to: &Path) -> Option<PathBuf> {
+    let common = here.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    // The root alone says nothing about whether both are moved together.
+    (common > 1).then(|| {
+        let up = here.components().skip(common).map(|_| "..").chain([".."]);
+        up.map(PathBuf::from).chain(to.components().skip(common).map(|part| PathBuf::from(part.as_os_str()))).collect()
     })
 }
 
-fn write_all(part: &Path, name: &str, home: &Path) -> Result<(), Report> {
+/// Has Cargo take out of the lock file what the crate does not need, and put the crate in; true if that went well.
+fn lock(folder: &Path) -> bool {
+    let mut cargo = Command::new("cargo");
+    let cargo = cargo.args(["metadata", "--offline", "--format-version", "1"]).current_dir(folder);
+    cargo.stdin(Stdio::null()).output().is_ok_and(|ran| ran.status.success())
+}
+
+/// The profiles of the workspace as text: those of its own packages that the crate has not are left out.
+fn profiles() -> String {
+    let mut workspace: toml::Table = WORKSPACE.parse().unwrap_or_default();
+    let mut profiles = workspace.remove("profile").and_then(|profiles| profiles.try_into().ok()).unwrap_or_default();
+    let of_dev = |profiles: &mut toml::Table| -> Option<toml::Table> {
+        profiles.get_mut("dev")?.as_table_mut()?.remove("package")?.try_into().ok()
+    };
+    of_dev(&mut profiles);
+    profiles.remove("bench");
+    let table = toml::Table::from_iter([("profile".to_owned(), toml::Value::Table(profiles))]);
+    toml::to_string(&table).unwrap_or_default()
+}
+
+fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
     for (path, text) in FILES {
-        let text = renamed(text, name, home)?;
-        let path = part.join(renamed(path, name, home)?);
+        let path = part.join(renamed(path, name));
+        let mut text = renamed(text, name);
+        if path.ends_with("Cargo.toml") {
+            for package in ["golden", "rtl", "sim", "cli"] {
+                text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
+            }
+            // It may lie in the folder of another workspace.
+            text = format!("{text}\n[workspace]\n\n# Those of warpsieve: without them it runs slowly.\n{}", profiles());
+        }
         fs::create_dir_all(path.parent().unwrap_or(part)).into_diagnostic()?;
-        let text = if path.ends_with("Cargo.toml") { text + OWN_WORKSPACE } else { text };
         fs::write(&path, text).into_diagnostic()?;
     }
-    fs::write(part.join("Cargo.lock"), LOCK).into_diagnostic()?;
+    if let Sources::Folder(_) = sources {
+        fs::write(part.join("Cargo.lock"), LOCK).into_diagnostic()?;
+    }
     fs::write(part.join(".gitignore"), "/target\n").into_diagnostic()
 }
 
-/// The text with the name in all its forms, and with the paths to the sources.
-fn renamed(text: &str, name: &str, home: &Path) -> Result<String, Report> {
-    let home = home.to_str().ok_or_else(|| miette!("{} is no UTF-8, which Cargo.toml needs", home.display()))?;
+/// The text with the name in all its forms.
+fn renamed(text: &str, name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     let camel: String = name.split('-').map(capital).collect();
     let snake = name.replace('-', "_");
-    let text = text.replace("new-scheme", name).replace("new_scheme", &snake).replace("NewScheme", &camel);
-    Ok(text.replace("../..", home))
+    text.replace("new-scheme", name).replace("new_scheme", &snake).replace("NewScheme", &camel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_rust_cargo_windows_or_warpsieve_have_are_refused_with_the_reason() {
+        for (names, why) in [
+            (&["type", "self", "async", "gen", "where"][..], "a keyword of Rust"),
+            (&["test", "core", "std", "build", "deps"], "which Rust or Cargo has for itself"),
+            (&["con", "nul", "com1", "lpt9"], "a device of Windows"),
+            (&["pric", "streaming"], "expected another than that of a design"),
+            (&["rtl", "serde", "clap", "serde-json", "none", "all", "contentious"], "which another crate or kind has"),
+            (
+                &["9lives", "My-Scheme", "my_scheme", "sch\u{e9}ma", "a--b", "a-", "-a", "", "../x"],
+                "expected lower-case words and digits with hyphens",
+            ),
+        ] {
+            for name in names {
+                let message = checked(name).unwrap_err().to_string();
+                assert!(message.contains(why), "{name}: {message}");
+            }
+        }
+        for name in ["my-scheme", "com", "com10", "typed", "lru2", "new-scheme"] {
+            assert!(checked(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_that_are_moved_together_are_named_by_the_way_from_one_to_the_other() {
+        let way = |here: &str, to: &str| relative(Path::new(here), Path::new(to)).map(|way| way.display().to_string());
+        assert_eq!(way("/home/me", "/home/me/warpsieve").as_deref(), Some("../warpsieve"));
+        assert_eq!(way("/home/me/mine", "/home/me/warpsieve").as_deref(), Some("../../warpsieve"));
+        assert_eq!(way("/home/me/warpsieve", "/home/me/warpsieve").as_deref(), Some(".."));
+        assert_eq!(way("/tmp", "/home/me/warpsieve"), None);
+    }
+
+    #[test]
+    fn the_crate_has_the_profiles_of_the_workspace() {
+        let profiles: toml::Table = profiles().parse().unwrap();
+        let release = &profiles["profile"]["release"];
+        assert_eq!(release["package"]["*"]["opt-level"], 0.into());
+        assert_eq!(release["package"]["golden"]["opt-level"], 2.into());
+        assert_eq!(profiles["profile"]["dev"]["opt-level"], 3.into());
+        assert!(profiles["profile"]["dev"].get("package").is_none());
+    }
 }

@@ -7,6 +7,7 @@ use std::process;
 
 use input::{cut, visible};
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
+use terminal_size::{Width, terminal_size_of};
 use trace::Warning;
 use warpsieve::limit::{self, Limited};
 use warpsieve::run::HostTime;
@@ -86,25 +87,66 @@ pub(super) fn print_report(report: &Report) {
     }
 }
 
-/// Columns aligned by spaces, the last one open to the right.
+/// Width that a text on stdout may have: that of the terminal, or any.
+pub(super) fn width() -> usize {
+    let columns = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
+    columns.filter(|columns| *columns > 0).unwrap_or(usize::MAX)
+}
+
+/// Columns aligned by spaces, the last one open to the right. Where they are wider than the terminal, words of the widest
+/// are wrapped.
 pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+    columns_within(width(), head, rows)
+}
+
+/// Width below which no column is wrapped.
+const LEAST_WRAPPED: usize = 20;
+
+fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&head).chain(rows).collect();
-    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut widths = widths(&all);
+    let has_words: Vec<_> = (0..head.len()).map(|column| all.iter().any(|row| row[column].contains(' '))).collect();
+    while let Some(excess) = total(&widths).checked_sub(most).filter(|excess| *excess > 0) {
+        let can_shrink = (0..widths.len()).filter(|&column| has_words[column] && widths[column] > LEAST_WRAPPED);
+        let Some(widest) = can_shrink.max_by_key(|&column| widths[column]) else { break };
+        widths[widest] = widths[widest].saturating_sub(excess).max(LEAST_WRAPPED);
+    }
     let mut text = String::new();
     for row in all {
-        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
+        let wrapped = |(cell, width): (&String, &usize)| match cell.chars().count() <= *width {
+            true => vec![cell.clone()],
+            false => textwrap::wrap(cell, *width).into_iter().map(String::from).collect(),
+        };
+        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(wrapped).collect();
+        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let part = |cell: &Vec<String>| cell.get(line).cloned().unwrap_or_default();
+            let cells = cells.iter().map(part).zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+            text.push('\n');
+        }
     }
     text
 }
 
-/// What something took of this host, and how fast that was.
-pub(super) fn host(time: HostTime, rate: &str) -> [String; 3] {
+/// The widths of columns.
+pub(super) fn widths(rows: &[&Vec<String>]) -> Vec<usize> {
+    let columns = rows.first().map_or(0, |row| row.len());
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    (0..columns).map(width).collect()
+}
+
+/// The width of columns with what is between them.
+pub(super) fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+}
+
+/// What something took of this host, and how many of something that was in a second of CPU time, which other programs on
+/// the host change little.
+pub(super) fn host(time: HostTime, count: u64, what: &str) -> [String; 3] {
     let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
-    [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), rate.to_owned()]
+    let rate = grouped((count as f64 / cpu.max(1e-6)) as u64);
+    [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), format!("{rate} {what}/s of CPU")]
 }
 
 /// So many of something: `1 launch`, `2 launches`.
@@ -114,11 +156,37 @@ pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "2".to_owned()]];
-        assert_eq!(columns(&["x", "y"], &rows), "x     y\na     1\nlong  2\n");
+        assert_eq!(columns_within(usize::MAX, &["x", "y"], &rows), "x     y\na     1\nlong  2\n");
+    }
+
+    #[test]
+    fn words_of_the_widest_column_are_wrapped_where_the_terminal_is_narrower_than_the_table() {
+        let rows = [
+            vec!["a".to_owned(), "of words that are wrapped, one line below another".to_owned(), "x.toml".to_owned()],
+            vec!["long-name".to_owned(), "short".to_owned(), "a-file-without-blanks.toml".to_owned()],
+        ];
+        let wide = columns_within(200, &["NAME", "WHAT", "FILE"], &rows);
+        assert_eq!(wide.lines().count(), 3);
+        for width in [60, 66, 80] {
+            let text = columns_within(width, &["NAME", "WHAT", "FILE"], &rows);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            let words = |text: &str| text.split_whitespace().count();
+            assert_eq!(words(&text), words(&wide), "{text}");
+        }
+        // A name is never cut.
+        assert!(columns_within(10, &["NAME", "WHAT", "FILE"], &rows).contains("a-file-without-blanks.toml"));
+    }
+
+    #[test]
+    fn a_rate_is_of_cpu_time() {
+        let time = HostTime { wall: Duration::from_secs(4), cpu: Duration::from_secs(2) };
+        assert_eq!(host(time, 3_000, "cycles"), ["4.00 s", "2.00 s of CPU", "1,500 cycles/s of CPU"]);
     }
 }

@@ -1,11 +1,14 @@
-//! One line on a terminal that says how far a run is.
+//! How far a command is: one line on a terminal, or a line now and then where there is none.
 
-use std::time::Instant;
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use papers::progress::progress_line;
 
-use super::output::grouped;
+use super::output::{self, grouped};
 use warpsieve::run::Progress;
 
 /// The progress line; nothing where stderr is no terminal.
@@ -38,5 +41,96 @@ impl ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Time between two lines where stderr is no terminal.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+/// Time between two changes of a line on a terminal.
+const TURN_EVERY: Duration = Duration::from_millis(100);
+
+/// Says again and again how far a command is, until it is dropped: logs of batch jobs show that it lives.
+pub(super) struct Heartbeat(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Heartbeat {
+    /// Writes to stderr every ten seconds, unless that is a terminal or nothing is to be said.
+    pub fn off_terminal(is_quiet: bool, say: impl Fn() -> String + Send + 'static) -> Self {
+        if is_quiet || io::stderr().is_terminal() {
+            return Self(None);
+        }
+        Self::every(SAY_EVERY, move || output::complain(&say()))
+    }
+
+    fn every(period: Duration, say: impl Fn() + Send + 'static) -> Self {
+        let (end, ended) = mpsc::channel();
+        let speaker = thread::spawn(move || {
+            while ended.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+                say();
+            }
+        });
+        Self(Some((end, speaker)))
+    }
+}
+
+impl Drop for Heartbeat {
+    fn drop(&mut self) {
+        if let Some((end, speaker)) = self.0.take() {
+            drop(end);
+            // It has nothing to return.
+            let _ = speaker.join();
+        }
+    }
+}
+
+/// Shows that another program is at work, and for how long.
+pub(super) struct Busy {
+    bar: ProgressBar,
+    _heartbeat: Heartbeat,
+}
+
+impl Busy {
+    pub fn new(with: String) -> Self {
+        let bar = progress_line(false, None, "{spinner} {msg}, {elapsed}");
+        bar.set_message(with.clone());
+        bar.enable_steady_tick(TURN_EVERY);
+        let started = Instant::now();
+        let say = move || format!("{with}, {} s", started.elapsed().as_secs());
+        Self { bar, _heartbeat: Heartbeat::off_terminal(false, say) }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_speaks_until_it_is_dropped() {
+        let (said, counter) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let own = Arc::clone(&said);
+        let heartbeat = Heartbeat::every(Duration::from_millis(1), move || {
+            own.fetch_add(1, Ordering::Relaxed);
+        });
+        while said.load(Ordering::Relaxed) < 3 {
+            thread::yield_now();
+        }
+        drop(heartbeat);
+        let after = said.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(5));
+        assert_eq!(said.load(Ordering::Relaxed), after);
+        // One of a long period ends at once all the same.
+        let own = Arc::clone(&counter);
+        drop(Heartbeat::every(Duration::from_secs(3600), move || {
+            own.fetch_add(1, Ordering::Relaxed);
+        }));
+        assert_eq!(counter.load(Ordering::Relaxed), 0);
     }
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::Exit;
 use super::args::{Format, PtxArguments};
 use super::output::{self, columns, grouped};
+use warpsieve::content::Content;
 use warpsieve::limit;
 
 /// What of a PTX file can be run, and what its kernels do.
@@ -101,7 +102,7 @@ pub(super) fn ptx(arguments: &PtxArguments) -> Result<Exit, Report> {
 
 fn read(path: &Path) -> Result<File, Report> {
     let name = path.display().to_string();
-    let text = input::read_text(path).into_diagnostic().wrap_err_with(|| format!("{name}: cannot be read"))?;
+    let text = Content::Ptx.read(path).into_diagnostic().wrap_err_with(|| format!("{name}: cannot be read"))?;
     let source = Source::new(&name, &text);
     let module = source.parse()?;
     let variables = data(&source, &module)?;

@@ -369,8 +369,8 @@ struct Host {
     wall_seconds: f64,
     /// Time of the processor, of all threads together.
     cpu_seconds: f64,
-    /// Core cycles simulated a second.
-    cycles_per_second: f64,
+    /// Core cycles simulated in a second of `cpu_seconds`.
+    cycles_per_cpu_second: f64,
 }
 
 /// The same counters, one element a unit.
@@ -438,7 +438,7 @@ impl<'a> Stats<'a> {
     pub fn new(resolved: &'a Resolved, report: &'a RunReport, energy: Option<&'a Energy>) -> Self {
         let counters = &report.counters;
         let [seconds, cpu_seconds] = [report.simulating.wall, report.simulating.cpu].map(|time| time.as_secs_f64());
-        let rate = if seconds > 0.0 { counters.cycles as f64 / seconds } else { 0.0 };
+        let rate = if cpu_seconds > 0.0 { counters.cycles as f64 / cpu_seconds } else { 0.0 };
         let limit = |name: &str| report.warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
         let kernels = report.kernels.iter();
         let kernels = kernels.map(|(name, launches)| Kernel { name, launches: *launches, warp_limit: limit(name) });
@@ -490,7 +490,7 @@ impl<'a> Stats<'a> {
                 Verdict::OrderDependent => "order-dependent",
                 Verdict::Failed(_) => "failed",
             },
-            host: Host { wall_seconds: seconds, cpu_seconds, cycles_per_second: rate },
+            host: Host { wall_seconds: seconds, cpu_seconds, cycles_per_cpu_second: rate },
             units: Units {
                 sm: Sm::all(counters, &resolved.config),
                 icache: counters.icache.iter().map(|unit| Icache::of(from_ref(unit))).collect(),

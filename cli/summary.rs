@@ -107,15 +107,30 @@ impl fmt::Display for Summary<'_> {
             energy.blocks.iter().try_for_each(|unit| units(f, unit, 1, energy.pj()))?;
         }
         self.judged().iter().try_for_each(|(label, cells)| row(f, label, cells))?;
-        let rate = counters.cycles as f64 / simulating.wall.as_secs_f64().max(1e-6);
-        row(f, "host", &output::host(*simulating, &format!("{} cycles/s", grouped(rate as u64))))?;
+        row(f, "host", &output::host(*simulating, counters.cycles, "cycles"))?;
         written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
     }
 }
 
 fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
-    let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<25}")).collect();
-    writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+    lines(output::width(), label, cells).iter().try_for_each(|line| writeln!(f, "{line}"))
+}
+
+/// A row, in as many lines as it needs where a terminal is narrow.
+fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
+    let mut lines = vec![format!("  {label:<13}")];
+    let mut at = 0;
+    for cell in cells {
+        if at > 0 && 16 + 26 * at + cell.chars().count() > width {
+            lines.push(" ".repeat(15));
+            at = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(&format!(" {cell:<25}"));
+        }
+        at += 1;
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Cycles by reason, those of all units together, the most first; those without any left out.
@@ -262,4 +277,19 @@ fn stalls(counters: &Counters) -> Vec<String> {
     let idle = counters.cores.iter().filter(|core| core.warp_instructions == 0).count();
     let idle = (idle > 0).then(|| format!("{idle} of {} SMs had no warp", counters.cores.len()));
     reasons.chain(idle).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_takes_more_lines_on_a_narrow_terminal() {
+        let cells = ["236,656 loads", "0.0 % hits", "0.1 % pending hits"].map(str::to_owned);
+        let wide = "  L1D           236,656 loads             0.0 % hits                0.1 % pending hits";
+        assert_eq!(lines(usize::MAX, "L1D", &cells), [wide]);
+        let narrow = lines(80, "L1D", &cells);
+        assert_eq!(narrow[1], "                0.1 % pending hits");
+        assert!(narrow.len() == 2 && wide.starts_with(&narrow[0]), "{narrow:?}");
+    }
 }

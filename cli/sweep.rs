@@ -18,12 +18,14 @@ use waves::part_file::PartFile;
 
 use super::args::{GatherArguments, SweepArguments, SweepCommand, SweepHereArguments, SweepOutput, TableFormat};
 use super::files::Files;
+use super::progress::Heartbeat;
 use super::report::sweep as report;
 use super::{Exit, output};
 use file::SweepFile;
 use plan::{Id, Plan, Run};
 use plot::Plot;
 use runs::{Done, How, Looked, Record, Results};
+use table::Shown;
 use tidy::Tidy;
 
 pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
@@ -115,7 +117,11 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 /// # Errors
 /// If there are others, and they are not to be left out.
 fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Looked<'a>, Report> {
+    let all = jobs.len();
+    let heartbeat =
+        Heartbeat::off_terminal(false, move || format!("looking which of {all} runs were kept and can be made"));
     let looked = runs::look(runners, jobs);
+    drop(heartbeat);
     runs::left_out(&looked.refused, leaves_out)?;
     Ok(looked)
 }
@@ -128,6 +134,8 @@ struct Outputs<'a> {
     is_quiet: bool,
     /// The picture, if any output has it.
     plot: Option<Plot>,
+    /// The columns of the table.
+    shown: Shown,
 }
 
 impl<'a> Outputs<'a> {
@@ -139,7 +147,8 @@ impl<'a> Outputs<'a> {
         plan: &Plan,
         mut files: Files,
     ) -> Result<Self, Report> {
-        let SweepOutput { csv, json, plot, report, plot_over } = options;
+        let SweepOutput { csv, json, plot, report, columns, plot_over } = options;
+        let shown = Shown::of(columns)?;
         for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", &plot.plot), ("`--report`", report)] {
             files.writes(option, path.as_deref());
         }
@@ -148,7 +157,7 @@ impl<'a> Outputs<'a> {
         [csv, json, &plot.plot, report].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
         let is_drawn = plot.plot.is_some() || report.is_some();
         let plot = is_drawn.then(|| Plot::new(plot, plot_over, plan)).transpose()?;
-        Ok(Self { file, options, is_quiet, plot })
+        Ok(Self { file, options, is_quiet, plot, shown })
     }
 
     /// Writes all there is, and prints the table.
@@ -168,7 +177,7 @@ impl<'a> Outputs<'a> {
                 written.push(keep(path, &report::page(&name, plan, results, &tidy, &picture))?);
             }
         }
-        output::print(&table::render(&rows(plan, results), TableFormat::Table)?)?;
+        output::print(&table::render(&rows(plan, results), TableFormat::Table, &self.shown)?)?;
         output::wrote(self.is_quiet, written)
     }
 

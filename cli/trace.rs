@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use input::visible;
 use isa::recorded::{Class, Header};
-use miette::{IntoDiagnostic, Report};
+use miette::{IntoDiagnostic, Report, WrapErr};
 use serde::Serialize;
 use trace::{Command, KernelTrace, KernelsList, Packing, Warning};
 
@@ -18,6 +18,7 @@ use super::output::{self, grouped};
 use super::{Exit, interrupt};
 use papers::progress::progress_line;
 use warpsieve::config::Resolved;
+use warpsieve::content::Content;
 use warpsieve::crash;
 use warpsieve::run::{Exported, TraceForm, export_into, replaceable};
 use warpsieve::trace::list_of;
@@ -77,6 +78,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
 
 fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     let TraceInfoArguments { file, line, format, quiet } = arguments;
+    Content::Trace.check(file).into_diagnostic().wrap_err_with(|| format!("{} cannot be read", file.display()))?;
     let mut progress = Progress::new(*quiet);
     let mut found = Found { kernels: Vec::new(), copied_bytes: 0, warnings: Vec::new() };
     if let Some(list) = list_of(file) {

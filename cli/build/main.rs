@@ -1,9 +1,10 @@
 //! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the
-//! sentences beside counters and stall reasons. Tests that need Slurm or Chromium are ignored where these are missing.
+//! sentences beside counters and stall reasons, and the commit that is built. Tests that need Slurm or Chromium are ignored where these are missing.
 
 mod declared;
 mod dictionary;
 mod headers;
+mod version;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for place in ["build", "stats.rs", "../rtl", "../sim", "/usr/sbin", "/usr/bin"] {
         println!("cargo::rerun-if-changed={place}");
     }
+    version::tell();
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     fs::write(out.join("headers.rs"), headers::table(root)?)?;
     fs::write(out.join("counters.rs"), dictionary::counters(root)?)?;

@@ -8,7 +8,7 @@ use super::super::args::CompareArguments;
 /// One machine of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
-    /// What sets it apart: its design and the values of swept fields.
+    /// What sets it apart: its design and the values of all fields that are set.
     pub label: String,
     /// The machine under its design.
     pub request: Request,
@@ -31,9 +31,7 @@ pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Rep
     for set in sets {
         let values = values(set);
         once(&values, "--set")?;
-        let is_swept = values.len() > 1;
-        variants =
-            variants.iter().flat_map(|variant| values.iter().map(move |value| variant.with(value, is_swept))).collect();
+        variants = variants.iter().flat_map(|variant| values.iter().map(|value| variant.with(value))).collect();
     }
     Ok(variants)
 }
@@ -47,12 +45,10 @@ fn once(list: &[String], option: &str) -> Result<(), Report> {
 }
 
 impl Variant {
-    fn with(&self, set: &str, is_swept: bool) -> Self {
+    fn with(&self, set: &str) -> Self {
         let mut variant = self.clone();
         variant.request.sets.push(set.to_owned());
-        if is_swept {
-            variant.label = format!("{} {set}", self.label);
-        }
+        variant.label = format!("{} {set}", self.label);
         variant
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::super::stats::{SCHEMA, Stats};
 use super::super::sweep::tidy::flatten;
 use warpsieve::config::Resolved;
+use warpsieve::content::Content;
 use warpsieve::estimate::Energy;
 use warpsieve::run::NO_EVICTIONS;
 
@@ -104,7 +105,8 @@ impl Side {
     /// If it is no such file, or one of another version.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let name = path.display().to_string();
-        let text = input::read_text(path).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
+        let text =
+            Content::Statistics.read(path).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
         Self::parse(name, &text)
     }
 

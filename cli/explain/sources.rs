@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
+use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
 /// The texts at hand, with the kernel that each is known to hold.
@@ -16,7 +17,7 @@ impl Sources {
     /// If it cannot be read.
     pub fn of_file(ptx: Option<&Path>) -> Result<Self, Report> {
         let read = |path: &Path| {
-            let text = input::read_text(path).into_diagnostic();
+            let text = Content::Ptx.read(path).into_diagnostic();
             text.wrap_err_with(|| format!("{} cannot be read", path.display()))
         };
         let text = ptx.map(|path| Ok::<_, Report>((None, path.to_owned(), read(path)?))).transpose()?;

@@ -9,6 +9,8 @@ use serde_json::Value;
 use super::super::dictionary::COUNTERS;
 use super::tidy::SPEEDUP;
 use warpsieve::config::{ConfigError, Problem};
+use warpsieve::content::Content;
+use warpsieve::kernels::of_name;
 use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 
 /// Keys of the file.
@@ -71,7 +73,7 @@ impl SweepFile {
     /// # Errors
     /// If it cannot be read, or with every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, Report> {
-        let text = input::read_text(path).into_diagnostic();
+        let text = Content::Sweep.read(path).into_diagnostic();
         let text = text.wrap_err_with(|| format!("{}: cannot read the sweep file", path.display()))?;
         Ok(Self::parse(path, text)?)
     }
@@ -189,12 +191,16 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
     for node in listed(root, key, what, problems) {
         let Some((name, node)) = named(node, key, problems) else { continue };
         let Some(text) = node.text("the name or pattern of a file", problems) else { continue };
-        let paths = match matching(folder, text) {
-            Ok(paths) => paths,
-            Err(why) => {
-                problems.refuse(&node.place, why);
-                continue;
-            }
+        let kernel = || of_name(text).filter(|_| key == "launch");
+        let (name, paths) = match matching(folder, text) {
+            Ok(paths) => (name, paths),
+            Err(why) => match kernel() {
+                Some(launch) => (name.or_else(|| Some(text.to_owned())), vec![launch]),
+                None => {
+                    problems.refuse(&node.place, why);
+                    continue;
+                }
+            },
         };
         if name.is_some() && paths.len() > 1 {
             problems

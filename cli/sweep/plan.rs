@@ -233,14 +233,13 @@ fn variants(parameters: &[Parameter]) -> Vec<Variant> {
     (0..all).map(variant).collect()
 }
 
-/// The design, and of the other parameters those that are swept; settings with their keys.
+/// The design, the machine if there are several, and all settings with their keys: a single one changes the machine too.
 fn label<'a>(chosen: impl Iterator<Item = (&'a Parameter, &'a Choice)>) -> String {
     let part = |(at, (parameter, choice)): (usize, (&Parameter, &Choice))| {
         let value = text_of(&choice.value);
         match at {
-            1 => Some(value),
-            _ if parameter.choices.len() < 2 => None,
-            0 => Some(value),
+            0 if parameter.choices.len() < 2 => None,
+            0 | 1 => Some(value),
             _ => Some(format!("{}={value}", parameter.name)),
         }
     };

@@ -15,6 +15,7 @@ use rtl::kernel::Mode;
 use serde_json::Value;
 
 use super::super::args::Shard;
+use super::super::progress::Heartbeat;
 use super::super::{Exit, interrupt, output};
 use super::plan::{Id, Run, why};
 use super::table::Row;
@@ -154,6 +155,11 @@ pub fn run(
         }
     };
     let bar = progress_bar(how.is_quiet, jobs.len());
+    let (told, started) = (bar.clone(), Instant::now());
+    let _heartbeat = Heartbeat::off_terminal(how.is_quiet, move || {
+        let (ended, all) = (told.position(), told.length().unwrap_or(0));
+        format!("{ended} of {all} runs after {} s", started.elapsed().as_secs())
+    });
     interrupt::guarded(
         || runner.each(jobs, &bar, &work, &ended),
         || {

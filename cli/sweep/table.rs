@@ -1,13 +1,14 @@
 //! The table: a row a run, in the formats that people and programs read.
 
 use comfy_table::{CellAlignment, Table, presets};
-use miette::{IntoDiagnostic, Report};
+use miette::{IntoDiagnostic, Report, miette};
 use rtl::sm::StallReason;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::args::TableFormat;
-use super::super::output::{columns, counted, grouped};
+use super::super::output::{self, columns, counted, grouped};
+use warpsieve::config::near;
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
 
 /// One run: what the blocks counted, below its names and its speed-up. Rates are parts of one; `null` where there was nothing to divide by.
@@ -156,19 +157,96 @@ pub fn no_evictions(rows: &[Row]) -> Option<String> {
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
 }
 
+/// Which columns of the table are printed.
+pub enum Shown {
+    /// Those that fit into a width.
+    Fitting(usize),
+    /// These, by number.
+    These(Vec<usize>),
+}
+
+impl Shown {
+    /// What `--columns` asks for.
+    ///
+    /// # Errors
+    /// If it names what is no column.
+    pub fn of(names: &[String]) -> Result<Self, Report> {
+        if names.is_empty() {
+            return Ok(Self::Fitting(output::width()));
+        }
+        let heads: Vec<_> = head().iter().map(|head| key(head)).collect();
+        if let [all] = names
+            && all == "all"
+        {
+            return Ok(Self::These((0..heads.len()).collect()));
+        }
+        let number = |name: &String| {
+            heads.iter().position(|head| *head == key(name)).ok_or_else(|| {
+                let heads: Vec<_> = heads.iter().map(String::as_str).collect();
+                let help = near(&key(name), &heads).map(|near| format!("did you mean `{near}`?"));
+                let help = help.unwrap_or_else(|| "`all` stands for all of them".to_owned());
+                miette!(help = help, "`--columns` names `{name}`, expected some of {}", heads.join(", "))
+            })
+        };
+        names.iter().map(number).collect::<Result<_, _>>().map(Self::These)
+    }
+}
+
+/// The name of a column on the command line: the words of its head, `l1-hit`.
+fn key(head: &str) -> String {
+    let words = head.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}
+
+/// The columns of a table that fit into a width: the first ones, and the last. The names of those left out stand below.
+fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
+    let all = std::iter::once(head.to_vec()).chain(rows.iter().cloned()).collect::<Vec<_>>();
+    let widths = output::widths(&all.iter().collect::<Vec<_>>());
+    let joined = |rows: &[Vec<String>]| {
+        let (head, rows) = rows.split_first().map_or((&[][..], &[][..]), |(head, rows)| (head.as_slice(), rows));
+        columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), rows)
+    };
+    let Some((last, first)) = widths.split_last().filter(|_| output::total(&widths) > most) else {
+        return joined(&all);
+    };
+    let width = |kept: usize| output::total(&[&first[..kept], &[GAP.len(), *last]].concat());
+    // What runs, on what, and how long it took are the least.
+    let kept = (LEAST_COLUMNS..first.len()).take_while(|&kept| width(kept) <= most).last().unwrap_or(LEAST_COLUMNS);
+    let cut = |row: &Vec<String>| {
+        let last = row.last().cloned().unwrap_or_default();
+        row.iter().take(kept).cloned().chain([GAP.to_owned(), last]).collect()
+    };
+    let left_out: Vec<_> = head[kept..first.len()].iter().map(|head| key(head)).collect();
+    let note =
+        format!("without {}, which are wider than the terminal: `--columns NAME,...` or all", left_out.join(", "));
+    joined(&all.iter().map(cut).collect::<Vec<_>>()) + &textwrap::fill(&note, most.max(GAP.len())) + "\n"
+}
+
+/// Stands for columns that are left out.
+const GAP: &str = "...";
+/// Columns that are always there, besides the last.
+const LEAST_COLUMNS: usize = 3;
+
 /// The table as text; what people read ends with a line about caches that evict nothing.
-pub fn render(rows: &[Row], format: TableFormat) -> Result<String, Report> {
-    let cells = |count| rows.iter().map(move |row: &Row| row.cells(count));
+pub fn render(rows: &[Row], format: TableFormat, shown: &Shown) -> Result<String, Report> {
+    let these: Vec<_> = match shown {
+        Shown::These(these) => these.clone(),
+        Shown::Fitting(_) => (0..head().len()).collect(),
+    };
+    let of = |row: Vec<String>| these.iter().map(|&column| row[column].clone()).collect::<Vec<_>>();
+    let head = || of(head());
+    let cells = |count| rows.iter().map(move |row: &Row| row.cells(count)).map(of);
     match format {
         TableFormat::Table => {
-            let (head, cells) = grid(rows);
-            let table = columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), &cells);
+            let most = if let Shown::Fitting(most) = shown { *most } else { usize::MAX };
+            let table = fitting(&head(), &cells(grouped).collect::<Vec<_>>(), most);
             Ok(no_evictions(rows).into_iter().fold(table, |table, note| format!("{table}{note}\n")))
         }
         TableFormat::Markdown => {
             let mut table = Table::new();
             table.load_preset(presets::ASCII_MARKDOWN).set_header(head()).add_rows(cells(grouped));
-            table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+            let texts = these.iter().filter(|&&column| column < 2).count();
+            table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
             let note = no_evictions(rows).map(|note| format!("\n{note}\n")).unwrap_or_default();
             Ok(format!("{table}\n{note}"))
         }
@@ -181,5 +259,43 @@ pub fn render(rows: &[Row], format: TableFormat) -> Result<String, Report> {
             String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
         }
         TableFormat::Json => Ok(serde_json::to_string_pretty(rows).into_diagnostic()? + "\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_named_below_the_table() {
+        let head = texts(&["launch file", "on", "cycles", "speed-up", "L1 hit %", "L2 hit %", "check"]);
+        let rows = [texts(&["syrk", "baseline", "584,651", "1.00", "0.0", "99.8", "passed"])];
+        assert!(!fitting(&head, &rows, 200).contains(GAP));
+        for width in [45, 50, 58] {
+            let text = fitting(&head, &rows, width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(text.contains("584,651") && text.contains("passed") && text.contains("l2-hit"), "{text}");
+        }
+    }
+
+    #[test]
+    fn columns_are_named_by_the_words_of_their_heads() {
+        for (names, columns) in [
+            (&["cycles", "check"][..], Some(vec![2, head().len() - 1])),
+            (&["launch-file", "L1 hit %", "speed_up"], Some(vec![0, 6, 3])),
+            (&["all"], Some((0..head().len()).collect())),
+            (&["cycle"], None),
+            (&["all", "cycles"], None),
+        ] {
+            let shown = Shown::of(&texts(names)).ok().map(|shown| match shown {
+                Shown::These(columns) => columns,
+                Shown::Fitting(_) => Vec::new(),
+            });
+            assert_eq!(shown, columns, "{names:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Bad input: exit status 2, a clear message, nothing written.
 
 use std::fs;
+use std::process::Command;
 
 use super::{Ended, root, warpsieve};
 
@@ -113,13 +114,103 @@ fn of_many_problems_20_are_shown_and_the_others_counted() {
 }
 
 #[test]
-fn statistics_that_are_given_as_a_launch_file_are_refused_in_few_lines() {
+fn a_file_of_another_kind_is_named_as_what_it_is_in_one_message() {
     let folder = tempfile::tempdir().unwrap();
-    let stats = folder.path().join("s.json").display().to_string();
-    assert_eq!(warpsieve(&["run", SMALL, "--quiet", "--stats", &stats]).status, Some(0));
-    let ended = warpsieve(&["run", &stats]);
-    ended.refused(&["s.json: ", "problem"]);
-    assert!(ended.err.lines().count() < 200, "{} lines", ended.err.lines().count());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let cubin = [&b"\x7fELF\x02\x01\x01\x33"[..], &[0; 10], &[190, 0], &[7; 60]].concat();
+    let npy = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+    let files: [(&str, &[u8]); 8] = [
+        ("k.cubin", &cubin),
+        ("k.fatbin", b"\x50\xed\x55\xba\x01\0\x10\0"),
+        ("a.npy", npy),
+        ("k.cu", b"__global__ void f() {}\n"),
+        ("k.traceg", b"-kernel name = f\n-kernel id = 1\n"),
+        ("x.checkpoint", b"warpsieve checkpoint 1\n{}\n"),
+        ("s.json", b"{\n  \"schema\": 1\n}\n"),
+        ("x.vcd", b"$date today $end\n"),
+    ];
+    files.iter().for_each(|(name, bytes)| fs::write(path(name), bytes).unwrap());
+    let names = files.map(|(name, _)| path(name));
+    let [cubin, fatbin, npy, cu, trace, checkpoint, stats, vcd] = names.each_ref().map(String::as_str);
+    let (ptx, launch, sweep) = ("kernels/vadd/vadd.ptx", SMALL, "docs/example/sweep.toml");
+    let as_ptx = |file: &str| vec!["run".to_owned(), SMALL.to_owned(), "--ptx".to_owned(), file.to_owned()];
+    let with = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    for (arguments, said) in [
+        (as_ptx(cubin), "this is a cubin, expected PTX: warpsieve reads PTX: compile with -ptx"),
+        (as_ptx(fatbin), "this is a fat binary, expected PTX"),
+        (as_ptx(npy), "this is a NumPy array (.npy), expected PTX"),
+        (as_ptx(cu), "this is CUDA C++, expected PTX: warpsieve reads PTX: compile with `nvcc -ptx`"),
+        (as_ptx(launch), "this is a launch file, expected PTX: `run` takes it"),
+        (with(&["ptx", cubin]), "this is a cubin, expected PTX"),
+        (with(&["ptx", launch]), "this is a launch file, expected PTX"),
+        (with(&["run", ptx]), "this is PTX, expected a launch file: a launch file names it, see docs/launch-files.md"),
+        (with(&["profile", cubin]), "this is a cubin, expected a launch file"),
+        (with(&["run", trace]), "this is the trace of a kernel, expected a launch file: `replay` takes it"),
+        (with(&["run", checkpoint]), "this is a checkpoint, expected a launch file: `run --resume` takes it"),
+        (with(&["compare", stats]), "this is a file of statistics, expected a launch file: `explain` takes it"),
+        (with(&["run", sweep]), "this is a sweep file, expected a launch file: `sweep` takes it"),
+        (with(&["sweep", launch]), "this is a launch file, expected a sweep file: `run` takes it"),
+        (with(&["config", "--machine", launch]), "this is a launch file, expected a machine file"),
+        (with(&["config", "--design", sweep]), "this is a sweep file, expected a design file"),
+        (with(&["replay", npy]), "this is a NumPy array (.npy), expected the trace of a kernel"),
+        (with(&["trace", "info", ptx]), "this is PTX, expected the trace of a kernel"),
+        (with(&["explain", vcd, stats]), "this is a waveform, expected a file of statistics"),
+        (with(&["waves", "follow", stats, "--line", "1"]), "this is a file of statistics, expected a waveform"),
+        (with(&["dram", trace]), "this is the trace of a kernel, expected a trace of DRAM requests"),
+        (with(&["run", SMALL, "--resume", npy]), "this is a NumPy array (.npy), expected a checkpoint"),
+    ] {
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let ended = warpsieve(&arguments);
+        ended.refused(&[said]);
+        assert!(ended.err.lines().count() < 20, "{ended:?}");
+    }
+}
+
+#[test]
+fn an_output_that_is_a_folder_or_a_picture_of_another_form_is_refused_by_name() {
+    warpsieve(&["run", SMALL, "--stats", "."]).refused(&["`--stats` is ., a folder, expected the name of a file"]);
+    for (arguments, option) in [
+        (&["sweep", "docs/example/sweep.toml", "--plot", "x.png"][..], "--plot <FILE.svg>"),
+        (&["sweep", "docs/example/sweep.toml", "--plot", "svg"], "--plot <FILE.svg>"),
+        (&["area", "--svg", "x.png"], "--svg <FILE.svg>"),
+    ] {
+        warpsieve(arguments).refused(&[option, "expected a name that ends in .svg"]);
+    }
+}
+
+#[test]
+fn a_number_with_a_unit_is_refused_with_what_it_may_have_meant() {
+    for (set, message, help) in [
+        ("l1.sets=16KB", "`l1.sets` is \"16KB\", expected an integer", "it is a count and no size"),
+        ("l1.line_bytes=0.125KB", "`l1.line_bytes` is \"0.125KB\"", "in bytes, without a unit: l1.line_bytes=128"),
+        ("sm.shared.bytes=48 KiB", "`sm.shared.bytes` is \"48 KiB\"", "sm.shared.bytes=49152"),
+        ("clock.core_khz=1.4GHz", "`clock.core_khz` is \"1.4GHz\"", "in kHz, without a unit: clock.core_khz=1400000"),
+        ("l1.mshr_entries=32x", "`l1.mshr_entries` is \"32x\"", "it is a count, without a unit"),
+    ] {
+        warpsieve(&["config", "--set", set]).refused(&[message, help]);
+    }
+}
+
+#[test]
+fn kernels_are_run_by_their_names_from_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        Ended::of(command.args(arguments).current_dir(folder.path()))
+    };
+    let ended = elsewhere(&["run", "vadd/small"]);
+    assert!(ended.status == Some(0) && ended.out.contains("kernels/vadd/small.toml on fermi"), "{ended:?}");
+    assert_eq!(elsewhere(&["profile", "vadd/small"]).status, Some(0));
+    let below = warpsieve(&["run", "kernels/vadd", "--max-cycles", "1"]);
+    assert!(below.out.contains("kernels/vadd/launch.toml on fermi"), "{below:?}");
+    for (slip, file) in [("sykr", "kernels/syrk/launch.toml"), ("kernels/syrk/lunch.toml", "kernels/syrk/launch.toml")]
+    {
+        elsewhere(&["run", slip]).refused(&[slip, "cannot read the launch file", "did you mean ", file]);
+    }
+    elsewhere(&["run", "."]).refused(&["it is a folder without a launch.toml"]);
+    // What is there under the name comes first.
+    fs::write(folder.path().join("vadd"), "").unwrap();
+    elsewhere(&["run", "vadd"]).refused(&["vadd: ", "problem"]);
 }
 
 #[test]

@@ -19,7 +19,8 @@ fn rows(arguments: &[&str]) -> Vec<Value> {
 fn every_design_meets_every_swept_value_and_is_held_against_the_first() {
     let rows = rows(&[SMALL, "--design-set", "baseline,bypass-all", "--set", "l1.ways=1,4", "--set", "l1.sets=32"]);
     let labels: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["baseline l1.ways=1", "baseline l1.ways=4", "bypass-all l1.ways=1", "bypass-all l1.ways=4"]);
+    let all = ["baseline l1.ways=1", "baseline l1.ways=4", "bypass-all l1.ways=1", "bypass-all l1.ways=4"];
+    assert_eq!(labels, all.map(|label| format!("{label} l1.sets=32")));
     let first = rows[0]["cycles"].as_u64().unwrap() as f64;
     for row in &rows {
         assert_eq!(row["speedup"].as_f64().unwrap(), first / row["cycles"].as_u64().unwrap() as f64);
@@ -67,6 +68,19 @@ fn a_table_ends_with_the_caches_that_evict_nothing() {
     let rows = rows(&sets[1..]);
     assert_eq!((&rows[0]["no_evictions"], &rows[1]["l1_evictions"]), (&serde_json::json!(["l2"]), &0.into()));
     assert!(rows[0]["l1_evictions"].as_u64() > Some(0), "{rows:?}");
+}
+
+#[test]
+fn columns_are_chosen_by_name() {
+    let with = |columns| warpsieve(&["compare", "vadd/small", "--set", "l1.ways=8", "--columns", columns]);
+    let ended = with("on,L1 hit %,check");
+    let cells =
+        |line: &str| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect();
+    let lines: Vec<Vec<String>> = ended.out.lines().map(cells).collect();
+    assert_eq!(lines[0], ["on", "L1 hit %", "check"], "{ended:?}");
+    assert!(lines[1].len() == 3 && lines[1][0] == "baseline l1.ways=8" && lines[1][2] == "passed", "{ended:?}");
+    with("cycle")
+        .refused(&["`--columns` names `cycle`, expected some of launch-file, on, cycles", "did you mean `cycles`?"]);
 }
 
 #[test]

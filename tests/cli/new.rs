@@ -21,28 +21,68 @@ fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Everything that a crate holds beside its manifest, with the names of the example.
+fn is_the_example(there: &Path) {
+    for path in ["src/lib.rs", "src/main.rs", "src/twin.rs", "tests/checked.rs"] {
+        let ours = fs::read_to_string(root().join("examples/new-scheme").join(path)).unwrap();
+        let theirs = fs::read_to_string(there.join(path)).unwrap();
+        let back = theirs.replace("two-words", "new-scheme").replace("two_words", "new_scheme");
+        assert_eq!(back.replace("TwoWords", "NewScheme"), ours, "{path}");
+    }
+}
+
+fn manifest(there: &Path) -> toml::Table {
+    fs::read_to_string(there.join("Cargo.toml")).unwrap().parse().unwrap()
+}
+
 #[test]
-fn it_writes_the_example_under_another_name() {
+fn it_writes_the_example_under_another_name_with_a_complete_lock_file() {
     let folder = tempdir().unwrap();
     let ended = new(folder.path(), &["two-words"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
-    assert!(ended.out.contains("cd two-words && cargo test"), "{}", ended.out);
+    for part in ["cd two-words && cargo test", "Cargo.lock is complete", "the first build takes about five minutes"] {
+        assert!(ended.out.contains(part), "no `{part}` in {}", ended.out);
+    }
     assert_eq!(entries(folder.path()), ["two-words"]);
     let there = folder.path().join("two-words");
     assert_eq!(entries(&there), [".gitignore", "Cargo.lock", "Cargo.toml", "src", "tests", "two-words.toml"]);
-    let home = root().canonicalize().unwrap();
-    for path in ["src/lib.rs", "src/main.rs", "src/twin.rs", "tests/checked.rs"] {
-        let ours = fs::read_to_string(home.join("examples/new-scheme").join(path)).unwrap();
-        let theirs = fs::read_to_string(there.join(path)).unwrap();
-        let back = theirs.replace("two-words", "new-scheme").replace("two_words", "new_scheme");
-        let back = back.replace("TwoWords", "NewScheme").replace(home.to_str().unwrap(), "../..");
-        assert_eq!(back, ours, "{path}");
-    }
-    let manifest: toml::Table = fs::read_to_string(there.join("Cargo.toml")).unwrap().parse().unwrap();
+    is_the_example(&there);
+    let manifest = manifest(&there);
     let path = manifest["dependencies"]["rtl"]["path"].as_str().unwrap();
-    assert!(Path::new(path).join("l1/bypass/mod.rs").is_file(), "{path}");
+    assert!(there.join(path).join("l1/bypass/mod.rs").is_file(), "{path}");
     // A workspace of its own: it may lie in the folder of another.
     assert!(manifest["workspace"].as_table().unwrap().is_empty());
+    assert_eq!(manifest["profile"]["release"]["package"]["warpsieve"]["opt-level"], 3.into());
+    let cargo = Command::new("cargo")
+        .args(["metadata", "--offline", "--locked", "--format-version", "1"])
+        .current_dir(&there)
+        .output()
+        .unwrap();
+    assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+}
+
+#[test]
+fn sources_are_named_as_they_are_given_or_by_the_way_from_the_crate() {
+    let folder = tempdir().unwrap();
+    let home = root().canonicalize().unwrap();
+    std::os::unix::fs::symlink(&home, folder.path().join("clone")).unwrap();
+    let absolute = home.display().to_string();
+    for (name, arguments, is_relative) in [("one", ["--path", &absolute], false), ("two", ["--path", "clone"], true)] {
+        let ended = new(folder.path(), &[&[name][..], &arguments].concat());
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        let manifest = manifest(&folder.path().join(name));
+        let path = manifest["dependencies"]["warpsieve-cli"]["path"].as_str().unwrap();
+        assert!(folder.path().join(name).join(path).join("Cargo.toml").is_file(), "{path}");
+        assert_eq!(Path::new(path).is_relative(), is_relative, "{path}");
+    }
+    let ended = new(folder.path(), &["three", "--git", "https://example.org/warpsieve"]);
+    assert!(ended.status == Some(0) && ended.out.contains("Cargo.lock is completed by the first build"), "{ended:?}");
+    let three = folder.path().join("three");
+    let manifest = manifest(&three);
+    for package in ["golden", "rtl", "warpsieve", "warpsieve-cli"] {
+        assert_eq!(manifest["dependencies"][package]["git"].as_str(), Some("https://example.org/warpsieve"));
+    }
+    assert!(!three.join("Cargo.lock").exists());
 }
 
 #[test]
@@ -51,11 +91,11 @@ fn what_is_there_stays_and_names_that_cannot_be_are_refused() {
     fs::write(folder.path().join("taken"), "mine").unwrap();
     new(folder.path(), &["taken"]).refused(&["taken is there already, expected a name that no file or folder has"]);
     assert_eq!(fs::read_to_string(folder.path().join("taken")).unwrap(), "mine");
-    for name in ["My-Scheme", "a b", "../x", "9lives", "a--b", "a-", ""] {
-        new(folder.path(), &[name]).refused(&["expected lower-case words and digits with hyphens: my-scheme"]);
-    }
+    new(folder.path(), &["../x"]).refused(&["expected lower-case words and digits with hyphens"]);
+    new(folder.path(), &["match"]).refused(&["the name is `match`, a keyword of Rust"]);
     new(folder.path(), &["pric"]).refused(&["expected another than that of a design: designs/pric.toml"]);
     new(folder.path(), &["rtl"]).refused(&["which another crate or kind has"]);
-    new(folder.path(), &["mine", "--from", "."]).refused(&["holds no sources of warpsieve", "--from DIR"]);
+    new(folder.path(), &["mine", "--path", "."]).refused(&["holds no sources of warpsieve", "--path DIR"]);
+    new(folder.path(), &["mine", "--git", "a\"b"]).refused(&["`--git` is", "expected the address of a repository"]);
     assert_eq!(entries(folder.path()), ["taken"]);
 }

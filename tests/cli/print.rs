@@ -119,6 +119,45 @@ fn config_marks_what_is_assumed_and_what_was_changed() {
 }
 
 #[test]
+fn the_version_names_commit_and_profile() {
+    let ended = warpsieve(&["--version"]);
+    let [name, version, commit_word, commit, profile_word, profile] =
+        ended.out.split_whitespace().collect::<Vec<_>>()[..]
+    else {
+        panic!("{ended:?}")
+    };
+    assert_eq!((name, commit_word, profile_word), ("warpsieve", "(commit", "profile"));
+    assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{ended:?}");
+    let git = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(super::root()).output();
+    let head = git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap());
+    let commit = commit.trim_end_matches(',');
+    // A source tree without git is no clone.
+    assert!(head.map_or(commit == "unknown", |head| head.starts_with(commit)), "{ended:?}");
+    let folder = assert_cmd::cargo::cargo_bin!("warpsieve").parent().unwrap().file_name().unwrap().to_owned();
+    let folder = if folder == "debug" { "dev".into() } else { folder };
+    assert_eq!(profile.trim_end_matches(')'), folder.to_str().unwrap());
+}
+
+#[test]
+fn no_help_is_wider_than_100_columns() {
+    let help = |words: &[&str]| {
+        let ended = warpsieve(&[words, &["--help"]].concat());
+        assert_eq!(ended.status, Some(0), "{words:?}");
+        for line in ended.out.lines() {
+            assert!(line.chars().count() <= 100, "{words:?}: {line}");
+        }
+        let commands = ended.out.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let names = commands.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+        names.filter(|name| *name != "help").map(str::to_owned).collect::<Vec<_>>()
+    };
+    for command in help(&[]) {
+        for inner in help(&[&command]) {
+            help(&[&command, &inner]);
+        }
+    }
+}
+
+#[test]
 fn help_shows_examples_and_the_exit_status() {
     let ended = warpsieve(&["--help"]);
     assert_eq!(ended.status, Some(0));
@@ -190,9 +229,27 @@ fn completions_know_the_commands_and_bash_can_read_them() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("warpsieve.bash");
     fs::write(&script, warpsieve(&["completions", "bash"]).out).unwrap();
-    let asked = "source \"$0\"; COMP_WORDS=(warpsieve exp); COMP_CWORD=1; _warpsieve warpsieve exp warpsieve; echo ${COMPREPLY[@]}";
-    let ended = Ended::of(Command::new("bash").args(["-c", asked]).arg(&script));
-    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("explain\n", ""));
+    let asked = "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
+                 _warpsieve warpsieve \"${!#}\" \"${COMP_WORDS[$# - 2]}\"; echo ${COMPREPLY[@]}";
+    for (words, offered) in [
+        (&["exp"][..], "explain\n"),
+        (&["run", "kmeans/s"], "kmeans/small\n"),
+        (&["profile", "kmea"], "kmeans kmeans/launch kmeans/paper kmeans/small\n"),
+        (&["config", "--machine", "sou"], "southern-islands\n"),
+        (&["run", "vadd", "--design", "dwt"], "dwt-cs dwt-pric\n"),
+        (
+            &["reproduce", "li2015/fig1"],
+            "li2015/fig10 li2015/fig11 li2015/fig12 li2015/fig13 li2015/fig14 li2015/fig15\n",
+        ),
+    ] {
+        let words = [&["warpsieve"], words].concat();
+        let ended = Ended::of(Command::new("bash").args(["-c", asked]).arg(&script).args(&words));
+        assert_eq!((ended.out.as_str(), ended.err.as_str()), (offered, ""), "{words:?}");
+    }
+    for shell in ["zsh", "fish"] {
+        let script = warpsieve(&["completions", shell]).out;
+        assert!(["hbm2", "pric", "li2015/fig8"].iter().all(|name| script.contains(name)), "{shell}");
+    }
     warpsieve(&["completions", "dash"]).refused(&["dash", "bash"]);
 }
 

@@ -369,6 +369,15 @@ fn traces_are_swept_beside_launch_files() {
 }
 
 #[test]
+fn a_setting_of_one_value_stands_in_the_label_and_kernels_are_found_by_name() {
+    let folder = Folder::new("launch = ['vadd/small', { name = 'v', launch = 'vadd/small' }]\nset.l1.ways = 8\n");
+    let ended = folder.runs("sweep s.toml --cache c --columns launch-file,on");
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    assert_eq!(ended.out, "launch file  on\nvadd/small   baseline l1.ways=8\nv            baseline l1.ways=8\n");
+    folder.runs("sweep s.toml --cache c --columns launch-file,of").refused(&["`--columns` names `of`"]);
+}
+
+#[test]
 fn everything_wrong_with_a_file_is_named_with_its_line() {
     let refused = |text: &str, message: &[&str]| {
         let folder = Folder::new(text);
@@ -431,8 +440,9 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
     folder.runs("sweep s.toml --shard 3/2").refused(&["expected I/N with I from 1 to N"]);
     folder.runs("sweep s.toml --csv s.toml").refused(&["`--csv` is s.toml, expected another file than the sweep file"]);
     folder.runs("sweep s.toml --csv a --json a").refused(&["`--json` is a, expected another file than `--csv`, a"]);
-    for (output, name) in [("csv", "no/a"), ("json", "no/a"), ("plot", "no/a.svg")] {
-        folder.runs(&format!("sweep s.toml --{output} {name} --cache c")).refused(&["no/a", "cannot create"]);
+    for (output, path) in [("csv", "no/a"), ("json", "no/a"), ("plot", "no/a.svg")] {
+        let ended = folder.runs(&format!("sweep s.toml --{output} {path} --cache c"));
+        ended.refused(&[&format!("{path}: cannot create")]);
     }
     folder.runs("sweep s.toml --plot a.svg --plot-of cyclez").refused(&["`--plot-of` is cyclez, expected speedup"]);
     folder.runs("sweep s.toml --plot a.svg --plot-over l1.ways").refused(&["`--plot-over` is l1.ways", "none has"]);

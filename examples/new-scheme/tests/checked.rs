@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use warpsieve::config::{Request, Resolved, add_designs};
+use warpsieve::kernels::launch_file;
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
 fn run_with(designs: &[&str]) -> RunReport {
@@ -10,7 +11,7 @@ fn run_with(designs: &[&str]) -> RunReport {
     let designs = designs.iter().map(|&design| design.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs, sets: Vec::new() };
     let config = Resolved::new(&request).unwrap().config;
-    let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/syrk/small.toml");
+    let launch = launch_file(Path::new("syrk/small")).unwrap();
     let options = RunOptions { check: true, ..RunOptions::default() };
     run(&launch, &config, &options, &mut |_| ()).unwrap()
 }
