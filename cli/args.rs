@@ -522,15 +522,6 @@ fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// A picture of a form that can be drawn.
-fn picture(path: PathBuf) -> Result<PathBuf, &'static str> {
-    if path.extension().is_some_and(|ending| ending == "svg") {
-        Ok(path)
-    } else {
-        Err("expected a name that ends in .svg")
-    }
-}
-
 /// A number of bytes, with K, M or G for powers of 1,024.
 fn size(text: &str) -> Result<u64, &'static str> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
