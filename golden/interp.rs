@@ -11,8 +11,8 @@
 //! number in the CTA with 32 lanes a warp.
 //!
 //! Exchanges between the lanes of a warp take place among those that come to them together. Where the
-//! instruction names its members, they wait for all of those that have not exited (`gather.rs`), also
-//! where a branch has parted them.
+//! instruction names its members, all of those that have not exited must be there (`gather.rs`): paths that a
+//! branch has parted do not wait for each other, as on the machine.
 //!
 //! Warps that go round in circles for ever end a launch (`livelock.rs`).
 //!
@@ -29,6 +29,7 @@ mod warps;
 
 use std::fmt;
 
+use isa::lanes::ConvergenceFault;
 use isa::program::Program;
 
 use self::code::{Code, special};
@@ -121,7 +122,7 @@ pub enum FaultKind {
     /// Waits at this barrier while another thread waits at a different one: none can be
     /// released.
     Barrier(u8),
-    /// Waits at a barrier or in an exchange for threads that never come.
+    /// Waits at a barrier for threads that never come.
     Waits,
     /// An address in no space.
     Generic(u64),
@@ -131,8 +132,21 @@ pub enum FaultKind {
     Atomic(&'static str),
     /// An instruction that all lanes of a warp carry out together, come to by these.
     Lanes(u32),
+    /// Lanes that need others of their warp, which are elsewhere.
+    Convergence(ConvergenceFault),
     /// The kernel gave up: `trap`, or a failed assertion.
     Trap,
+}
+
+impl FaultKind {
+    /// True if threads wait for others that cannot come.
+    #[must_use]
+    pub fn is_wait(&self) -> bool {
+        matches!(
+            self,
+            FaultKind::Barrier(_) | FaultKind::Waits | FaultKind::Lanes(_) | FaultKind::Convergence(_)
+        )
+    }
 }
 
 impl fmt::Display for InterpError {
@@ -174,6 +188,7 @@ impl fmt::Display for Fault {
             FaultKind::Lanes(mask) => {
                 write!(f, "a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")
             }
+            FaultKind::Convergence(fault) => fault.fmt(f),
             FaultKind::Trap => f.write_str("trap: the kernel stopped itself, as a failed assertion does"),
         }
     }

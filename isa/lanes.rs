@@ -11,7 +11,8 @@
 //!   its type ([`F32_NAN`], [`F64_NAN`]), since PTX keeps no payloads for `.f32`.
 //! * Where PTX leaves a result open this is what happens: `.approx` and `.full` operations
 //!   return the result rounded to nearest of the function computed in double precision
-//!   (for `div`, `rcp` and `sqrt` this is the correctly rounded quotient or root); an
+//!   (for `div`, `rcp` and `sqrt` this is the correctly rounded quotient or root), of
+//!   `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` rounded to the upper word; an
 //!   integer division by zero gives all ones and the remainder is the dividend; the most
 //!   negative integer divided by -1 is itself, remainder 0.
 
@@ -20,6 +21,7 @@ mod atomic;
 mod bits;
 mod carry;
 mod compare;
+mod convergence;
 mod convert;
 mod directed;
 mod float;
@@ -35,6 +37,7 @@ pub use atomic::{AtomicFn, atomic};
 pub use bits::PrmtMode;
 pub use carry::{CarryOp, carry_add};
 pub use compare::{CompareOp, compare, compare32};
+pub use convergence::ConvergenceFault;
 pub use convert::{ConvertOp, convert};
 pub use float::{F32_NAN, F64_NAN};
 pub(crate) use half::widen as widen_half;

@@ -179,6 +179,24 @@ impl Program {
     }
 }
 
+impl Program {
+    /// True if a thread that comes to `pc` does nothing more but exit.
+    #[must_use]
+    pub fn is_end(&self, pc: u32) -> bool {
+        let mut next = pc;
+        // A loop of branches takes as many steps at most and never ends.
+        for _ in 0..self.insts.len() {
+            match self.insts.get(next as usize) {
+                Some(Inst { op: Op::Exit, guard: None, .. }) => return true,
+                Some(Inst { op: Op::Branch { target, .. }, guard: None, .. }) => next = *target,
+                Some(Inst { op: Op::Nop, .. }) => next += 1,
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
 /// One kernel parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
@@ -332,14 +350,15 @@ pub enum Op {
     /// Memory accesses before this point are seen by the threads of the scope before those
     /// after it.
     Fence(Scope),
-    /// Wait until every thread of the CTA that has not exited has arrived.
+    /// Wait until every thread of the CTA that has not exited has arrived. Needs all lanes of the warp that have not
+    /// exited, or else the launch ends with a [`crate::lanes::ConvergenceFault`].
     Barrier {
         /// Barrier number, 0 to 15.
         id: u8,
     },
     /// A barrier with operands: number `srcs[0]` (modulo 16), threads that take part
     /// `srcs[1]` (all of the CTA if `None`), predicate `srcs[2]` of a reduction, whose result
-    /// goes to `dsts[0]`. Warps count as 32 threads each.
+    /// goes to `dsts[0]`. Warps count as 32 threads each, and come whole as to [`Op::Barrier`].
     BarrierWith(BarrierKind),
     /// End of the thread.
     Exit,
@@ -371,6 +390,18 @@ pub struct MatrixLoad {
     pub count: u8,
     /// Whether each is transposed on its way.
     pub transposed: bool,
+}
+
+impl BarrierKind {
+    /// PTX spelling, without types.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            BarrierKind::Sync => "barrier.sync",
+            BarrierKind::Arrive => "barrier.arrive",
+            BarrierKind::All | BarrierKind::Any | BarrierKind::Count => "barrier.red",
+        }
+    }
 }
 
 impl MatrixLoad {

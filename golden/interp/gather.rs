@@ -1,97 +1,102 @@
 //! Threads that wait for each other: at barriers, and in exchanges between the lanes of a
 //! warp.
 //!
-//! A warp comes to a barrier as a whole, whatever lanes brought it there, and counts as 32 threads. An
-//! exchange that does not name its members takes place between the lanes that come to it together; one
-//! that does waits for all of them that have not exited.
+//! A warp comes to a barrier with all its lanes that have not exited, and counts as 32 threads. An exchange
+//! that names its members takes place between all of those that have not exited, which must come together.
 
-use isa::lanes::{VoteMode, WarpInputs, WarpOp, warp};
-use isa::program::{BarrierKind, NO_PC, Op};
+use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
+use isa::program::{BarrierKind, Op};
 
 use super::code::Decoded;
-use super::warp::{Arrival, lanes};
+use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
 
+/// What becomes of an instruction; a fault comes with the number of its thread.
+type Outcome = Result<(), (usize, FaultKind)>;
+
+/// Lanes of a mask that name the same members as a lane does.
+fn agreeing(members: &[u32; LANES], mask: u32, lane: usize) -> u32 {
+    lanes(mask).filter(|other| members[*other] == members[lane]).fold(0, |all, other| all | 1 << other)
+}
+
 impl Cta<'_> {
-    /// Lanes of a warp come to an exchange.
-    pub(super) fn come(&mut self, warp: usize, op: &WarpOp, pc: u32, mask: u32) {
-        if op.members().is_none() {
-            return self.exchange(warp, pc, mask, op);
-        }
-        let one = &mut self.warps[warp];
-        one.meeting |= mask;
-        lanes(mask).for_each(|lane| one.meets[lane] = pc);
-        self.meet(warp);
-    }
-
-    /// Carries out the exchanges of a warp for which all have come.
-    pub(super) fn meet(&mut self, warp: usize) {
-        while let Some((op, group)) = self.group(warp) {
-            // A synchronisation may bring lanes together that stand at different places.
-            let mut rest = group;
-            while rest != 0 {
-                let pc = self.warps[warp].meets[rest.trailing_zeros() as usize];
-                let here = lanes(rest).filter(|&lane| self.warps[warp].meets[lane] == pc);
-                let here = here.fold(0, |mask, lane| mask | 1 << lane);
-                self.exchange(warp, pc, here, &op);
-                rest &= !here;
-            }
-            let one = &mut self.warps[warp];
-            one.meeting &= !group;
-            lanes(group).for_each(|lane| one.meets[lane] = NO_PC);
-        }
-    }
-
-    /// Lanes of a warp that can carry out an exchange now.
-    fn group(&self, warp: usize) -> Option<(WarpOp, u32)> {
-        let one = &self.warps[warp];
-        let members = |lane: usize| {
-            let inst = &self.code.insts[one.meets[lane] as usize];
-            let Op::Warp(op) = inst.op else { return None };
-            let members = inst.srcs[op.members()?].read(self.frame(one.first + lane));
-            Some((op, members as u32))
-        };
-        lanes(one.meeting).find_map(|lane| {
-            let (op, named) = members(lane)?;
-            let comes = |other: &usize| {
-                let is_here = op == WarpOp::Sync || one.meets[*other] == one.meets[lane];
-                is_here && members(*other) == Some((op, named))
-            };
-            let group = lanes(one.meeting).filter(comes).fold(0, |mask, lane| mask | 1 << lane);
-            (group & named & one.alive == named & one.alive).then_some((op, group))
-        })
-    }
-
     /// Carries out an exchange between lanes of a warp.
-    fn exchange(&mut self, at: usize, pc: u32, mask: u32, op: &WarpOp) {
+    pub(super) fn exchange(&mut self, at: usize, (inst, op): (&Decoded, &WarpOp), mask: u32) -> Outcome {
         let first = self.warps[at].first;
-        let inst = &self.code.insts[pc as usize];
         let (mut a, mut b, mut c, mut pred) = ([0; LANES], [0; LANES], [0; LANES], 0);
+        let mut members = [mask; LANES];
         for lane in lanes(mask) {
             let values = self.frame(first + lane);
             let [x, y, z, ..] = inst.srcs;
             a[lane] = x.read(values);
             (b[lane], c[lane]) = (y.read(values) as u32, z.read(values) as u32);
             pred |= u32::from(x.truth(values)) << lane;
+            if let Some(source) = op.members() {
+                members[lane] = inst.srcs[source].read(values) as u32;
+            }
         }
-        let result = warp(op, mask, WarpInputs { a: &a, b: &b, c: &c, pred });
-        let votes = matches!(op, WarpOp::Vote { mode, .. } if *mode != VoteMode::Ballot);
+        // Each lane by itself: are all that it names here, and do they name the same?
         for lane in lanes(mask) {
-            let values = self.frame_mut(first + lane);
-            let holds = u64::from(result.preds >> lane & 1);
-            inst.dsts[0].write(values, if votes { holds } else { result.values[lane] });
-            inst.dsts[1].write(values, holds);
+            let (op, members, with) = (op.name(), members[lane], agreeing(&members, mask, lane));
+            let (outside, absent) = (with & !members, members & !with);
+            let missing = if absent == 0 { 0 } else { absent & self.awaited(at) };
+            let fault = match (outside, missing) {
+                (0, 0) => continue,
+                (0, _) => ConvergenceFault::Missing { op, lanes: with, members, missing },
+                _ => ConvergenceFault::Outside { op, lanes: outside, members },
+            };
+            return Err((first + fault.lane() as usize, FaultKind::Convergence(fault)));
         }
+        let inputs = WarpInputs { a: &a, b: &b, c: &c, pred };
+        let votes = matches!(op, WarpOp::Vote { mode, .. } if *mode != VoteMode::Ballot);
+        let mut rest = mask;
+        while rest != 0 {
+            let group = agreeing(&members, rest, rest.trailing_zeros() as usize);
+            let result = warp(op, group, inputs);
+            for lane in lanes(group) {
+                let values = self.frame_mut(first + lane);
+                let holds = u64::from(result.preds >> lane & 1);
+                inst.dsts[0].write(values, if votes { holds } else { result.values[lane] });
+                inst.dsts[1].write(values, holds);
+            }
+            rest &= !group;
+        }
+        Ok(())
+    }
+
+    /// Lanes of a warp that have not exited and that do anything else where they stand: the others of their warp do not
+    /// wait for lanes whose next act is to exit.
+    fn awaited(&self, warp: usize) -> u32 {
+        let Warp { alive, ref stack, .. } = self.warps[warp];
+        let stands = |lane: &usize| stack.iter().rfind(|entry| entry.mask >> lane & 1 != 0).map(|entry| entry.pc);
+        let is_awaited = |lane: &usize| stands(lane).is_none_or(|pc| !self.launch.program.is_end(pc));
+        lanes(alive).filter(is_awaited).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// A warp comes to a barrier, to wait or to go on.
+    pub(super) fn come_to_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
+        let Warp { first, alive, .. } = self.warps[warp];
+        let live = if arrival.lanes == alive { alive } else { self.awaited(warp) };
+        if arrival.lanes != live {
+            let (op, lanes, live) = (kind.name(), arrival.lanes.into(), live.into());
+            let fault = ConvergenceFault::Split { op, lanes, live };
+            return Err((first + fault.lane() as usize, FaultKind::Convergence(fault)));
+        }
+        match kind {
+            BarrierKind::Arrive => self.pass(arrival.id),
+            _ => self.arrive(warp, arrival),
+        }
+        Ok(())
     }
 
     /// A warp comes to a barrier and waits.
-    pub(super) fn arrive(&mut self, warp: usize, arrival: Arrival) {
+    fn arrive(&mut self, warp: usize, arrival: Arrival) {
         self.warps[warp].barrier = Some(arrival);
         self.open_if_complete(arrival.id);
     }
 
     /// A warp comes to a barrier and goes on.
-    pub(super) fn pass(&mut self, id: u8) {
+    fn pass(&mut self, id: u8) {
         self.arrived[usize::from(id)] += LANES as u32;
         self.open_if_complete(id);
     }
@@ -162,21 +167,13 @@ impl Cta<'_> {
 
     /// Nothing can go on: names a thread that waits in vain.
     pub(super) fn stuck(&self) -> InterpError {
-        let mut barrier = None;
-        let live = self.warps.iter().filter(|warp| !warp.is_done());
-        for warp in live.clone() {
-            let fault = |lanes: u32, kind| self.fault(warp.first + lanes.trailing_zeros() as usize, warp.pc(), kind);
-            match warp.barrier {
-                None => return fault(warp.meeting, FaultKind::Waits),
-                Some(Arrival { id, lanes, .. }) if *barrier.get_or_insert(id) != id => {
-                    return fault(lanes, FaultKind::Barrier(id));
-                }
-                Some(_) => {}
-            }
-        }
-        let first = live.clone().next().map_or(0, |warp| warp.first);
-        let pc = live.clone().next().map_or(0, |warp| warp.pc());
-        self.fault(first, pc, FaultKind::Waits)
+        let waiting = self.warps.iter().filter_map(|warp| Some((warp.first, warp.barrier?)));
+        let fault = |(first, Arrival { lanes, pc, .. }): (usize, Arrival), kind| {
+            self.fault(first + lanes.trailing_zeros() as usize, pc, kind)
+        };
+        let Some(first) = waiting.clone().next() else { return self.fault(0, 0, FaultKind::Waits) };
+        let other = waiting.clone().find(|(_, arrival)| arrival.id != first.1.id);
+        other.map_or_else(|| fault(first, FaultKind::Waits), |other| fault(other, FaultKind::Barrier(other.1.id)))
     }
 }
 

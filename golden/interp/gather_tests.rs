@@ -36,10 +36,60 @@ fn an_exchange_among_named_members_does_not_wait_for_others() {
     let body =
         "mov.u32 %r1, 0; setp.ge.u32 %p1, %r0, 2; @%p1 bra L; shfl.sync.idx.b32 %r1, %r0, 1, 31, 3; L: bar.sync 0;";
     assert_eq!(results("", 4, body), [1, 1, 0, 0]);
+    // Those that exit are not waited for, whichever path runs first.
     let left = "setp.ge.u32 %p1, %r0, 2; @!%p1 bra L; exit; L: vote.sync.ballot.b32 %r1, 1, -1;";
     assert_eq!(results("", 4, left)[..2], [3, 3]);
-    let error = ran("", 4, "setp.eq.u32 %p1, %r0, 0; @%p1 bra L; vote.sync.ballot.b32 %r1, %p1, -1; L: bar.sync 0;");
-    assert!(error.unwrap_err().ends_with("waits for threads that never come here"));
+    let right = "setp.ge.u32 %p1, %r0, 2; @%p1 bra END; vote.sync.ballot.b32 %r1, 1, -1; bar.sync 0; st.global.u32 [%rd11], %r1; END: ret;";
+    assert_eq!(results("", 4, right)[..2], [3, 3]);
+}
+
+#[test]
+fn tiles_of_a_warp_exchange_among_their_own_members() {
+    // Tiles of 4 lanes in a warp of 10: the last tile has but two.
+    let body = "and.b32 %r2, %r0, 28; mov.u32 %r3, 15; shl.b32 %r3, %r3, %r2; redux.sync.add.u32 %r1, %r0, %r3;\n\
+                setp.eq.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r4, %p1, %r3; vote.sync.any.pred %p2, %p1, %r3;\n\
+                and.b32 %r5, %r0, 1; match.any.sync.b32 %r6, %r5, %r3; match.all.sync.b32 %r7|%p3, %r2, %r3; bar.warp.sync %r3;\n\
+                shfl.sync.bfly.b32 %r8, %r0, 1, 0x1c1f, %r3; mad.lo.u32 %r1, %r1, 100, %r8; mad.lo.u32 %r1, %r6, 10000, %r1;\n\
+                @%p2 add.u32 %r1, %r1, %r4; @!%p3 add.u32 %r1, %r1, 0x80000000;";
+    let expected = |lane: u32| {
+        let first = lane & !3;
+        let sum: u32 = (first..10.min(first + 4)).sum();
+        let equal: u32 = (first..10.min(first + 4)).filter(|other| other % 2 == lane % 2).map(|other| 1 << other).sum();
+        10_000 * equal + 100 * sum + (lane ^ 1) + if first == 4 { 1 << 5 } else { 0 }
+    };
+    assert_eq!(results("", 10, body), (0..10).map(expected).collect::<Vec<u32>>());
+}
+
+#[test]
+fn lanes_that_need_others_which_are_elsewhere_stop_the_launch() {
+    let parted = |there: &str| format!("setp.ge.u32 %p1, %r0, 3; mov.u32 %r1, 0; @%p1 bra L;\n{there}\nL:");
+    let missing = |op: &str, members: &str, missing: &str| {
+        let of =
+            format!("`{op}` names the members {members}, but the lanes {missing} of these do not execute it together");
+        of + " with the lanes 0x00000007"
+    };
+    for (body, fault) in [
+        (parted("shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;"), missing("shfl.sync", "0xffffffff", "0x000000f8")),
+        (parted("vote.sync.all.pred %p2, 1, 15;"), missing("vote.sync", "0x0000000f", "0x00000008")),
+        (parted("match.any.sync.b64 %r1, %rd11, 255;"), missing("match.sync", "0x000000ff", "0x000000f8")),
+        (parted("redux.sync.or.b32 %r1, %r0, 23;"), missing("redux.sync", "0x00000017", "0x00000010")),
+        (parted("bar.warp.sync -1;"), missing("bar.warp.sync", "0xffffffff", "0x000000f8")),
+        (
+            parted("vote.sync.ballot.b32 %r1, 1, 6;"),
+            "`vote.sync` in the lanes 0x00000001, which are not among the members 0x00000006 that they name".to_owned(),
+        ),
+        (parted("bar.sync 0;"), "`barrier.sync` in the lanes 0x00000007 of a warp in which 0x000000ff".to_owned()),
+        (parted("bar.arrive 1, 64;"), "`barrier.arrive` in the lanes 0x00000007 of a warp".to_owned()),
+        (parted("barrier.red.popc.u32 %r1, 0, 1;"), "`barrier.red` in the lanes 0x00000007 of a warp".to_owned()),
+        // Every lane names itself and its neighbour, which names another.
+        (
+            "mov.u32 %r2, 3; shl.b32 %r2, %r2, %r0; redux.sync.add.u32 %r1, %r0, %r2;".to_owned(),
+            "names the members 0x00000003, but the lanes 0x00000002 of these".to_owned(),
+        ),
+    ] {
+        let error = ran("", 8, &body).unwrap_err();
+        assert!(error.contains(&fault), "{error}\n{fault}");
+    }
 }
 
 #[test]

@@ -91,7 +91,6 @@ struct Watched {
 #[derive(PartialEq, Eq)]
 struct State {
     stack: Vec<Entry>,
-    meeting: u32,
     values: Vec<u64>,
 }
 
@@ -148,7 +147,7 @@ impl State {
         let one = &cta.warps[warp];
         let numbers = one.first..(one.first + super::LANES).min(cta.threads());
         let values = numbers.flat_map(|number| cta.frame(number)).copied().collect();
-        Self { stack: one.stack.clone(), meeting: one.meeting, values }
+        Self { stack: one.stack.clone(), values }
     }
 
     /// Whether the warp stands where this was taken, at least: what is quick to see.
@@ -162,11 +161,7 @@ pub(super) fn livelock(ctas: &[Cta<'_>], warp_instructions: u64) -> InterpError 
     let program = ctas[0].launch.program;
     let place = |cta: &Cta<'_>, warp: usize| {
         let one = &cta.warps[warp];
-        let waits = match one.barrier {
-            Some(_) => Some("barrier"),
-            None if !cta.can_run(warp) => Some("exchange between lanes"),
-            None => None,
-        };
+        let waits = one.barrier.map(|_| "barrier");
         Circling { cta: cta.index, warp, pc: one.pc(), line: program.insts[one.pc() as usize].line, waits }
     };
     let live = |cta: &Cta<'_>| (0..cta.warps.len()).filter(|warp| !cta.warps[*warp].is_done()).collect::<Vec<_>>();

@@ -14,12 +14,9 @@ pub(super) struct Warp {
     threads: u32,
     /// Lanes that have not exited.
     pub(super) alive: u32,
-    /// Lanes that wait in an exchange, each at this instruction.
-    pub(super) meeting: u32,
-    pub(super) meets: [u32; LANES],
     /// The barrier at which the whole warp waits.
     pub(super) barrier: Option<Arrival>,
-    /// The last entry runs; those below wait for it, but for those that share no lane with any above.
+    /// The last entry runs; those below wait for it.
     pub(super) stack: Vec<Entry>,
 }
 
@@ -42,14 +39,13 @@ pub(super) struct Arrival {
 impl Warp {
     pub(super) fn new(first: usize, threads: usize) -> Self {
         let threads = u32::MAX >> (LANES - (threads - first).min(LANES));
-        let meets = [NO_PC; LANES];
-        Self { first, threads, alive: 0, meeting: 0, meets, barrier: None, stack: Vec::new() }
+        Self { first, threads, alive: 0, barrier: None, stack: Vec::new() }
     }
 
     /// All its lanes stand at the first instruction.
     pub(super) fn begin(&mut self) {
         let mask = self.threads;
-        (self.alive, self.meeting, self.barrier) = (mask, 0, None);
+        (self.alive, self.barrier) = (mask, None);
         self.stack.clear();
         self.stack.push(Entry { pc: 0, until: NO_PC, mask });
     }
@@ -58,31 +54,17 @@ impl Warp {
         self.alive == 0
     }
 
-    /// The entry that goes on, if one can: one whose lanes do not wait, nor run on elsewhere before they come
-    /// here.
+    /// The entry that goes on, if one can.
     #[inline]
     pub(super) fn next(&self) -> Option<usize> {
-        if self.barrier.is_some() {
-            return None;
-        }
-        if self.meeting == 0 {
-            return self.stack.len().checked_sub(1);
-        }
-        let mut taken = self.meeting;
-        (0..self.stack.len()).rev().find(|&at| {
-            let lanes = self.stack[at].mask & self.alive;
-            let is_free = lanes != 0 && lanes & taken == 0;
-            taken |= lanes;
-            is_free
-        })
+        if self.barrier.is_some() { None } else { self.stack.len().checked_sub(1) }
     }
 
     /// The instruction that a waiting or running warp stands at.
     pub(super) fn pc(&self) -> u32 {
-        match (&self.barrier, self.meeting) {
-            (Some(arrival), _) => arrival.pc,
-            (None, 0) => self.stack.last().map_or(0, |top| top.pc),
-            (None, meeting) => self.meets[meeting.trailing_zeros() as usize],
+        match &self.barrier {
+            Some(arrival) => arrival.pc,
+            None => self.stack.last().map_or(0, |top| top.pc),
         }
     }
 
@@ -202,22 +184,12 @@ impl Cta<'_> {
                 self.exit(warp, mask);
                 Ok(())
             }
-            Op::Barrier { id } => {
-                self.arrive(warp, Arrival { id: *id, pc, lanes: mask });
-                Ok(())
-            }
+            Op::Barrier { id } => self.come_to_barrier(warp, BarrierKind::Sync, Arrival { id: *id, pc, lanes: mask }),
             Op::BarrierWith(kind) => {
                 let id = (inst.srcs[0].read(self.frame(first + mask.trailing_zeros() as usize)) % 16) as u8;
-                match kind {
-                    BarrierKind::Arrive => self.pass(id),
-                    _ => self.arrive(warp, Arrival { id, pc, lanes: mask }),
-                }
-                Ok(())
+                self.come_to_barrier(warp, *kind, Arrival { id, pc, lanes: mask })
             }
-            Op::Warp(op) => {
-                self.come(warp, op, pc, mask);
-                Ok(())
-            }
+            Op::Warp(op) => self.exchange(warp, (inst, op), mask),
             Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
             _ => {
                 let frame = self.code.frame.len();
@@ -228,13 +200,9 @@ impl Cta<'_> {
         done.map_err(|(number, kind)| self.fault(number, pc, kind))
     }
 
-    /// Ends lanes. Those that are left may be all that an exchange or a barrier waits for.
+    /// Ends lanes. The warps that are left may be all that a barrier waits for.
     fn exit(&mut self, warp: usize, mask: u32) {
-        let one = &mut self.warps[warp];
-        one.alive &= !mask;
-        if one.meeting != 0 {
-            self.meet(warp);
-        }
+        self.warps[warp].alive &= !mask;
         if self.warps[warp].is_done() {
             self.has_changed = true;
             self.open_all();

@@ -165,27 +165,6 @@ fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
     assert_eq!(masks, [0b1_0100_0000, 0b001, 0b010, 0b100, 0b11_1111, 0b1_0111_1111]);
 }
 
-/// A warp comes to a barrier with whatever lanes bring it there: the other warp waits twice.
-#[test]
-fn a_warp_comes_to_a_barrier_on_each_of_its_paths() {
-    let body = "setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER; setp.lt.u32 %p2, %r0, 8; mov.u32 %r5, 1; @%p2 bra LOW;\n\
-                bar.sync 0; st.global.u32 [%rd0+4], %r5; bra END; LOW: st.global.u32 [%rd0], %r5; bar.sync 0; bra END;\n\
-                OTHER: bar.sync 0; ld.global.u32 %r4, [%rd0]; ld.global.u32 %r5, [%rd0+4]; bar.sync 0; mad.lo.u32 %r4, %r5, 10, %r4;\n\
-                st.global.u32 [%rd0+8], %r4; END:";
-    for order in Order::OTHERS.into_iter().chain([Order::Forward]) {
-        assert_eq!(words(body, 1, 64, order)[2], 1, "{order:?}");
-    }
-}
-
-/// Named members meet, though a branch has parted them and one side comes first.
-#[test]
-fn named_members_wait_for_each_other_on_both_sides_of_a_branch() {
-    let body = "mov.u32 %r5, tile; setp.lt.u32 %p1, %r0, 4; @%p1 bra LOW;\n\
-                st.shared.u32 [%r5], 7; bar.warp.sync 255; bra END;\n\
-                LOW: bar.warp.sync 255; ld.shared.u32 %r4, [%r5]; st.global.u32 [%rd1], %r4; END:";
-    assert_eq!(words(body, 1, 8, Order::Forward)[..8], [7, 7, 7, 7, 0, 0, 0, 0]);
-}
-
 #[test]
 fn backward_the_cta_that_began_last_goes_first() {
     // Each CTA draws a number.

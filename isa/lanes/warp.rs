@@ -5,9 +5,9 @@ use std::array::from_fn;
 use super::atomic::{AtomicFn, atomic};
 use crate::types::Type;
 
-/// An exchange between lanes. Those that take part are the lanes in which the instruction
-/// acts; a `.sync` form names them once more in its last source, which the SM, whose lanes
-/// move together, need not look at.
+/// An exchange between lanes. Those that take part are the lanes in which the instruction acts. A `.sync` form names
+/// its members in its last source: lanes that name the same members exchange among themselves, and all of these that
+/// have not exited must be among the lanes, or the launch ends with a [`super::ConvergenceFault`].
 ///
 /// | form        | results                                    | sources |
 /// |-------------|--------------------------------------------|---------|
@@ -49,7 +49,7 @@ pub enum WarpOp {
         /// Type of the value: 32 bits.
         ty: Type,
     },
-    /// Wait for each other.
+    /// Wait for each other: nothing to do for lanes that are together.
     Sync,
 }
 
@@ -80,6 +80,21 @@ pub enum VoteMode {
 }
 
 impl WarpOp {
+    /// PTX spelling, without modes and types.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            WarpOp::Shuffle { sync: true, .. } => "shfl.sync",
+            WarpOp::Shuffle { sync: false, .. } => "shfl",
+            WarpOp::Vote { sync: true, .. } => "vote.sync",
+            WarpOp::Vote { sync: false, .. } => "vote",
+            WarpOp::ActiveMask => "activemask",
+            WarpOp::Match { .. } => "match.sync",
+            WarpOp::Reduce { .. } => "redux.sync",
+            WarpOp::Sync => "bar.warp.sync",
+        }
+    }
+
     /// Which source names the members, if the form has it.
     pub fn members(&self) -> Option<usize> {
         match self {

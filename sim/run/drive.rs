@@ -277,11 +277,16 @@ impl<'o> Drive<'o> {
 
     /// The error of a run that has broken off; at a fault with the waveform up to it.
     fn failed(mut self, error: RunError) -> RunError {
-        let (RunError::Fault(what), Some(wave)) = (&error, self.wave.take()) else { return error };
+        let (what, again): (_, fn(String) -> RunError) = match &error {
+            RunError::Fault(what) => (what, RunError::Fault),
+            RunError::NoProgress(what) => (what, RunError::NoProgress),
+            _ => return error,
+        };
+        let Some(wave) = self.wave.take() else { return error };
         match self.close_broken(wave, &format!("kernel fault: {what}")) {
             Ok(written) if written.is_empty() => error,
-            Ok(written) => RunError::Fault(format!("{what}\nwaveform: {}", written[0].display())),
-            Err(unwritten) => RunError::Fault(format!("{what}\n{unwritten}")),
+            Ok(written) => again(format!("{what}\nwaveform: {}", written[0].display())),
+            Err(unwritten) => again(format!("{what}\n{unwritten}")),
         }
     }
 
@@ -332,7 +337,8 @@ impl<'o> Drive<'o> {
             self.warp_limits.push((name.to_owned(), limit));
         }
         if let Some(fault) = self.machine.fault() {
-            return Err(RunError::Fault(fault.to_string()).into());
+            let why = if fault.kind.is_wait() { RunError::NoProgress } else { RunError::Fault };
+            return Err(why(fault.to_string()).into());
         }
         end?;
         // The host looks at memory only when partial stores have met their lines.

@@ -255,7 +255,7 @@ pub enum RunError {
     /// The kernel did something illegal.
     #[error("{0}")]
     Fault(String),
-    /// Warps of a run without time go round in circles for ever.
+    /// Lanes or warps wait for others that never come, or warps of a run without time go round in circles for ever.
     #[error("{0}")]
     NoProgress(String),
 }
@@ -268,6 +268,7 @@ impl RunError {
     fn of_kernel(error: &InterpError) -> Self {
         match error {
             InterpError::Livelock(stuck) => Self::NoProgress(stuck.to_string()),
+            InterpError::Fault(fault) if fault.kind.is_wait() => Self::NoProgress(fault.to_string()),
             other => Self::Fault(other.to_string()),
         }
     }

@@ -86,7 +86,7 @@ fn an_access_outside_every_buffer_names_thread_place_and_nearest_buffer() {
     );
     assert_eq!(
         fault(&kernel.grid(1, 64)),
-        "k.ptx:13: SM 0 warp 1 lane 0 pc 11: load of 4 bytes at 0x10010000 is outside every buffer; nearest is \
+        "k.ptx:13: kernel `k`, SM 0 warp 1 lane 0 pc 11: load of 4 bytes at 0x10010000 is outside every buffer; nearest is \
          `out`, 0x10000000 to 0x1000ffff"
     );
 }
@@ -96,7 +96,7 @@ fn a_misaligned_store_is_told_by_its_lowest_lane() {
     let kernel = Kernel::new("cvt.u64.u32 %rd4, %r0; add.u64 %rd4, %rd0, %rd4;\nst.global.u16 [%rd4], %r0;");
     assert_eq!(
         fault(&kernel),
-        "k.ptx:12: SM 0 warp 0 lane 1 pc 10: store of 2 bytes at 0x10000001 is not aligned to 2 bytes"
+        "k.ptx:12: kernel `k`, SM 0 warp 0 lane 1 pc 10: store of 2 bytes at 0x10000001 is not aligned to 2 bytes"
     );
 }
 
@@ -106,7 +106,7 @@ fn shared_memory_ends_with_what_the_cta_has() {
     kernel.dynamic_shared = 64;
     assert_eq!(
         fault(&kernel),
-        "k.ptx:12: SM 0 warp 0 lane 16 pc 9: store of 4 bytes at 0x40 is outside the 64 bytes of shared memory of \
+        "k.ptx:12: kernel `k`, SM 0 warp 0 lane 16 pc 9: store of 4 bytes at 0x40 is outside the 64 bytes of shared memory of \
          its CTA"
     );
 }

@@ -1,7 +1,8 @@
 //! Exchanges between lanes, sums with carry, barriers with operands.
 
+use golden::interp::{self, InterpError};
 use rtl::kernel::Mode;
-use rtl::sm::StallReason;
+use rtl::sm::{SmCore, StallReason};
 
 use super::bench::Kernel;
 
@@ -29,6 +30,188 @@ fn only_the_lanes_in_which_it_acts_take_part() {
     );
     let bench = kernel.check();
     assert_eq!([bench.out(0), bench.out(1), bench.out(16 * 31)], [0x3ff, 0x3ff, !0x3ff]);
+}
+
+/// Tiles of 16, 8 and 4 lanes in the same issued instruction, as cooperative groups make them.
+#[test]
+fn tiles_of_a_warp_exchange_among_their_own_members() {
+    for (lanes, segment) in [(16u32, "0x101f"), (8, "0x181f"), (4, "0x1c1f")] {
+        let ones = u32::MAX >> (32 - lanes);
+        let bench = Kernel::new(&format!(
+            "mov.u32 %r3, %laneid; and.b32 %r4, %r3, {first}; mov.u32 %r5, {ones}; shl.b32 %r5, %r5, %r4;
+             redux.sync.add.u32 %r6, %r3, %r5; and.b32 %r7, %r3, 3; setp.eq.u32 %p1, %r7, 1; vote.sync.ballot.b32 %r7, %p1, %r5;
+             setp.eq.u32 %p1, %r3, 5; vote.sync.any.pred %p2, %p1, %r5; vote.sync.uni.pred %p3, %p1, %r5;
+             shfl.sync.down.b32 %r8|%p4, %r3, 3, {segment}, %r5; shfl.sync.idx.b32 %r9, %r3, 2, {segment}, %r5;
+             shr.u32 %r10, %r3, 1; match.any.sync.b32 %r10, %r10, %r5; match.all.sync.b32 %r11|%p5, %r4, %r5; bar.warp.sync %r5;
+             selp.u32 %r12, 1, 0, %p2; selp.u32 %r13, 1, 0, %p3; selp.u32 %r14, 1, 0, %p4; selp.u32 %r15, 1, 0, %p5;
+             st.global.v4.u32 [%rd2], {{%r6, %r7, %r8, %r9}}; st.global.v4.u32 [%rd2+16], {{%r10, %r11, %r12, %r13}};
+             st.global.v2.u32 [%rd2+32], {{%r14, %r15}};",
+            first = 32 - lanes,
+        ))
+        .grid(2, 80)
+        .check();
+        for thread in 0..80u32 {
+            let (lane, first) = (thread % 32, thread % 32 & !(lanes - 1));
+            // The last warp of a CTA has 16 threads.
+            let tile = ones << first;
+            let sum: u32 = (first..first + lanes).sum();
+            let (down, inside) = if lane + 3 < first + lanes { (lane + 3, 1) } else { (lane, 0) };
+            let has_five = u32::from(first <= 5 && 5 < first + lanes);
+            let expected = [
+                sum,
+                0x2222_2222 & tile,
+                down,
+                first + 2,
+                0b11 << (lane & !1),
+                tile,
+                has_five,
+                1 - has_five,
+                inside,
+                1,
+            ];
+            let got: Vec<u32> = (0..10).map(|word| bench.out(16 * thread as usize + word)).collect();
+            assert_eq!(got, expected, "lane {lane} of tiles of {lanes}");
+        }
+    }
+}
+
+/// The fault of a kernel on the core, which must be that of the interpreter.
+fn fault_of_both(kernel: &Kernel) -> String {
+    let program = kernel.program();
+    let launch = interp::Launch {
+        program: &program,
+        grid: kernel.grid,
+        block: kernel.block,
+        dynamic_shared: kernel.dynamic_shared,
+        params: &kernel.params,
+        max_instructions: 1 << 20,
+    };
+    let Err(InterpError::Fault(expected)) = interp::run(&launch, &mut kernel.memory.clone()) else {
+        panic!("the interpreter runs {}", kernel.ptx)
+    };
+    let bench = kernel.run(Mode::default());
+    let fault = bench.cores.iter().find_map(SmCore::fault).unwrap_or_else(|| panic!("runs:\n{}", kernel.ptx));
+    let (kind, expected_kind) = (fault.kind.to_string(), expected.to_string());
+    assert!(expected_kind.ends_with(&kind) && fault.line == expected.line, "{fault}\n{expected}");
+    fault.to_string()
+}
+
+#[test]
+fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
+    // Lanes from 10 on go another way, and those from 20 on end there.
+    let parted = |there: &str| {
+        format!(
+            "mov.u32 %r3, %laneid; setp.ge.u32 %p0, %r3, 10; setp.ge.u32 %p1, %r3, 20; @%p1 exit; mov.u32 %r4, %r3; @%p0 bra END;
+             {there}
+             END: st.global.u32 [%rd2], %r4;"
+        )
+    };
+    let missing = |op: &str, members: &str, missing: &str| {
+        format!(
+            "`{op}` names the members {members}, but the lanes {missing} of these do not execute it together with the \
+             lanes 0x000003ff: paths of a diverged warp cannot wait for each other"
+        )
+    };
+    let split = |op: &str| {
+        format!(
+            "`{op}` in the lanes 0x000003ff of a warp in which 0x000fffff have not exited: paths of a diverged warp \
+             cannot wait for each other"
+        )
+    };
+    for (there, wrong) in [
+        ("shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;", missing("shfl.sync", "0xffffffff", "0x000ffc00")),
+        ("shfl.sync.up.b32 _|%p2, %r3, 1, 0, 0xfff003ff;", String::new()),
+        ("vote.sync.uni.pred %p2, %p0, 0x7ff;", missing("vote.sync", "0x000007ff", "0x00000400")),
+        ("match.all.sync.b32 %r4, %r3, -1;", missing("match.sync", "0xffffffff", "0x000ffc00")),
+        ("redux.sync.xor.b32 %r4, %r3, -1;", missing("redux.sync", "0xffffffff", "0x000ffc00")),
+        ("bar.warp.sync -1;", missing("bar.warp.sync", "0xffffffff", "0x000ffc00")),
+        ("activemask.b32 %r4; bar.warp.sync %r4; redux.sync.add.u32 %r4, %r3, %r4;", String::new()),
+        ("bar.sync 0;", split("barrier.sync")),
+        ("barrier.sync %r4, 32;", split("barrier.sync")),
+        ("bar.arrive 1, 64;", split("barrier.arrive")),
+        ("barrier.red.popc.u32 %r4, 0, %p0;", split("barrier.red")),
+        (
+            "vote.sync.ballot.b32 %r4, %p0, 0x3f0;",
+            "`vote.sync` in the lanes 0x0000000f, which are not among the members 0x000003f0 that they name: the PTX ISA \
+             leaves the result undefined"
+                .to_owned(),
+        ),
+    ] {
+        let kernel = Kernel::new(&parted(there)).grid(1, 32);
+        if wrong.is_empty() {
+            kernel.check();
+        } else {
+            let line = kernel.ptx.lines().position(|line| line.contains(there)).unwrap() + 1;
+            let fault = fault_of_both(&kernel);
+            let place = format!("k.ptx:{line}: kernel `k`, SM 0 warp 0 lane 0 pc ");
+            assert!(fault.starts_with(&place) && fault.ends_with(&wrong), "{there}: {fault}");
+        }
+    }
+}
+
+/// The check of bounds with which most kernels begin: lanes that end wait at the end of the kernel for the others.
+#[test]
+fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
+    for (end, first) in [
+        ("END: ret;", "@%p0 bra END;"),
+        ("END: bra LAST; LAST: ret;", "@%p0 bra END;"),
+        ("END: ret;", "@!%p0 bra ON; exit; ON:"),
+        ("END: ret;", "@%p0 ret;"),
+    ] {
+        let body = format!(
+            "setp.ge.u32 %p0, %r0, 75; {first} mov.u32 %r4, 0; mov.u32 %r3, %tid.x; redux.sync.add.u32 %r3, %r3, -1; bar.sync 0;
+             setp.ne.u32 %p1, %r0, 74; @%p1 bra SKIP; mov.u32 %r4, 1; SKIP: shfl.sync.idx.b32 %r4, %r4, 10, 31, -1;
+             barrier.red.popc.u32 %r5, 1, 1; st.global.v2.u32 [%rd2], {{%r3, %r4}}; st.global.u32 [%rd2+8], %r5; {end}"
+        );
+        let bench = Kernel::new(&body).grid(1, 96).check();
+        let last: u32 = (64..75).sum();
+        assert_eq!([0, 1, 2].map(|word| bench.out(16 * 70 + word)), [last, 1, 75], "{first} {end}");
+        assert_eq!(bench.out(16 * 80), 0);
+    }
+}
+
+/// Lanes of a guard are apart from the others as those of a branch are.
+#[test]
+fn members_that_a_guard_switches_off_are_missing() {
+    let of = |guarded: &str| {
+        let body =
+            format!("mov.u32 %r3, %tid.x; setp.lt.u32 %p0, %r3, 40;\n@%p0 {guarded}\nst.global.u32 [%rd2], %r3;");
+        Kernel::new(&body).grid(1, 64)
+    };
+    // In the first warp all lanes are there.
+    let fault = fault_of_both(&of("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"));
+    assert!(fault.contains("warp 1 lane 0") && fault.contains("the lanes 0xffffff00 of these"), "{fault}");
+    assert!(fault_of_both(&of("bar.sync 0;")).contains("in the lanes 0x000000ff of a warp"));
+    of("redux.sync.max.u32 %r3, %r3, 0xff;").grid(1, 8).check();
+}
+
+#[test]
+fn halves_of_a_wide_warp_are_whole_each_by_itself() {
+    // Threads from 32 on go another way: a half of a warp of 64 lanes.
+    let body =
+        "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, 32; @%p0 bra UPPER; shfl.sync.idx.b32 %r3, %r3, 3, 31, -1; bra END;
+                UPPER: redux.sync.add.u32 %r3, %r3, -1;
+                END: st.global.u32 [%rd2], %r3;";
+    let bench = Kernel::new(body).grid(1, 64).check();
+    assert_eq!([bench.out(0), bench.out(16 * 40)], [3, (32..64).sum()]);
+    // One that waits for all threads would open with a half; one that counts threads has it stand for 32.
+    let parted = |from: u32, barrier: &str| {
+        let body = format!(
+            "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, {from}; @!%p0 bra END;\n{barrier}\nEND: st.global.u32 [%rd2], %r3;"
+        );
+        let bench = Kernel::new(&body).grid(1, 64).wide().run(Mode::default());
+        bench.cores.iter().find_map(SmCore::fault).map(ToString::to_string)
+    };
+    assert_eq!(parted(32, "bar.sync 0, 32;"), None);
+    for (from, barrier, lanes) in [
+        (32, "bar.sync 0;", "0xffffffff00000000"),
+        (48, "bar.sync 0;", "0xffff000000000000"),
+        (48, "bar.sync 0, 32;", "0xffff000000000000"),
+    ] {
+        let fault = parted(from, barrier).unwrap_or_else(|| panic!("{barrier} from {from} runs"));
+        let wrong = format!("in the lanes {lanes} of a warp in which 0xffffffffffffffff have not exited");
+        assert!(fault.contains(&format!("lane {from} pc")) && fault.contains(&wrong), "{fault}");
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_kernel_that_does_not_exist_comes_with_those_that_do() {
 fn an_address_outside_every_buffer_names_warp_lane_pc_address_and_buffer() {
     let ended = vadd_with(["{ i32 = 5000 }", "{ i32 = 6000 }"], ["", ""]);
     ended.refused(&[
-        "vadd.ptx:41: SM ",
+        "vadd.ptx:41: kernel `vadd`, SM ",
         " warp ",
         " lane 8 pc 17: load of 4 bytes at 0x104e20 is outside every buffer",
     ]);
@@ -67,7 +67,7 @@ fn an_address_outside_every_buffer_names_warp_lane_pc_address_and_buffer() {
 #[test]
 fn a_misaligned_address_names_warp_lane_pc_and_address() {
     vadd_with(["", ""], ["[%rd3]", "[%rd3+2]"]).refused(&[
-        "vadd.ptx:41: SM ",
+        "vadd.ptx:41: kernel `vadd`, SM ",
         " lane 0 pc 17: load of 4 bytes at 0x10",
         "02 is not aligned to 4 bytes",
     ]);

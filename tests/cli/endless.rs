@@ -19,6 +19,32 @@ fn a_profile_of_a_kernel_that_spins_ends_with_status_3() {
     }
 }
 
+/// The machine and the interpreter say the same of lanes that need others which are on another path.
+#[test]
+fn lanes_that_wait_for_another_path_of_their_warp_end_with_status_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let [stats, traces] = ["stats.json", "traces"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let launch = "tests/machine/ptx/diverged.toml";
+    for command in [
+        &["run", launch, "--stats", &stats][..],
+        &["run", launch, "--check"],
+        &["profile", launch],
+        &["trace", "export", launch, "--output", &traces],
+    ] {
+        let ended = warpsieve(command);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{ended:?}");
+        for part in [
+            "diverged.ptx:22: kernel `diverged`, ",
+            "`shfl.sync` names the members 0xffffffff, but the lanes 0xffff0000 of these do not execute it together with the \
+             lanes 0x0000ffff",
+        ] {
+            assert!(ended.err.contains(part), "{}", ended.err);
+        }
+    }
+    assert!(!Path::new(&stats).exists());
+    assert_eq!(std::fs::read_dir(&traces).map_or(0, Iterator::count), 0);
+}
+
 #[test]
 fn a_trace_of_a_kernel_that_spins_is_not_written_and_ends_with_status_3() {
     let folder = tempfile::tempdir().unwrap();

@@ -111,7 +111,7 @@ impl<'a> Lowering<'a> {
     /// `bar.sync`, `bar.arrive`, `bar.red`, `bar.warp.sync` and the newer spellings.
     pub(super) fn barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.take("cta");
-        // All that runs here is convergent at a barrier, or hangs and is reported.
+        // A warp comes to either form as a whole, or the launch ends with a fault.
         mods.take("aligned");
         if mods.take("warp") {
             if !mods.take("sync") {
@@ -153,7 +153,7 @@ impl<'a> Lowering<'a> {
         let mut lowered = Inst::new(Op::BarrierWith(kind));
         lowered.dsts[0] = match kind {
             BarrierKind::Count => self.dst(&inst.operands[0], Type::U32, Width::Exact)?,
-            _ => self.pred_dsts(&inst.operands[0])?[0],
+            _ => self.pred_dst(&inst.operands[0])?,
         };
         lowered.srcs[0] = self.barrier_number(&inst.operands[1])?;
         if let [_, _, count, _] = inst.operands.as_slice() {

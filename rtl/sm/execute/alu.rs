@@ -1,9 +1,7 @@
 //! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those
 //! in which the instruction acts.
 
-use isa::lanes::{
-    Loop, Pair, PairMut, WarpInputs, WarpOp, alu_pair, alu32, carry_add, compare_pair, compare32, convert_pair, warp,
-};
+use isa::lanes::{Loop, Pair, PairMut, alu_pair, alu32, carry_add, compare_pair, compare32, convert_pair};
 use isa::program::{Dst, Inst, Op, Src};
 
 use super::operands::{Operands, Row};
@@ -75,7 +73,7 @@ pub(in crate::sm) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, w
         Compute::Pairs(run) => {
             run(read.pair(a, &mut [None; 2]), read.pair(b, &mut [None; 2]), PairMut { low, high });
         }
-        Compute::Other => return execute_other(decoded, mask, read, words),
+        Compute::Other => return execute_other(decoded, read, words),
     }
     [0; 2]
 }
@@ -93,7 +91,7 @@ fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
 
 /// What has no loop of its own.
 #[inline(never)]
-fn execute_other(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
+fn execute_other(decoded: &Decoded, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
     let [a, b, c, ..] = &decoded.srcs;
     let [low, high, ..] = words;
@@ -167,24 +165,10 @@ fn execute_other(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut W
             put(words, 0, &inst.dsts[0], &values);
             return [0, carry as u32];
         }
-        Op::Warp(op) => return exchange(op, decoded, mask, read, words),
-        // Moves are copies; memory, matrix and control instructions do not come here.
+        // Moves are copies; exchanges, memory, matrix and control instructions do not come here.
         _ => {}
     }
     [0; 2]
-}
-
-/// An exchange between the lanes of `mask`.
-fn exchange(op: &WarpOp, decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
-    let inst = &decoded.inst;
-    let [a, b, c, ..] = &decoded.srcs;
-    let (b, c) = (*read.word(b.low, &mut None), *read.word(c.low, &mut None));
-    let inputs = WarpInputs { a: &read.wide(a), b: &b, c: &c, pred: read.pred(&inst.srcs[0]) };
-    let result = warp(op, mask, inputs);
-    if let Dst::Reg(_) = inst.dsts[0] {
-        put(words, 0, &inst.dsts[0], &result.values);
-    }
-    [result.preds; 2]
 }
 
 /// Lets `compute` fill the first result word, and the second one if the destination has it.

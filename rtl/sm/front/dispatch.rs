@@ -52,11 +52,19 @@ impl SmCore {
                 self.stacks.branch(at, warp, lanes, target, reconverge);
                 Fate::Leaves
             }
-            Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => self.dispatch_control(at, &issue, decoded),
+            Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => {
+                self.dispatch_control(loaded, at, &issue, decoded)
+            }
             Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
                 self.dispatch_access::<PAIRS>(loaded, at, issue, decoded, mem)
             }
-            Op::Atomic(..) | Op::Texture(_) | Op::LoadMatrix(..) | Op::Tensor(_) | Op::BarrierWith(_) | Op::Trap
+            Op::Atomic(..)
+            | Op::Texture(_)
+            | Op::LoadMatrix(..)
+            | Op::Tensor(_)
+            | Op::Warp(_)
+            | Op::BarrierWith(_)
+            | Op::Trap
                 if lanes != 0 =>
             {
                 self.dispatch_rare::<PAIRS>(loaded, at, issue, decoded)
@@ -87,7 +95,7 @@ impl SmCore {
 
     /// Carries out an instruction that moves, ends or keeps a warp, but for branches.
     #[inline(always)]
-    fn dispatch_control(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> Fate {
+    fn dispatch_control(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> Fate {
         let &Issue { warp, lanes, .. } = issue;
         match decoded.inst.op {
             Op::Exit if lanes != 0 => {
@@ -95,6 +103,9 @@ impl SmCore {
                 return Fate::Leaves;
             }
             Op::Barrier { id } if lanes != 0 => {
+                if lanes != self.stacks.alive(warp) && self.stop_if_split(loaded, issue, decoded) {
+                    return Fate::Stays;
+                }
                 let slot = self.warps.get(warp).cta;
                 let live = self.warps.live() & self.ctas.warps(slot);
                 self.barriers.arrive(slot, id, warp, live, Arrival::of(lanes));
@@ -167,6 +178,7 @@ impl SmCore {
         match &decoded.inst.op {
             Op::LoadMatrix(..) | Op::Tensor(_) => self.serve_matrix(loaded, at, &issue, decoded),
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
+            Op::Warp(op) => self.exchange(loaded, at, &issue, decoded, op),
             Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
             Op::BarrierWith(kind) => self.meet(loaded, at, &issue, decoded, *kind),
             _ => self.stop(loaded, &issue, decoded, issue.lanes.trailing_zeros() as u8, FaultKind::Trap),
@@ -225,6 +237,9 @@ impl SmCore {
         let &Issue { warp, mask, lanes, .. } = issue;
         if self.warps.get(warp).served != 0 {
             return self.tell_reduction(at, issue, decoded, kind);
+        }
+        if lanes != self.stacks.alive(warp) && self.stop_if_split(loaded, issue, decoded) {
+            return Served::Fault;
         }
         let (id, arrival) = self.arrival(loaded, at, issue, decoded);
         let slot = self.warps.get(warp).cta;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use isa::lanes::ConvergenceFault;
 use thiserror::Error;
 
 use crate::sm::NamedRange;
@@ -74,14 +75,25 @@ pub enum FaultKind {
         /// Lanes in which it acts.
         mask: u32,
     },
+    /// Lanes that need others of their warp, which are elsewhere.
+    #[error(transparent)]
+    Convergence(ConvergenceFault),
     /// The kernel itself says that something went wrong.
     #[error("the kernel executed `trap`")]
     Trap,
 }
 
+impl FaultKind {
+    /// True if lanes wait for others of their warp that cannot come.
+    #[must_use]
+    pub fn is_wait(&self) -> bool {
+        matches!(self, FaultKind::Lanes { .. } | FaultKind::Convergence(_))
+    }
+}
+
 /// The first fault of a core, after which it issues nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{file}:{line}: SM {sm} warp {warp} lane {lane} pc {pc}: {kind}")]
+#[error("{file}:{line}: kernel `{kernel}`, SM {sm} warp {warp} lane {lane} pc {pc}: {kind}")]
 pub struct Fault {
     /// Number of the SM.
     pub sm: u32,
@@ -95,6 +107,8 @@ pub struct Fault {
     pub file: Arc<str>,
     /// Line in it.
     pub line: u32,
+    /// Name of the kernel.
+    pub kernel: String,
     /// What is wrong.
     pub kind: FaultKind,
 }

@@ -90,7 +90,8 @@ pub(in crate::sm) fn fault(
     lane: u8,
     kind: FaultKind,
 ) -> Fault {
-    Fault { sm, warp, lane, pc, file: image.program.file.clone(), line: inst.line, kind }
+    let (file, kernel) = (image.program.file.clone(), image.program.name.clone());
+    Fault { sm, warp, lane, pc, file, line: inst.line, kernel, kind }
 }
 
 /// What an access of `bytes` bytes at `address` did wrong.

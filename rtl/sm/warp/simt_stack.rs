@@ -108,6 +108,12 @@ impl SimtStacks {
         self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
+    /// Lanes that have not exited.
+    #[must_use]
+    pub fn alive(&self, warp: u8) -> u64 {
+        self.stacks[usize::from(warp) % MAX_WARPS].alive
+    }
+
     /// Lanes that have not exited, and all entries, top first: without a port, for reports.
     #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {

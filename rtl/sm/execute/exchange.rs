@@ -1,0 +1,127 @@
+//! Exchanges between the lanes of a warp. Lanes that name the same members form a group, which exchanges among
+//! itself. A group that lacks a member stops the core: the SIMT stack runs one path of a warp at a time, so that no
+//! path can wait for another.
+
+use isa::lanes::{ConvergenceFault, WarpInputs, WarpOp, warp};
+use isa::program::{BarrierKind, Dst, Op, Src};
+
+use super::alu::put;
+use super::operands::{Operands, Row};
+use crate::kernel::AnyEdge;
+use crate::l1::access::LANES;
+use crate::sm::SmCore;
+use crate::sm::core::Loaded;
+use crate::sm::front::decode::Decoded;
+use crate::sm::front::issue::{Issue, Served};
+use crate::sm::host::fault::FaultKind;
+
+impl SmCore {
+    /// Carries out an exchange, or stops the core if members are missing.
+    #[inline(never)]
+    pub(in crate::sm) fn exchange(
+        &mut self,
+        loaded: &Loaded,
+        at: &impl AnyEdge,
+        issue: &Issue,
+        decoded: &Decoded,
+        op: &WarpOp,
+    ) -> Served {
+        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
+        let word = |source: usize| *read.word(decoded.srcs[source].low, &mut None);
+        let (a, b, c, pred) = (read.wide(&decoded.srcs[0]), word(1), word(2), read.pred(&decoded.inst.srcs[0]));
+        let members = op.members().map(word);
+        if let Some(members) = &members {
+            let live = (self.awaited(loaded, issue.warp) >> (LANES * usize::from(issue.half))) as u32;
+            if let Some(wrong) = find_fault(op.name(), issue.mask, live, members) {
+                return self.stop(loaded, issue, decoded, wrong.lane() as u8, FaultKind::Convergence(wrong));
+            }
+        }
+        if decoded.writes {
+            let mut due = self.start(at, issue, (decoded.pipe, decoded.interval), decoded);
+            due += u64::from(decoded.latency);
+            if decoded.queues {
+                due = self.pipes.first_room(due);
+            }
+            let inputs = WarpInputs { a: &a, b: &b, c: &c, pred };
+            self.pipes.start(at, issue, due, |words| {
+                let (mut values, mut preds) = ([0; LANES], 0);
+                for (lanes, _) in groups(issue.mask, members.as_ref()) {
+                    let result = warp(op, lanes, inputs);
+                    preds |= result.preds & lanes;
+                    (0..LANES)
+                        .filter(|lane| lanes >> lane & 1 != 0)
+                        .for_each(|lane| values[lane] = result.values[lane]);
+                }
+                if let Dst::Reg(_) = decoded.inst.dsts[0] {
+                    put(words, 0, &decoded.inst.dsts[0], &values);
+                }
+                [preds; 2]
+            });
+            self.reserve(issue, &decoded.inst.writes);
+        }
+        Served::All
+    }
+
+    /// Lanes of a warp that others may have to wait for: those that have not exited, but for those that wait at a place
+    /// from which a thread does nothing but exit, such as the end of the kernel. Hardware has a bit of this in each
+    /// entry of the stack.
+    fn awaited(&self, loaded: &Loaded, warp: u8) -> u64 {
+        let (alive, entries) = self.stacks.entries(warp);
+        let (mut seen, mut awaited) = (0, 0);
+        // A lane stands where the highest entry that has it does.
+        for entry in entries {
+            let lanes = entry.mask & alive & !seen;
+            seen |= lanes;
+            if !loaded.image.program.is_end(entry.pc) {
+                awaited |= lanes;
+            }
+        }
+        awaited
+    }
+
+    /// Stops the core if a warp comes to a barrier without all lanes that it waits for; true if so. A half of a
+    /// warp of 64 lanes may come alone to a barrier that counts threads, where it stands for 32.
+    #[inline(never)]
+    pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded) -> bool {
+        let op = match decoded.inst.op {
+            Op::BarrierWith(kind) => kind.name(),
+            _ => BarrierKind::Sync.name(),
+        };
+        let (lanes, live) = (issue.lanes, self.awaited(loaded, issue.warp));
+        if lanes == live {
+            return false;
+        }
+        let is_whole = |half: u64| lanes & half == 0 || lanes & half == live & half;
+        const LOWER: u64 = u32::MAX as u64;
+        if decoded.inst.srcs[1] != Src::None && is_whole(LOWER) && is_whole(!LOWER) {
+            return false;
+        }
+        let wrong = ConvergenceFault::Split { op, lanes, live };
+        let issue = Issue { half: 0, ..*issue };
+        self.stop(loaded, &issue, decoded, wrong.lane() as u8, FaultKind::Convergence(wrong));
+        true
+    }
+}
+
+/// Lanes of `mask` that name the same members, and these; all of `mask` if none names any.
+fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32, u32)> + 'm {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let leader = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+        let named = members.map_or(mask, |members| members[leader]);
+        let is_of_group = |lane: &usize| rest >> lane & 1 != 0 && members.is_none_or(|members| members[*lane] == named);
+        let lanes = (leader..LANES).filter(is_of_group).fold(0, |lanes, lane| lanes | 1 << lane);
+        rest &= !lanes;
+        Some((lanes, named))
+    })
+}
+
+/// The first group of the lanes of `mask` that is not exactly the members that it names, but for those that are not
+/// `live`.
+fn find_fault(op: &'static str, mask: u32, live: u32, members: &Row) -> Option<ConvergenceFault> {
+    groups(mask, Some(members)).find_map(|(lanes, members)| match (lanes & !members, members & live & !lanes) {
+        (0, 0) => None,
+        (0, missing) => Some(ConvergenceFault::Missing { op, lanes, members, missing }),
+        (lanes, _) => Some(ConvergenceFault::Outside { op, lanes, members }),
+    })
+}
