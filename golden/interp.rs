@@ -357,5 +357,9 @@ mod tests;
 mod compiled_tests;
 
 #[cfg(test)]
+#[path = "interp/modifier_tests.rs"]
+mod modifier_tests;
+
+#[cfg(test)]
 #[path = "interp/tensor_tests.rs"]
 mod tensor_tests;

@@ -141,12 +141,13 @@ pub struct AluOp {
     pub ty: Type,
     /// Rounding of a floating point result.
     pub rounding: Rounding,
-    /// Whether subnormal inputs and results become zero of the same sign (`.f32`).
+    /// Whether subnormal inputs and results become zero of the same sign. For `.f64` there are two such functions, `1 / a`
+    /// and `1 / sqrt(a)`, which read and write the upper word alone.
     pub ftz: bool,
     /// Whether the result is clamped: to `[0, 1]` for floats (NaN to 0), to the range of the
     /// type for `.s32` sums.
     pub sat: bool,
-    /// Whether the source says `.approx` or `.full`; says nothing about the result here.
+    /// Whether the source says `.approx`: makes a difference for quotients by more than 2^126 alone.
     pub approx: bool,
 }
 

@@ -28,8 +28,9 @@ pub struct ConvertOp {
 /// Converts every lane.
 ///
 /// An integer result narrower than 32 bits is extended by its signedness to 32 bits, since
-/// its register may be wider than the type. A NaN becomes the integer 0; a float outside the
-/// integer's range becomes the nearest end of that range.
+/// its register may be wider than the type. A float outside the integer's range becomes the
+/// nearest end of that range. A NaN becomes 0, but if operand or result have 64 bits the integer
+/// of which only the highest bit is set (PTX ISA, `cvt`).
 #[inline]
 pub fn convert<const N: usize>(op: &ConvertOp, a: &[u64; N]) -> [u64; N] {
     match (op.from.is_float(), op.to.is_float()) {
@@ -89,10 +90,14 @@ fn round_integral(x: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// Float to integer, within the range of the result. `as` maps NaN to 0.
+/// Float to integer, within the range of the result.
 #[inline]
 fn to_integer(op: &ConvertOp, x: f64) -> i128 {
     let (low, high) = range(op.to);
+    if x.is_nan() {
+        let is_long = op.from == Type::F64 || op.to.bits() == 64;
+        return if is_long { integer(op.to, 1 << (op.to.bits() - 1)) } else { 0 };
+    }
     (round_integral(x, op.rounding) as i128).clamp(low, high)
 }
 
@@ -138,7 +143,8 @@ fn from_integer(op: &ConvertOp, x: i128) -> u64 {
         return double_bits(clamp_unit(op.sat, rounded));
     }
     if op.to == Type::F16 {
-        return u64::from(half::from_integer(x, op.rounding));
+        let half = half::from_integer(x, op.rounding);
+        return u64::from(if op.sat { half::clamp_unit(half) } else { half });
     }
     let nearest = x as f32;
     let rounded = match step(nearest as i128) {

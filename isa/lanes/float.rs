@@ -80,6 +80,7 @@ fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f
         AluFn::Sub => from_fn(|i| a[i] - b[i]),
         AluFn::Mul => from_fn(|i| a[i] * b[i]),
         AluFn::Fma => fma(a, b, c),
+        AluFn::Div if op.approx => from_fn(|i| divide_approximately(a[i], b[i])),
         AluFn::Div => from_fn(|i| a[i] / b[i]),
         AluFn::Min => from_fn(|i| minimum(a[i], b[i])),
         AluFn::Max => from_fn(|i| -minimum(-a[i], -b[i])),
@@ -95,6 +96,15 @@ fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f
         AluFn::Tanh => through_double(libm::tanh),
         _ => no_such(op),
     }
+}
+
+/// `div.approx`: the quotient, but a zero where the reciprocal of `b` is subnormal, and NaN for infinity there (PTX ISA,
+/// `div`).
+#[inline]
+fn divide_approximately(a: f32, b: f32) -> f32 {
+    /// 2^126
+    const LARGEST: f32 = 1.0 / f32::MIN_POSITIVE;
+    if b.is_finite() && b.abs() > LARGEST { a * 0f32.copysign(b) } else { a / b }
 }
 
 /// Fused multiply-add. The product of two singles is exact in double precision, so that the
@@ -150,6 +160,8 @@ pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: 
         AluFn::Abs => return a.map(|x| x & !(1 << 63)),
         AluFn::Neg => return a.map(|x| x ^ 1 << 63),
         AluFn::CopySign => return from_fn(|i| a[i] & 1 << 63 | b[i] & !(1 << 63)),
+        AluFn::Rcp if op.ftz => return a.map(|x| upper_word(x, |x| 1.0 / x)),
+        AluFn::Rsqrt if op.ftz => return a.map(|x| upper_word(x, |x| 1.0 / x.sqrt())),
         _ => {}
     }
     let [a, b, c] = [a, b, c].map(|x| x.map(f64::from_bits));
@@ -159,6 +171,21 @@ pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: 
         from_fn(|i| directed::double(op, a[i], b[i], c[i]))
     };
     r.map(double_bits)
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: a function of the upper word alone, whose result is rounded to
+/// nearest in the upper word. Subnormal operands and results become zero of the same sign.
+fn upper_word(x: u64, f: impl Fn(f64) -> f64) -> u64 {
+    const UPPER: u64 = !0 << 32;
+    const NAN: u64 = 0x7fff_ffff << 32;
+    let exact = f(flush_wide(f64::from_bits(x & UPPER)));
+    if exact.is_nan() {
+        return NAN;
+    }
+    let bits = exact.to_bits();
+    // To nearest, ties to even; a carry out of the fraction goes to the exponent, as it should.
+    let rounded = (bits + (1 << 31) - 1 + (bits >> 32 & 1)) & UPPER;
+    flush_wide(f64::from_bits(rounded)).to_bits()
 }
 
 #[inline]

@@ -37,6 +37,19 @@ pub(super) fn from_integer(x: i128, rounding: Rounding) -> u16 {
     Half::from_i128_r(x, mode(rounding)).value.to_bits() as u16
 }
 
+/// A half held within 0 and 1; NaN and -0 become +0.
+pub(super) fn clamp_unit(x: u16) -> u16 {
+    const ONE: u16 = 0x3c00;
+    const INFINITY: u16 = 0x7c00;
+    if x <= ONE {
+        x
+    } else if x <= INFINITY {
+        ONE
+    } else {
+        0
+    }
+}
+
 /// `.f16` operations. Sums, products and quotients of two halves are rounded to a double and
 /// then to a half, which is the same as rounding once; a fused sum goes through a software
 /// implementation.
@@ -87,8 +100,7 @@ pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
             _ => panic!("{op:?} does not exist"),
         };
         let result = flushed(result);
-        let clamped = if op.sat { narrow(f64::from(widen(result)).clamp(0.0, 1.0), op.rounding) } else { result };
-        C::wrap(u32::from(clamped))
+        C::wrap(u32::from(if op.sat { clamp_unit(result) } else { result }))
     })
 }
 

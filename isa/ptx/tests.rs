@@ -214,7 +214,7 @@ fn arithmetic_takes_its_modifiers() {
     assert_eq!(op("add.rp.ftz.sat.f32 %f1, %f2, 0f3F800000;"), Op::Alu(up));
     let fast = AluOp { approx: true, ftz: true, ..plain(AluFn::Div, Type::F32) };
     assert_eq!(op("div.approx.ftz.f32 %f1, %f2, %f3;"), Op::Alu(fast));
-    let full = AluOp { approx: true, ..plain(AluFn::Div, Type::F32) };
+    let full = plain(AluFn::Div, Type::F32);
     assert_eq!(op("div.full.f32 %f1, %f2, %f3;"), Op::Alu(full));
     let root = AluOp { rounding: Rounding::Zero, ..plain(AluFn::Sqrt, Type::F64) };
     assert_eq!(op("sqrt.rz.f64 %fd1, %fd2;"), Op::Alu(root));

@@ -106,14 +106,16 @@ impl<'a> Lowering<'a> {
             op.f = Fma;
         }
         let single = matches!(op.ty, F16 | F32);
-        // What PTX calls `.approx` has one rounding only; the others take all four.
+        // What PTX calls `.approx` or `.full` has one rounding only; the others take all four.
+        let is_full = op.f == Div && single && mods.take("full");
         let may_approximate = match op.f {
-            Div => single && (mods.take("approx") || mods.take("full")),
-            Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
+            Div | Sqrt => single && !is_full && mods.take("approx"),
+            Rcp => (single || mods.has("ftz")) && mods.take("approx"),
+            Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
         };
         // Until version 1.3 these were approximations without saying so.
-        let old = self.module.version < (1, 4) && op.ty == F32 && !mods.has("full");
+        let old = self.module.version < (1, 4) && op.ty == F32 && !is_full;
         let was_approximate = old && matches!(op.f, Div | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos);
         op.approx = may_approximate || was_approximate;
         if !op.approx && matches!(op.f, Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh) {
@@ -121,8 +123,10 @@ impl<'a> Lowering<'a> {
             let help = "these functions exist as approximations only";
             return Err(self.error(inst.opcode.span, "here", message).with_help(help));
         }
-        if !op.approx && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
-            op.rounding = mods.rounding().unwrap_or(Rounding::Nearest);
+        if !op.approx && !is_full && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
+            // Halves round to nearest alone.
+            let rounding = if op.ty == F16 { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
+            op.rounding = rounding.unwrap_or_default();
         }
         if let (Min | Max, F16 | F32) = (op.f, op.ty)
             && mods.take("NaN")
@@ -183,7 +187,7 @@ impl<'a> Lowering<'a> {
         let inputs = 1 + usize::from(logic.is_some());
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
         let mut lowered = Inst::new(Op::Pred(logic));
-        [lowered.dsts[0], _] = self.pred_dsts(&inst.operands[0])?;
+        lowered.dsts[0] = self.pred_dst(&inst.operands[0])?;
         for i in 0..inputs {
             lowered.srcs[i] = self.pred_src(&inst.operands[i + 1])?;
         }

@@ -214,7 +214,7 @@ impl<'a> Lowering<'a> {
             return Err(self.unsupported(inst));
         };
         self.operand_count(inst, 2..=2)?;
-        let [dst, _] = self.pred_dsts(&inst.operands[0])?;
+        let dst = self.pred_dst(&inst.operands[0])?;
         let magnitude = self.temporary(ty == F64)?;
         let mut abs = Inst::new(Op::Alu(AluOp::new(AluFn::Abs, ty)));
         abs.dsts[0] = Dst::Reg(magnitude);

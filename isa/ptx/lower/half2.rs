@@ -2,7 +2,7 @@
 //! of the inputs and a packing of the results.
 
 use super::super::PtxError;
-use super::super::ast::{Instruction, Name, Operand};
+use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
@@ -53,24 +53,29 @@ impl<'a> Lowering<'a> {
         self.operand_count(inst, 3 + combines..=3 + combines)?;
         let inputs = self.unpacked(&inst.operands[1..3])?;
         let dsts = self.pred_dsts(&inst.operands[0])?;
+        if !matches!(inst.operands[0].kind, OperandKind::Pair(..)) {
+            let message = "expected two predicates, such as `%p1|%p2`: one for each half";
+            return Err(self.error(inst.operands[0].span, "here", message));
+        }
         let third = match inst.operands.get(3) {
             Some(operand) => self.pred_src(operand)?,
             None => Src::None,
         };
-        let [mut low, mut high] = [0, 1].map(|half: usize| {
+        let comparison = |half: usize, dst| {
             let mut one = Inst::new(Op::Compare(compare));
+            one.dsts[0] = dst;
             one.srcs[..3].copy_from_slice(&[inputs[0][half], inputs[1][half], third]);
             one
-        });
-        // The first result may be an input of the second comparison.
-        let first = self.new_pred()?;
-        low.dsts[0] = Dst::Pred(first);
-        high.dsts[0] = dsts[1];
-        self.push(low)?;
-        self.push(high)?;
+        };
+        // A result may be an input of the other comparison, or the guard: that one is written last.
+        let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
+        let last = usize::from(Some(dsts[1]) == guard);
+        let kept = self.new_pred()?;
+        self.push(comparison(last, Dst::Pred(kept)))?;
+        self.push(comparison(1 - last, dsts[1 - last]))?;
         let mut copy = Inst::new(Op::Pred(None));
-        copy.dsts[0] = dsts[0];
-        copy.srcs[0] = Src::Pred(Guard { pred: first, negated: false });
+        copy.dsts[0] = dsts[last];
+        copy.srcs[0] = Src::Pred(Guard { pred: kept, negated: false });
         Ok(copy)
     }
 

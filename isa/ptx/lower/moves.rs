@@ -24,7 +24,7 @@ impl<'a> Lowering<'a> {
         let [to, from] = [&inst.operands[0], &inst.operands[1]];
         if ty == Pred {
             let mut lowered = Inst::new(Op::Pred(None));
-            [lowered.dsts[0], _] = self.pred_dsts(to)?;
+            lowered.dsts[0] = self.pred_dst(to)?;
             lowered.srcs[0] = self.pred_src(from)?;
             return Ok(lowered);
         }
@@ -139,7 +139,7 @@ impl<'a> Lowering<'a> {
         first.srcs[..2].copy_from_slice(&[address, Src::Imm(second)]);
         self.push(first)?;
         let mut lowered = Inst::new(Op::Compare(CompareOp { cmp, ty: U64, ftz: false, combine: None }));
-        [lowered.dsts[0], _] = self.pred_dsts(&inst.operands[0])?;
+        lowered.dsts[0] = self.pred_dst(&inst.operands[0])?;
         lowered.srcs[..2].copy_from_slice(&[Src::Reg(part), Src::Imm(bound)]);
         Ok(lowered)
     }
@@ -185,6 +185,9 @@ impl<'a> Lowering<'a> {
             }
             (true, true) if from.bits() <= to.bits() && floating.is_some() => {
                 return refuse("is exact and takes no rounding");
+            }
+            (true, true) if from.bits() != to.bits() && integral.is_some() => {
+                return refuse("does not round to an integral value: types of different sizes");
             }
             _ => {}
         }

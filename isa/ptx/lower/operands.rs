@@ -167,6 +167,14 @@ impl<'a> Lowering<'a> {
         Ok(Src::Pred(Guard { pred, negated }))
     }
 
+    /// One predicate as a result: `%p1`, `_`.
+    pub(super) fn pred_dst(&mut self, operand: &Operand<'a>) -> Result<Dst, PtxError> {
+        match operand.kind {
+            OperandKind::Pair(..) => Err(self.error(operand.span, "here", "expected one predicate, found two")),
+            _ => Ok(self.pred_dsts(operand)?[0]),
+        }
+    }
+
     /// One or two predicates as a result: `%p1`, `%p1|%p2`, `_`.
     pub(super) fn pred_dsts(&mut self, operand: &Operand<'a>) -> Result<[Dst; 2], PtxError> {
         let names = match operand.kind {
@@ -180,6 +188,9 @@ impl<'a> Lowering<'a> {
             if let Some(name) = name {
                 *dst = Dst::Pred(self.predicate(name)?);
             }
+        }
+        if dsts[0] == dsts[1] && dsts[0] != Dst::None {
+            return Err(self.error(operand.span, "here", "stands twice, expected a predicate for each result"));
         }
         Ok(dsts)
     }

@@ -68,6 +68,10 @@ impl<'a> Lowering<'a> {
         };
         lowered.srcs[2] = if sum { third } else { Src::Imm(0) };
         let (dst, mask) = self.masked_dst(&inst.operands[0], ty, bits)?;
+        if sum && mask.is_some() {
+            let message = "a sum of selected parts is not modelled: expected no `.add`, or no selector of the result";
+            return Err(self.error(inst.operands[0].span, "here", message));
+        }
         let second = second.filter(|_| !sum).map(|f| Inst::new(Op::Alu(AluOp::new(f, ty))));
         let merge = mask.map(|_| Inst::new(Op::Alu(AluOp::new(AluFn::Lop3(0xca), B32))));
         let Some(mut last) = second.or(merge) else {

@@ -62,7 +62,7 @@ impl<'a> Lowering<'a> {
         let mut lowered = Inst::new(Op::Warp(WarpOp::Vote { mode, sync }));
         lowered.dsts[0] = match mode {
             VoteMode::Ballot => self.dst(&inst.operands[0], B32, Width::Exact)?,
-            _ => self.pred_dsts(&inst.operands[0])?[0],
+            _ => self.pred_dst(&inst.operands[0])?,
         };
         lowered.srcs[0] = self.pred_src(&inst.operands[1])?;
         if sync {
@@ -79,6 +79,9 @@ impl<'a> Lowering<'a> {
             return Err(self.unsupported(inst));
         };
         self.operand_count(inst, 3..=3)?;
+        if let (false, OperandKind::Pair(..)) = (all, &inst.operands[0].kind) {
+            return Err(self.error(inst.operands[0].span, "here", "a predicate is a result of `match.all` alone"));
+        }
         let mut lowered = Inst::new(Op::Warp(WarpOp::Match { all, ty }));
         let (value, pred) = self.value_and_pred(&inst.operands[0])?;
         lowered.dsts[..2].copy_from_slice(&[value, pred]);
@@ -89,19 +92,21 @@ impl<'a> Lowering<'a> {
 
     /// `redux.sync.add.s32 %r1, %r2, -1;`
     pub(super) fn redux(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let ty = mods.ty(self, &[U32, S32, B32])?;
+        const NUMBERS: &[Type] = &[U32, S32];
+        const BITS: &[Type] = &[B32, U32, S32];
         mods.take("sync");
         let functions = [
-            ("add", AtomicFn::Add),
-            ("min", AtomicFn::Min),
-            ("max", AtomicFn::Max),
-            ("and", AtomicFn::And),
-            ("or", AtomicFn::Or),
-            ("xor", AtomicFn::Xor),
+            ("add", (AtomicFn::Add, NUMBERS)),
+            ("min", (AtomicFn::Min, NUMBERS)),
+            ("max", (AtomicFn::Max, NUMBERS)),
+            ("and", (AtomicFn::And, BITS)),
+            ("or", (AtomicFn::Or, BITS)),
+            ("xor", (AtomicFn::Xor, BITS)),
         ];
-        let Some(f) = mods.take_one(&functions) else {
+        let Some((f, types)) = mods.take_one(&functions) else {
             return Err(self.unsupported(inst));
         };
+        let ty = mods.ty(self, types)?;
         self.operand_count(inst, 3..=3)?;
         let mut lowered = Inst::new(Op::Warp(WarpOp::Reduce { f, ty }));
         lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
