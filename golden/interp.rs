@@ -122,10 +122,14 @@ pub enum FaultKind {
     /// Waits at this barrier while another thread waits at a different one: none can be
     /// released.
     Barrier(u8),
+    /// Came to a barrier that cannot expect this number of threads.
+    BarrierCount(u32),
     /// Waits at a barrier for threads that never come.
     Waits,
     /// An address in no space.
     Generic(u64),
+    /// Wrote to constants, at this address in device memory.
+    ReadOnly(u64),
     /// Nothing is bound to this texture handle.
     Texture(u64),
     /// An atomic operation on memory that knows none.
@@ -181,6 +185,10 @@ impl fmt::Display for Fault {
             FaultKind::Barrier(id) => {
                 write!(f, "waits at barrier {id} while another thread waits at a different one")
             }
+            FaultKind::BarrierCount(count) => {
+                write!(f, "a barrier of {count} threads, expected whole warps of 32, no more than the CTA has")
+            }
+            FaultKind::ReadOnly(address) => write!(f, "a write to {address:#x}, which lies in read-only constants"),
             FaultKind::Waits => f.write_str("waits for threads that never come here"),
             FaultKind::Generic(address) => write!(f, "the generic address {address:#x} lies in no state space"),
             FaultKind::Texture(handle) => write!(f, "no texture has the handle {handle:#x}"),
@@ -212,14 +220,12 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
             "kernel `{name}`: block {block:?} has {threads} threads, expected at most {MAX_THREADS}"
         ));
     }
-    if let Some(limit) = program.max_ntid {
-        let most = limit.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
-        if threads > most {
-            return refuse(format!(
-                "kernel `{name}`: block {block:?} has {threads} threads, expected at most {most}: \
-                 the kernel says `.maxntid`"
-            ));
-        }
+    let broken = program.limits.check_block(*block).map_err(|refused| (refused, "block", block));
+    let broken = broken.and(program.limits.check_grid(*grid).map_err(|refused| (refused, "grid", grid)));
+    if let Err(((expected, directive), what, given)) = broken {
+        return refuse(format!(
+            "kernel `{name}`: {what} {given:?}, expected {expected}: the kernel says `{directive}`"
+        ));
     }
     if !program.relocations.is_empty() {
         return refuse(format!("kernel `{name}` names variables of its file, expected a linked program"));

@@ -4,6 +4,7 @@
 //! of its launch file and must be told as such.
 
 use std::fmt;
+use std::ops::Range;
 
 /// A run of bytes at a fixed place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ impl Buffer {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlatMemory {
     buffers: Vec<Buffer>,
+    /// Bytes that kernels read only.
+    read_only: Vec<Range<u64>>,
 }
 
 /// Why an access is refused.
@@ -99,6 +102,18 @@ impl FlatMemory {
         let name = name.to_string();
         self.buffers.insert(at, Buffer { name, base, bytes });
         Ok(())
+    }
+
+    /// Lets kernels read these bytes only, as they do constants. The host can still write them.
+    pub fn protect(&mut self, bytes: Range<u64>) {
+        self.read_only.push(bytes);
+    }
+
+    /// True if a byte of an access is one that kernels read only.
+    #[inline]
+    pub fn is_protected(&self, address: u64, bytes: u32) -> bool {
+        let end = address.saturating_add(bytes.into());
+        self.read_only.iter().any(|protected| protected.start < end && address < protected.end)
     }
 
     /// All buffers in order of address.

@@ -75,12 +75,57 @@ pub struct Program {
     pub textures: Arc<[Texture]>,
     /// Operands that [`Program::link`] has still to complete.
     pub relocations: Vec<Relocation>,
-    /// Largest CTA shape, from `.maxntid` or `.reqntid`.
-    pub max_ntid: Option<[u32; 3]>,
+    /// Launches that it takes, from `.reqntid`, `.maxntid` and `.reqnctapercluster`.
+    pub limits: LaunchLimits,
     /// Most 32-bit registers of a thread, from `.maxnreg`.
     pub max_regs: Option<u32>,
     /// CTAs that an SM should hold at least, from `.minnctapersm`.
     pub min_ctas: Option<u32>,
+}
+
+/// What the directives of a kernel say about its launches. Each check tells what is legal and the directive that says
+/// so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchLimits {
+    /// The only legal CTA shape, from `.reqntid`.
+    pub required_block: Option<[u32; 3]>,
+    /// A CTA shape that has the most legal threads, from `.maxntid`.
+    pub largest_block: Option<[u32; 3]>,
+    /// CTAs of a cluster, from `.reqnctapercluster`: the grid consists of whole clusters.
+    pub cluster: Option<[u32; 3]>,
+}
+
+impl LaunchLimits {
+    /// Checks the shape of the CTAs of a launch.
+    ///
+    /// # Errors
+    /// What is legal, and the directive that the shape breaks.
+    pub fn check_block(&self, block: [u32; 3]) -> Result<(), (String, &'static str)> {
+        if let Some(required) = self.required_block
+            && block != required
+        {
+            return Err((format!("{required:?}"), ".reqntid"));
+        }
+        if let Some(largest) = self.largest_block {
+            let threads = |shape: [u32; 3]| shape.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
+            if threads(block) > threads(largest) {
+                return Err((format!("at most {} threads, as in {largest:?}", threads(largest)), ".maxntid"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the shape of the grid of a launch.
+    ///
+    /// # Errors
+    /// What is legal, and the directive that the shape breaks.
+    pub fn check_grid(&self, grid: [u32; 3]) -> Result<(), (String, &'static str)> {
+        let Some(cluster) = self.cluster else { return Ok(()) };
+        match grid.iter().zip(cluster).all(|(&ctas, extent)| ctas.is_multiple_of(extent.max(1))) {
+            true => Ok(()),
+            false => Err((format!("a multiple of {cluster:?} along each axis"), ".reqnctapercluster")),
+        }
+    }
 }
 
 /// An operand that depends on where the module's data lie.
@@ -381,6 +426,21 @@ pub enum BarrierKind {
     Any,
     /// The same, with the number of threads: 32-bit result.
     Count,
+}
+
+/// Most threads of a CTA (PTX ISA, limits of the target).
+pub const MAX_CTA_THREADS: u32 = 1024;
+/// Threads that a warp counts for at a barrier, whatever lanes of it are active.
+pub const BARRIER_WARP: u32 = 32;
+
+impl BarrierKind {
+    /// True if a barrier can expect `count` threads in a CTA of `threads`: whole warps, no more than the CTA has. 0 stands
+    /// for all of them, unless a warp arrives without waiting.
+    #[must_use]
+    pub fn takes_count(self, count: u32, threads: u32) -> bool {
+        let is_counted = count != 0 || self != BarrierKind::Arrive;
+        is_counted && count.is_multiple_of(BARRIER_WARP) && count <= threads.next_multiple_of(BARRIER_WARP)
+    }
 }
 
 /// Which matrices are loaded, and how.

@@ -62,6 +62,22 @@ impl Slot {
         }
     }
 
+    /// The place of its value, or of the lower half, in a frame that begins at `start`.
+    #[inline]
+    pub(super) fn place(self, start: usize) -> usize {
+        start + self.at as usize
+    }
+
+    /// True if the two are one place.
+    pub(super) fn is(self, other: Slot) -> bool {
+        self.at == other.at
+    }
+
+    /// The bits that a register has.
+    pub(super) fn width(self) -> u64 {
+        if self.wide { u64::MAX } else { WORD }
+    }
+
     /// The value of a predicate.
     #[inline]
     pub(super) fn truth(self, values: &[u64]) -> bool {

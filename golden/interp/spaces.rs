@@ -94,6 +94,9 @@ impl Cta<'_> {
     /// The bytes of an access, to be written.
     fn writable(&mut self, number: usize, mem: &MemOp, base: u64) -> Result<&mut [u8], FaultKind> {
         match self.place(number, mem, base)? {
+            Bytes::Memory(address) if self.memory.is_protected(address, mem.bytes()) => {
+                Err(FaultKind::ReadOnly(address))
+            }
             Bytes::Memory(address) => self.memory.write(address, mem.bytes()).map_err(FaultKind::Global),
             Bytes::Shared(at) => Ok(&mut self.shared[at]),
             Bytes::Local(at) => Ok(&mut self.local[at]),

@@ -1,4 +1,5 @@
 use isa::alloc::allocate;
+use isa::program::LaunchLimits;
 use proptest::prelude::*;
 use ptx::Source;
 
@@ -194,7 +195,8 @@ fn a_launch_that_does_not_fit_is_refused() {
     assert!(refused(Launch { block: [u32::MAX; 3], ..fine }).contains("at most 1024"));
     assert!(refused(Launch { grid: [1, 0, 1], ..fine }).contains("expected no 0"));
     assert_eq!(refused(Launch { params: &[0; 4], ..fine }), "kernel `k`: 4 bytes of parameters, expected 12");
-    let limited = Program { max_ntid: Some([2, 2, 1]), ..program.clone() };
+    let limited =
+        Program { limits: LaunchLimits { largest_block: Some([2, 2, 1]), ..Default::default() }, ..program.clone() };
     assert!(refused(Launch { program: &limited, block: [5, 1, 1], ..fine }).contains("`.maxntid`"));
 }
 

@@ -186,7 +186,12 @@ impl Cta<'_> {
             }
             Op::Barrier { id } => self.come_to_barrier(warp, BarrierKind::Sync, Arrival { id: *id, pc, lanes: mask }),
             Op::BarrierWith(kind) => {
-                let id = (inst.srcs[0].read(self.frame(first + mask.trailing_zeros() as usize)) % 16) as u8;
+                let lowest = first + mask.trailing_zeros() as usize;
+                let [id, count, ..] = inst.srcs.map(|slot| slot.read(self.frame(lowest)) as u32);
+                if inst.has_count && !kind.takes_count(count, self.threads() as u32) {
+                    return Err((lowest, FaultKind::BarrierCount(count)));
+                }
+                let id = (id % 16) as u8;
                 self.come_to_barrier(warp, *kind, Arrival { id, pc, lanes: mask })
             }
             Op::Warp(op) => self.exchange(warp, (inst, op), mask),

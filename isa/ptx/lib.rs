@@ -9,6 +9,7 @@
 
 pub mod ast;
 pub mod data;
+mod duplicates;
 mod error;
 pub mod lexer;
 pub mod lower;

@@ -17,6 +17,7 @@ mod call;
 mod carry;
 mod control;
 mod copy;
+mod directives;
 mod half2;
 pub(super) mod layout;
 mod memory;
@@ -518,12 +519,7 @@ impl<'a> Lowering<'a> {
         }
         resolve_reconvergence(&mut self.insts);
         let (params, param_bytes) = parameters(self.source, function)?;
-        let limit = |name: &str| {
-            let found = function.directives.iter().find(|d| d.name.text == name)?;
-            Some(found.values.iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect::<Vec<u32>>())
-        };
-        let shape = |values: Vec<u32>| std::array::from_fn(|i| values.get(i).copied().unwrap_or(1));
-        let first = |values: Vec<u32>| values.first().copied();
+        let (limits, max_regs, min_ctas) = directives::read(self.source, function)?;
         Ok(Program {
             name: function.name.text.to_string(),
             file: self.source.name.clone(),
@@ -540,9 +536,9 @@ impl<'a> Lowering<'a> {
             const_base: 0,
             textures: [].into(),
             relocations: self.relocations,
-            max_ntid: limit("reqntid").or_else(|| limit("maxntid")).map(shape),
-            max_regs: limit("maxnreg").and_then(first),
-            min_ctas: limit("minnctapersm").and_then(first),
+            limits,
+            max_regs,
+            min_ctas,
         })
     }
 

@@ -8,7 +8,7 @@ mod instruction;
 
 use super::ast::{Function, Module, Name, Span, Statement, Storage};
 use super::lexer::{Token, tokens};
-use super::{PtxError, Source};
+use super::{PtxError, Source, duplicates};
 
 /// Deepest nesting of blocks: a name is looked up through all that enclose it.
 const MAX_DEPTH: u32 = 256;
@@ -16,7 +16,9 @@ const MAX_DEPTH: u32 = 256;
 /// Reads a whole file.
 pub fn parse(source: &Source) -> Result<Module<'_>, PtxError> {
     let mut parser = Parser { source, tokens: tokens(source)?, at: 0 };
-    parser.module()
+    let module = parser.module()?;
+    duplicates::refuse(source, &module)?;
+    Ok(module)
 }
 
 /// Reads the tokens from left to right.

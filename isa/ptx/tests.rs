@@ -5,7 +5,7 @@ use super::ast::{OperandKind, Statement, Storage};
 use super::*;
 use isa::alloc::allocate;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp, WarpOp};
-use isa::program::{BarrierKind, Dst, Guard, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
+use isa::program::{BarrierKind, Dst, Guard, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
 use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
 const HEADER: &str = ".version 7.1\n.target sm_35\n.address_size 64\n";
@@ -407,6 +407,73 @@ fn barriers_have_a_number() {
     assert_eq!(op("fence.acq_rel.cta;"), Op::Fence(Scope::Cta));
 }
 
+/// A barrier expects whole warps (PTX ISA, `bar`): 0 stands for all, but not for a warp that does not wait.
+#[test]
+fn a_barrier_expects_whole_warps() {
+    for (barrier, least) in [
+        ("bar.sync 0, {};", 0),
+        ("barrier.sync 1, {};", 0),
+        ("bar.arrive 2, {};", 32),
+        ("bar.red.or.pred %p1, 3, {}, %p2;", 0),
+        ("bar.red.popc.u32 %r1, 3, {}, %p2;", 0),
+    ] {
+        for count in [0_u32, 1, 31, 32, 48, 64, 96, 1000, 1024, 1056, 0xffff_ffe0] {
+            let body = barrier.replace("{}", &count.to_string());
+            let lowered = around(&body).kernel("k");
+            if count % 32 == 0 && (least..=1024).contains(&count) {
+                assert!(lowered.is_ok(), "{body}: {lowered:?}");
+            } else {
+                let message = lowered.expect_err(&body).to_string();
+                let says = format!("a barrier of {count} threads, expected a multiple of 32 from {least} to 1024");
+                assert!(message.starts_with("k.ptx:6:") && message.ends_with(&says), "{body}: {message}");
+            }
+        }
+        assert!(around(&barrier.replace("{}", "%r2")).kernel("k").is_ok(), "a register is looked at when it runs");
+    }
+}
+
+#[test]
+fn what_directives_say_of_launches_is_kept() {
+    let limits =
+        |directives: &str| source(&format!(".entry k() {directives} {{ ret; }}")).kernel("k").map(|k| k.limits);
+    let of = |directives: &str| limits(directives).unwrap();
+    assert_eq!(of(""), LaunchLimits::default());
+    assert_eq!(of(".reqntid 64").required_block, Some([64, 1, 1]));
+    assert_eq!(of(".reqntid 8, 4, 2 .reqnctapercluster 2").cluster, Some([2, 1, 1]));
+    assert_eq!(of(".maxntid 8, 4").largest_block, Some([8, 4, 1]));
+    for (directives, message) in [
+        (".reqntid 64 .maxntid 64", "k.ptx:4:24: kernel `k` has both `.reqntid` and `.maxntid`"),
+        (".reqntid 0", "k.ptx:4:12: `.reqntid` has the numbers [0], expected 1 to 3 from 1 to 2^32 - 1"),
+        (
+            ".maxntid 1, 2, 3, 4",
+            "k.ptx:4:12: `.maxntid` has the numbers [1, 2, 3, 4], expected 1 to 3 from 1 to 2^32 - 1",
+        ),
+    ] {
+        assert_eq!(limits(directives).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn a_name_is_defined_once_in_a_file() {
+    let kernel = |name: &str| format!(".visible .entry {name}() {{ ret; }}\n");
+    let function = |name: &str| format!(".func {name}() {{ ret; }}\n");
+    let global = |name: &str| format!(".global .u32 {name};\n");
+    for (text, what) in [
+        (kernel("x") + &kernel("y") + &kernel("x"), "6:17: kernel"),
+        (kernel("x") + &kernel("y") + &function("x"), "6:7: function"),
+        (function("x") + &function("y") + &function("x"), "6:7: function"),
+        (global("x") + &global("y") + &global("x"), "6:14: variable"),
+        (global("x") + &global("y") + ".const .u32 x = 3;", "6:13: variable"),
+        (kernel("x") + &kernel("y") + &global("x"), "6:14: variable"),
+    ] {
+        let error = source(&text).parse().unwrap_err().to_string();
+        assert_eq!(error, format!("k.ptx:{what} `x` is defined twice: line 4 defines it already"), "{text}");
+    }
+    let declared = ".extern .global .u32 g; .global .u32 g; .func f(); .func f() { ret; } .extern .shared .u32 s[]; \
+                    .extern .shared .u32 s[]; .entry k() { ret; }";
+    assert!(source(declared).kernel("k").is_ok(), "declarations may be repeated");
+}
+
 #[test]
 fn units_follow_what_is_computed() {
     let unit = |body: &str| lower(body).insts[0].unit;
@@ -495,7 +562,7 @@ fn errors_of_meaning_name_the_operand() {
         ("ld.global.v2.f32 %f1, [%rd1];", "k.ptx:6:18: 1 data operands, expected 2"),
         ("mul.s32 %r1, %r2, 3;", "k.ptx:6:1: which half of the `.s32` product?"),
         ("sin.f32 %f1, %f2;", "k.ptx:6:1: `sin` without `.approx`"),
-        (".reg .b32 %r<3>;", "k.ptx:6:11: `%r` is declared twice in this block"),
+        (".reg .b32 %r<3>;", "k.ptx:6:11: `%r` is declared twice in this block, first on line 5"),
     ];
     for (body, message) in cases {
         assert_eq!(error(body), message);

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use golden::reference::ElementType;
 
+use super::launches::NULL;
 use super::model::{Buffer, Init, Number, Sequence, TextureShape};
 use super::node::{Node, Place, Table};
 use super::problem::Problems;
@@ -49,6 +50,10 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         let name = table.require("name", problems);
         let name = name.and_then(|name| {
             let text = name.text("the name of a buffer", problems)?;
+            if text == NULL {
+                problems.refuse(&name.place, "another name: as an argument, this is the null pointer");
+                return None;
+            }
             if !names.insert(text) {
                 let expected = "a name of its own: a buffer above has the same";
                 problems.refuse(&name.place, expected);

@@ -110,7 +110,7 @@ fn read_sequence(table: &Table<'_>, counting: Sequence, problems: &mut Problems<
         None => Some(default),
         Some(node) => {
             let number = node.number().filter(|number| match number {
-                Number::Integer(integer) => i64::try_from(*integer).is_ok(),
+                Number::Integer(integer) => i64::try_from(*integer).is_ok() || u64::try_from(*integer).is_ok(),
                 Number::Real(real) => real.is_finite(),
             });
             if number.is_none() {

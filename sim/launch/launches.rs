@@ -1,6 +1,6 @@
 //! `[[step.launch]]`: which kernel runs, in which shape, with which arguments.
 
-use golden::reference::ElementType;
+use golden::reference::{Array, ElementType};
 
 use super::buffers::read_number;
 use super::iteration::Iterations;
@@ -14,7 +14,12 @@ use super::view::read_field;
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
 const MAX_BLOCK: [i128; 3] = [1024, 1024, 64];
 const MAX_THREADS: u32 = 1024;
-const MAX_SHARED_BYTES: i128 = 48 * 1024;
+/// Most dynamic shared memory that a launch file may ask for; what the machine has is looked at with the kernel.
+const MAX_SHARED_BYTES: i128 = 1 << 30;
+/// Largest alignment of a struct [bytes], as PTX takes it.
+const MAX_ALIGN: i128 = 128;
+/// Name of the null pointer among the arguments.
+pub(super) const NULL: &str = "null";
 
 pub(super) fn read_launch(
     scope: &Scope<'_>,
@@ -35,14 +40,15 @@ pub(super) fn read_launch(
     };
     let kernel_node = table.require("kernel", problems);
     let kernel = kernel_node.as_ref().and_then(|node| node.text("the name of a kernel", problems));
-    let grid = table.require("grid", problems);
-    let grid = grid.and_then(|node| read_extents(&node, MAX_GRID, problems));
-    let block = table.require("block", problems);
-    let block = block.and_then(|node| read_block(&node, problems));
-    let shared_bytes = match table.get("shared_bytes") {
+    let grid_node = table.require("grid", problems);
+    let grid = grid_node.as_ref().and_then(|node| read_extents(node, MAX_GRID, problems));
+    let block_node = table.require("block", problems);
+    let block = block_node.as_ref().and_then(|node| read_block(node, problems));
+    let shared_node = table.get("shared_bytes");
+    let shared_bytes = match &shared_node {
         None => Some(0),
         Some(node) => {
-            let why = "a CTA has at most 48 KB of shared memory";
+            let why = "bytes of dynamic shared memory of a CTA, as far as the machine has them";
             node.integer(0..=MAX_SHARED_BYTES, why, problems)
         }
     };
@@ -57,6 +63,9 @@ pub(super) fn read_launch(
         shared_bytes: u32::try_from(shared_bytes?).ok()?,
         args,
         kernel_place: kernel_node?.place,
+        block_place: block_node?.place,
+        grid_place: grid_node?.place,
+        shared_place: shared_node.map(|node| node.place),
         args_place: args_node?.place,
         arg_places,
     })
@@ -109,11 +118,17 @@ fn read_arg(
     node: &Node<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Argument> {
+    if node.is_array() {
+        return read_members(scope, iterations, node, 1, problems);
+    }
     if !node.is_table() {
         if node.as_text().is_none() {
             let legal = "the name of a buffer or a typed scalar such as { f32 = 1.5 }";
             problems.refuse(&node.place, legal);
             return None;
+        }
+        if node.as_text() == Some(NULL) {
+            return Some(Argument::null());
         }
         let buffer = scope.buffer(node, problems)?;
         return Some(Argument::Buffer { buffer, offset: Sequence::constant(0) });
@@ -126,6 +141,9 @@ fn read_arg(
     }
     if node.has_key("struct") {
         return read_struct(scope, iterations, node, problems);
+    }
+    if node.has_key("bytes") {
+        return read_bytes(node, problems);
     }
     read_scalar(iterations, node, problems)
 }
@@ -167,27 +185,67 @@ fn read_address(
     Some(Argument::Buffer { buffer, offset })
 }
 
-/// `{ struct = ["a", { i32 = 5 }] }`.
+/// `{ struct = ["a", { i32 = 5 }] }`, with `align = 16` for one that is aligned beyond its members.
 fn read_struct(
     scope: &Scope<'_>,
     iterations: &Iterations,
     node: &Node<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Argument> {
-    let table = node.table(&["struct"], problems)?;
+    let table = node.table(&["struct", "align"], problems)?;
     let members = table.require("struct", problems)?;
-    let members = members.elements("members of a struct: buffer names and typed scalars", problems)?;
-    let simple = members.iter().map(|member| match member.has_key("struct") {
-        true => {
-            problems.refuse(&member.place, "no struct within a struct: list its members");
-            None
+    let align = match table.get("align") {
+        None => 1,
+        Some(node) => {
+            let align = node.integer(1..=MAX_ALIGN, "the alignment of the struct in bytes, a power of 2", problems)?;
+            if align.count_ones() != 1 {
+                problems.refuse(&node.place, "a power of 2: the alignment of the struct in bytes");
+                return None;
+            }
+            usize::try_from(align).ok()?
         }
-        false => read_arg(scope, iterations, member, problems),
-    });
-    simple.collect::<Option<Vec<_>>>().map(Argument::Struct)
+    };
+    read_members(scope, iterations, &members, align, problems)
 }
 
-/// `{ f32 = 1.5 }`, or `{ i32 = "k" }` for a value that follows the iteration.
+/// `["a", { i32 = 5 }]`: the members of a struct or the elements of an array, structs and arrays among them.
+fn read_members(
+    scope: &Scope<'_>,
+    iterations: &Iterations,
+    node: &Node<'_>,
+    align: usize,
+    problems: &mut Problems<'_>,
+) -> Option<Argument> {
+    let members = node.elements("members of a struct: buffer names and typed scalars", problems)?;
+    let members: Vec<_> = members.iter().map(|member| read_arg(scope, iterations, member, problems)).collect();
+    let members = members.into_iter().collect::<Option<_>>()?;
+    Some(Argument::Struct { members, align })
+}
+
+/// `{ bytes = [0, 255] }` or `{ bytes = "00ff" }`: bytes in the order of memory.
+fn read_bytes(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
+    let legal = "bytes in the order of memory: integers from 0 to 255, or text of two hexadecimal digits for each";
+    let value = node.table(&["bytes"], problems)?.require("bytes", problems)?;
+    if value.is_array() {
+        return read_list(&value, ElementType::U8, problems);
+    }
+    let bytes = value.as_text().and_then(parse_hex).filter(|bytes| !bytes.is_empty());
+    if bytes.is_none() {
+        problems.refuse(&value.place, legal);
+    }
+    bytes.map(|bytes| Argument::Scalar(Array::from_bytes(ElementType::U8, bytes)))
+}
+
+/// The bytes of `"00 ff_7f"`: two digits for each, spaces and underscores anywhere between digits.
+fn parse_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.chars().filter(|c| !c.is_whitespace() && *c != '_').map(|c| c.to_digit(16));
+    let digits: Vec<u32> = digits.collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| (high << 4 | low) as u8).collect())
+}
+
+/// `{ f32 = 1.5 }`, `{ u32 = [1, 2, 3] }` for the elements of an array, or `{ i32 = "k" }` for a value that follows the
+/// iteration.
 fn read_scalar(iterations: &Iterations, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let table = node.table(&ElementType::ALL.map(ElementType::name), problems)?;
     let mut entries = table.entries();
@@ -196,9 +254,35 @@ fn read_scalar(iterations: &Iterations, node: &Node<'_>, problems: &mut Problems
         return None;
     };
     let element = ElementType::from_name(name)?;
+    if value.is_array() {
+        return read_list(&value, element, problems);
+    }
     if value.as_text().is_some() {
         let values = iterations.numbers(&value, element, problems)?;
         return Some(Argument::Iteration { element, values });
     }
-    Some(Argument::Scalar(read_number(&value, element, problems)?.array(element)))
+    Some(Argument::Scalar(read_value(&value, element, problems)?.array(element)))
+}
+
+/// `[1, 2, 3]`: elements of an array, at least one.
+fn read_list(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Argument> {
+    let nodes = node.elements(&format!("values of {element}"), problems)?;
+    if nodes.is_empty() {
+        problems.refuse(&node.place, format!("at least one value of {element}"));
+        return None;
+    }
+    let values: Vec<_> = nodes.iter().map(|node| read_value(node, element, problems)).collect();
+    let values = values.into_iter().collect::<Option<Vec<Number>>>()?;
+    let bytes = values.into_iter().flat_map(|number| number.array(element).bytes().to_vec()).collect();
+    Some(Argument::Scalar(Array::from_bytes(element, bytes)))
+}
+
+/// A value of the element type. Unlike in a buffer, a real one may be `inf` or `nan`, if it is written so: kernels take
+/// such as bounds.
+fn read_value(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
+    let is_named = node.written().ends_with("inf") || node.written().ends_with("nan");
+    match node.number() {
+        Some(number @ Number::Real(_)) if element.is_real() && is_named => Some(number),
+        _ => read_number(node, element, problems),
+    }
 }

@@ -263,6 +263,9 @@ pub struct KernelLaunch {
     /// One argument per parameter of the kernel.
     pub args: Vec<Argument>,
     pub(super) kernel_place: Place,
+    pub(super) block_place: Place,
+    pub(super) grid_place: Place,
+    pub(super) shared_place: Option<Place>,
     pub(super) args_place: Place,
     pub(super) arg_places: Vec<Place>,
 }
@@ -277,7 +280,7 @@ pub enum Argument {
         /// Bytes from its beginning, in each iteration.
         offset: Sequence,
     },
-    /// A value: an array of one element.
+    /// A value, or the elements of an array: at least one element.
     Scalar(Array),
     /// A value that follows the iteration.
     Iteration {
@@ -288,36 +291,61 @@ pub enum Argument {
     },
     /// The handle of a buffer's texture.
     Texture(BufferId),
-    /// The members of a struct passed by value, each at the next place that suits its size.
-    Struct(Vec<Argument>),
+    /// A struct or an array by value.
+    Struct {
+        /// The members in order, each at the next multiple of its alignment.
+        members: Vec<Argument>,
+        /// Least alignment of the whole [bytes].
+        align: usize,
+    },
 }
 
 impl Argument {
-    /// Size in bytes.
+    /// The null pointer.
+    pub fn null() -> Self {
+        Self::Scalar(Array::zeros(ElementType::U64, 1))
+    }
+
+    /// Size in bytes, of a struct without the padding behind its last member.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
-            Self::Scalar(value) => value.bytes().len(),
+            Self::Scalar(values) => values.bytes().len(),
             Self::Iteration { element, .. } => element.bytes(),
-            Self::Struct(members) => Self::offsets(members).1,
+            Self::Struct { members, .. } => Self::offsets(members).1,
         }
     }
 
-    /// Whether it differs from iteration to iteration.
+    /// Size in bytes, of a struct with the padding that C adds behind its last member.
+    pub fn padded_bytes(&self) -> usize {
+        self.bytes().next_multiple_of(self.align())
+    }
+
+    /// Alignment in bytes: that of the strictest member of a struct.
+    pub fn align(&self) -> usize {
+        match self {
+            Self::Buffer { .. } | Self::Texture(_) => 8,
+            Self::Scalar(values) => values.element().bytes(),
+            Self::Iteration { element, .. } => element.bytes(),
+            Self::Struct { members, align } => members.iter().map(Self::align).fold(*align, usize::max),
+        }
+    }
+
+    /// True if it differs from iteration to iteration.
     pub fn varies(&self) -> bool {
         match self {
             Self::Buffer { offset: values, .. } | Self::Iteration { values, .. } => !values.is_constant(),
             Self::Scalar(_) | Self::Texture(_) => false,
-            Self::Struct(members) => members.iter().any(Self::varies),
+            Self::Struct { members, .. } => members.iter().any(Self::varies),
         }
     }
 
-    /// Where the members of a struct lie, and where the last one ends.
+    /// Offsets of the members of a struct, and the end of the last one.
     pub fn offsets(members: &[Self]) -> (Vec<usize>, usize) {
         let mut end = 0usize;
         let place = |member: &Self| {
-            let start = end.next_multiple_of(member.bytes().max(1));
-            end = start + member.bytes();
+            let start = end.next_multiple_of(member.align());
+            end = start + member.padded_bytes();
             start
         };
         let offsets = members.iter().map(place).collect();

@@ -148,11 +148,11 @@ impl<'a> Node<'a> {
         value
     }
 
-    /// A real number that is not negative, as a tolerance is.
+    /// A finite real number that is not negative, as a tolerance is.
     pub fn distance(&self, problems: &mut Problems<'_>) -> Option<f64> {
-        let value = self.number().map(Number::real).filter(|&v| v >= 0.0);
+        let value = self.number().map(Number::real).filter(|&v| v >= 0.0 && v.is_finite());
         if value.is_none() {
-            problems.refuse(&self.place, "a number that is 0 or more");
+            problems.refuse(&self.place, "a finite number that is 0 or more");
         }
         value
     }

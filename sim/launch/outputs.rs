@@ -172,6 +172,10 @@ fn read_tolerance(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Rule> 
         Some(node) => node.distance(problems),
     };
     let (relative, absolute) = (distance("relative"), distance("absolute"));
+    if let (Some(node), Some(1.0..)) = (table.get("relative"), relative) {
+        problems.refuse(&node.place, "less than 1: a result of zeros would pass");
+        return None;
+    }
     Some(Rule::Tolerance { relative: relative?, absolute: absolute? })
 }
 

@@ -6,7 +6,7 @@ use rtl::machine::{Machine, MachineConfig};
 
 use super::checkpoint::{self, Checkpoints};
 use super::drive::{Drive, Launch, Stop};
-use super::prepare::{Kernel, Prepared};
+use super::prepare::{Kernel, Prepared, Task};
 use super::profiled::{Admitted, profiled};
 use super::steps::{self, Device, Place};
 use super::verify::{Shadow, initial_memory, interpret, judge, read_view};
@@ -37,13 +37,38 @@ pub(super) fn run(
     };
     let mut launches = Launches { prepared, admitted, drive, goes_on: from.is_some(), progress };
     let ran = steps::run(prepared, from, &mut launches);
-    launches.drive.finish(ran, |machine, failed| {
+    let report = launches.drive.finish(ran, |machine, failed| {
         let wrong = judge(prepared, machine).map_err(bad)?;
         let is_judged = wrong.is_some();
         failed.extend(wrong.into_iter().flatten());
         let written = if options.outputs { write_outputs(prepared, machine)? } else { Vec::new() };
         Ok((is_judged, written))
-    })
+    })?;
+    Ok(RunReport { notes: report.notes.into_iter().chain(directive_notes(prepared)).collect(), ..report })
+}
+
+/// Notes on directives of kernels that the machine does not carry out.
+fn directive_notes(prepared: &Prepared) -> Vec<String> {
+    let mut notes = Vec::new();
+    let kernels = prepared.tasks.iter().flatten().filter_map(|task| match task {
+        Task::Launch(kernel) => Some(kernel),
+        Task::Fill { .. } | Task::Copy { .. } => None,
+    });
+    for Kernel { name, program, image, .. } in kernels {
+        let (file, takes) = (&program.file, u32::from(image.program().regs));
+        let cluster = program.limits.cluster.filter(|&cluster| cluster != [1; 3]).map(|cluster| {
+            format!("{file}: kernel `{name}` declares `.reqnctapercluster` of {cluster:?}: CTAs of a cluster are placed like any others")
+        });
+        let registers = program.max_regs.filter(|&most| takes > most).map(|most| {
+            format!("{file}: kernel `{name}` declares `.maxnreg {most}` and takes {takes} registers: none is spilled")
+        });
+        for note in cluster.into_iter().chain(registers) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 /// A machine whose memory holds what it does before the first launch.

@@ -1,6 +1,7 @@
 //! The PTX files of a launch file: their kernels, and where their variables lie.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::path::PathBuf;
 
 use golden::reference::{Array, ElementType};
@@ -32,6 +33,15 @@ pub(super) struct Region {
     pub(super) address: u64,
     /// Contents before the first launch.
     pub(super) bytes: Vec<u8>,
+    /// True if kernels read it only.
+    pub(super) is_constant: bool,
+}
+
+impl Region {
+    /// Addresses that it takes.
+    pub(super) fn range(&self) -> Range<u64> {
+        self.address..self.address + self.bytes.len() as u64
+    }
 }
 
 /// Where everything lies.
@@ -140,12 +150,17 @@ pub(super) fn place(
             }
         }
         let globals = loose.iter().map(|&number| (&module.data.globals[number], places.globals[number]));
-        let globals =
-            globals.map(|(block, address)| (format!("{} of {}", block.name, path.display()), address, &block.bytes));
-        let constants = (format!("constants of {}", path.display()), places.constants, &module.data.constants.bytes);
-        for (name, address, bytes) in globals.chain([constants]).filter(|(_, _, bytes)| !bytes.is_empty()) {
-            regions.push(Region { name, address, bytes: bytes.clone() });
-        }
+        let globals = globals.map(|(block, address)| {
+            let name = format!("{} of {}", block.name, path.display());
+            Region { name, address, bytes: block.bytes.clone(), is_constant: false }
+        });
+        let constants = Region {
+            name: format!("constants of {}", path.display()),
+            address: places.constants,
+            bytes: module.data.constants.bytes.clone(),
+            is_constant: true,
+        };
+        regions.extend(globals.chain([constants]).filter(|region| !region.bytes.is_empty()));
         for program in &mut module.programs {
             program.link(&places).map_err(|e| RunError::input(&file.path, &e))?;
         }

@@ -78,7 +78,7 @@ pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Pr
     let path = &file.path;
     let shapes: BTreeMap<&Path, Vec<KernelShape>> =
         modules.iter().map(|(path, module)| (path.as_path(), module.programs.iter().map(shape).collect())).collect();
-    file.check_kernels(|path| shapes.get(path).map_or(&[], Vec::as_slice))?;
+    file.check_kernels(config.sm.shared.bytes, |path| shapes.get(path).map_or(&[], Vec::as_slice))?;
     let mut initial = file.initial();
     let Placed { addresses, regions, inside } = place(&file, &mut modules, &mut initial)?;
     let expected = file.expected(&initial)?;
@@ -93,7 +93,9 @@ pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Pr
     let end = ranges.iter().chain(&local).map(NamedRange::end).max().unwrap_or(FIRST_ADDRESS);
     let code = Code::place(&modules, end, config);
     fit(&file, ranges.iter().chain(&local).chain(code.as_ref().map(|code| &code.range)), config)?;
-    let map = Arc::new(AddressMap::new(ranges).map_err(|e| RunError::input(path, &e))?);
+    let constants = regions.iter().filter(|region| region.is_constant).map(Region::range).collect();
+    let map = AddressMap::new(ranges).map_err(|e| RunError::input(path, &e))?;
+    let map = Arc::new(map.with_read_only(constants));
     let mut number = 0;
     let mut task = |action: &Action| match action {
         Action::Launch(launch) => {
@@ -111,13 +113,14 @@ pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Pr
 }
 
 fn shape(program: &Program) -> KernelShape {
-    let parameter = |param: &Param| ParameterShape {
-        name: param.name.clone(),
-        type_name: param.ty.to_string().trim_start_matches('.').to_owned(),
-        bytes: param.bytes as usize,
-        is_pointer: param.bytes == 8 && !param.ty.is_float(),
-    };
-    KernelShape { name: program.name.clone(), parameters: program.params.iter().map(parameter).collect() }
+    let parameter =
+        |param: &Param| ParameterShape { name: param.name.clone(), ty: param.ty, bytes: param.bytes as usize };
+    KernelShape {
+        name: program.name.clone(),
+        parameters: program.params.iter().map(parameter).collect(),
+        shared_bytes: program.shared_bytes,
+        limits: program.limits,
+    }
 }
 
 /// Local memory for the kernel that needs most of it, behind everything else.
@@ -201,7 +204,7 @@ fn argument_bytes(argument: &Argument, iteration: u32, addresses: &[u64]) -> Vec
         Argument::Iteration { element, values } => values.at(iteration.into()).array(*element).bytes().to_vec(),
         Argument::Texture(buffer) => texture_handle(*buffer).to_le_bytes().to_vec(),
         Argument::Scalar(value) => value.bytes().to_vec(),
-        Argument::Struct(members) => {
+        Argument::Struct { members, .. } => {
             let (offsets, end) = Argument::offsets(members);
             let mut bytes = vec![0; end];
             for (member, at) in members.iter().zip(offsets) {

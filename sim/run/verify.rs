@@ -346,6 +346,9 @@ pub(super) fn initial_memory(prepared: &Prepared) -> Result<FlatMemory, String> 
     // Regions first: a buffer that is a constant lies within one and needs no place.
     for region in &prepared.regions {
         memory.place(&region.name, region.address, region.bytes.clone()).map_err(|e| e.to_string())?;
+        if region.is_constant {
+            memory.protect(region.range());
+        }
     }
     for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses) {
         if !prepared.map.ranges().iter().any(|range| range.name == buffer.name && range.start == address) {

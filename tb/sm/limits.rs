@@ -65,7 +65,7 @@ fn launches_that_no_machine_can_run_are_refused() {
     assert_eq!(launched(32), Ok(()));
     assert_eq!(
         launched(33).unwrap_err().to_string(),
-        "block is 33x1x1, expected at most 16x2x1 threads, as the kernel declares"
+        "block is 33x1x1, expected at most 32 threads, as in [16, 2, 1]: the kernel declares `.maxntid`"
     );
     let map = Arc::new(AddressMap::default());
     let virtual_form = KernelImage::new(kernel.program(), vec![0; 16], [1; 3], [1; 3], 0, 0, map).unwrap_err();

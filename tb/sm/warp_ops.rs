@@ -270,7 +270,8 @@ fn a_cta_does_not_meet_those_who_arrived_in_its_slot_before() {
 
 #[test]
 fn a_barrier_that_expects_more_threads_than_come_shows_who_waits() {
-    let bench = Kernel::new("barrier.sync 2, 128;").grid(1, 64).run(Mode::default());
+    let kernel = Kernel::new("mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, 64; @%p0 exit; barrier.sync 2, 128;");
+    let bench = kernel.grid(1, 128).run(Mode::default());
     assert!(!bench.dispatcher.is_done());
     let waiting = bench.cores[0].waiting();
     assert_eq!(waiting.len(), 2);

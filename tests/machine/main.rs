@@ -20,10 +20,12 @@
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | what a host may do between launches                                          | `host`       |
 //! | products of matrices, with tensor pipes and without                           | `tensor`     |
+//! | arguments as kernels find them; launches and acts that are refused             | `arguments`  |
 //! | traces: replayed, exported, refused                                           | `replay`     |
 //! | exports are what Accel-Sim's reader takes                                     | `exports`    |
 
 mod accel_sim;
+mod arguments;
 mod atomics;
 mod designs;
 mod endings;
@@ -117,13 +119,17 @@ impl Setup {
         self
     }
 
+    fn config(&self) -> MachineConfig {
+        let Self { machine, designs, sets, .. } = self.clone();
+        let machine = machine.unwrap_or_else(|| "fermi".to_owned());
+        Resolved::new(&Request { machine, designs, sets }).unwrap().config
+    }
+
     /// Runs it; with its waveform if `WAVES` asks for that.
     fn run(&self, launch: &Path) -> RunReport {
-        let Self { machine, designs, sets, mut options } = self.clone();
+        let mut options = self.options.clone();
         options.wave = options.wave.or_else(waves);
-        let machine = machine.unwrap_or_else(|| "fermi".to_owned());
-        let resolved = Resolved::new(&Request { machine, designs, sets }).unwrap();
-        run(launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
+        run(launch, &self.config(), &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
     }
 
     /// Runs to the end, with correct results.

@@ -6,7 +6,7 @@ use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use isa::lanes::{CompareOp, WarpOp};
-use isa::program::{BarrierKind, Dst, Guard, Inst, NO_PC, Op, Src};
+use isa::program::{BARRIER_WARP, BarrierKind, Dst, Guard, Inst, MAX_CTA_THREADS, NO_PC, Op, Src};
 use isa::types::{Cmp, Scope, Type};
 
 /// A branch whose target is not known yet.
@@ -137,7 +137,7 @@ impl<'a> Lowering<'a> {
         let mut lowered = Inst::new(Op::BarrierWith(kind));
         lowered.srcs[0] = id;
         if let Some(count) = inst.operands.get(1) {
-            lowered.srcs[1] = self.src(count, Type::U32, Width::Exact)?;
+            lowered.srcs[1] = self.barrier_count(count, kind)?;
         }
         Ok(lowered)
     }
@@ -157,7 +157,7 @@ impl<'a> Lowering<'a> {
         };
         lowered.srcs[0] = self.barrier_number(&inst.operands[1])?;
         if let [_, _, count, _] = inst.operands.as_slice() {
-            lowered.srcs[1] = self.src(count, Type::U32, Width::Exact)?;
+            lowered.srcs[1] = self.barrier_count(count, kind)?;
         }
         lowered.srcs[2] = self.pred_src(&inst.operands[inst.operands.len() - 1])?;
         Ok(lowered)
@@ -169,6 +169,23 @@ impl<'a> Lowering<'a> {
                 Err(self.error(operand.span, "here", "expected a barrier number from 0 to 15"))
             }
             _ => self.src(operand, Type::U32, Width::Exact),
+        }
+    }
+
+    /// The threads that a barrier expects. A constant must suit the largest CTA; what is in a register is looked at when
+    /// the kernel runs.
+    fn barrier_count(&mut self, operand: &Operand<'a>, kind: BarrierKind) -> Result<Src, PtxError> {
+        let count = self.src(operand, Type::U32, Width::Exact)?;
+        match count {
+            Src::Imm(threads) if !kind.takes_count(threads as u32, MAX_CTA_THREADS) => {
+                let least = if kind == BarrierKind::Arrive { BARRIER_WARP } else { 0 };
+                let message = format!(
+                    "a barrier of {threads} threads, expected a multiple of {BARRIER_WARP} from {least} to {MAX_CTA_THREADS}"
+                );
+                let error = self.error(operand.span, "threads of the barrier", message);
+                Err(error.with_help("whole warps take part in a barrier"))
+            }
+            _ => Ok(count),
         }
     }
 

@@ -242,6 +242,10 @@ impl SmCore {
             return Served::Fault;
         }
         let (id, arrival) = self.arrival(loaded, at, issue, decoded);
+        if decoded.inst.srcs[1] != Src::None && !kind.takes_count(arrival.expected, loaded.image.threads()) {
+            let wrong = FaultKind::BarrierCount { count: arrival.expected, threads: loaded.image.threads() };
+            return self.stop(loaded, issue, decoded, mask.trailing_zeros() as u8, wrong);
+        }
         let slot = self.warps.get(warp).cta;
         let live = self.warps.live() & self.ctas.warps(slot);
         if kind == BarrierKind::Arrive {

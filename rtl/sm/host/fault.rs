@@ -39,9 +39,12 @@ pub enum AccessFault {
         /// The space.
         space: &'static str,
     },
-    /// A store to parameters.
-    #[error("is in the kernel parameters, which cannot be written")]
-    ReadOnly,
+    /// A store or an atomic to memory that kernels only read.
+    #[error("is in the {what}, which are read only")]
+    ReadOnly {
+        /// The memory.
+        what: &'static str,
+    },
 }
 
 fn nearest_text(nearest: &Option<NamedRange>) -> String {
@@ -78,6 +81,14 @@ pub enum FaultKind {
     /// Lanes that need others of their warp, which are elsewhere.
     #[error(transparent)]
     Convergence(ConvergenceFault),
+    /// A barrier that cannot expect this number of threads.
+    #[error("a barrier of {count} threads, expected whole warps of 32, no more than the {threads} threads of its CTA")]
+    BarrierCount {
+        /// Threads expected.
+        count: u32,
+        /// Threads of the CTA.
+        threads: u32,
+    },
     /// The kernel itself says that something went wrong.
     #[error("the kernel executed `trap`")]
     Trap,

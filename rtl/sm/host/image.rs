@@ -136,12 +136,15 @@ impl KernelImage {
             let legal = format!("1 to {MAX_BLOCK} threads");
             return Err(LaunchError::Shape { what: "block", given: block, legal });
         }
-        if let Some(max) = program.max_ntid
-            && volume(max).is_some_and(|max| volume(block).is_some_and(|threads| threads > max))
-        {
-            let legal = format!("at most {}x{}x{} threads, as the kernel declares", max[0], max[1], max[2]);
-            return Err(LaunchError::Shape { what: "block", given: block, legal });
-        }
+        let shape = |what, given| {
+            move |(legal, directive)| LaunchError::Shape {
+                what,
+                given,
+                legal: format!("{legal}: the kernel declares `{directive}`"),
+            }
+        };
+        program.limits.check_block(block).map_err(shape("block", block))?;
+        program.limits.check_grid(grid).map_err(shape("grid", grid))?;
         if params.len() != program.param_bytes as usize {
             let (kernel, expected) = (program.name, program.param_bytes);
             return Err(LaunchError::Params { kernel, expected, given: params.len() });

@@ -1,6 +1,7 @@
 //! Which addresses a kernel may touch: named, sorted, disjoint ranges.
 
 use std::fmt;
+use std::ops::Range;
 
 use thiserror::Error;
 
@@ -56,6 +57,8 @@ pub enum MapError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressMap {
     ranges: Vec<NamedRange>,
+    /// Bytes that kernels read only.
+    read_only: Vec<Range<u64>>,
 }
 
 impl AddressMap {
@@ -73,7 +76,28 @@ impl AddressMap {
         if let Some(pair) = ranges.windows(2).find(|pair| pair[0].end() > pair[1].start) {
             return Err(MapError::Overlap { first: pair[0].clone(), second: pair[1].clone() });
         }
-        Ok(Self { ranges })
+        Ok(Self { ranges, read_only: Vec::new() })
+    }
+
+    /// Lets kernels read these bytes only, as they do constants.
+    #[must_use]
+    pub fn with_read_only(self, read_only: Vec<Range<u64>>) -> Self {
+        Self { read_only, ..self }
+    }
+
+    /// True if a byte of an access cannot be written.
+    #[inline]
+    #[must_use]
+    pub fn is_read_only(&self, address: u64, bytes: u32) -> bool {
+        let end = address.saturating_add(bytes.into());
+        self.read_only.iter().any(|range| range.start < end && address < range.end)
+    }
+
+    /// True if kernels can write to every byte that is mapped.
+    #[inline]
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.read_only.is_empty()
     }
 
     /// The ranges in ascending order.

@@ -47,7 +47,7 @@ impl Resolved {
             (Op::Atomic(..), Space::Local | Space::Param) => {
                 return Err(wrong(AccessFault::NotAtomic { space: space.name() }));
             }
-            (Op::Store(_), Space::Param) => return Err(wrong(AccessFault::ReadOnly)),
+            (Op::Store(_), Space::Param) => return Err(wrong(AccessFault::ReadOnly { what: "kernel parameters" })),
             _ => {}
         }
         let mut mask = 0;
@@ -99,7 +99,10 @@ impl SmCore {
             Space::Global | Space::Const | Space::Local | Space::Generic if !is_atomic => {
                 let differing = self.address_unit.form(mem, base);
                 let address = self.address_unit.addresses();
-                if let Err((lane, address, wrong)) = look(image, mem, decoded.bytes, (address, differing), mask) {
+                let looked = look(image, mem, decoded.bytes, (address, differing), mask);
+                let looked =
+                    looked.and_then(|()| if is_store { look_writable(image, mem, address, mask) } else { Ok(()) });
+                if let Err((lane, address, wrong)) = looked {
                     return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
                 }
                 let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
@@ -118,7 +121,10 @@ impl SmCore {
             space => {
                 let mut address = [0; LANES];
                 let differing = base.addresses(mem, &mut address);
-                if let Err((lane, address, wrong)) = look(image, mem, decoded.bytes, (&address, differing), mask) {
+                let looked = look(image, mem, decoded.bytes, (&address, differing), mask);
+                let looked =
+                    looked.and_then(|()| if is_atomic { look_writable(image, mem, &address, mask) } else { Ok(()) });
+                if let Err((lane, address, wrong)) = looked {
                     return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
                 }
                 if is_atomic {
@@ -290,6 +296,22 @@ pub(in crate::sm) fn look(
         return Ok(());
     }
     check(image, mem, address, mask).map_err(|(lane, wrong)| (lane, address[usize::from(lane)], wrong))
+}
+
+/// Finds the lowest lane that would write to constants, which lie in device memory.
+#[inline]
+fn look_writable(
+    image: &KernelImage,
+    mem: &MemOp,
+    address: &[u64; LANES],
+    mask: u32,
+) -> Result<(), (u8, u64, AccessFault)> {
+    if mem.space != Space::Global || image.map.is_writable() {
+        return Ok(());
+    }
+    let is_constant = |&lane: &usize| mask >> lane & 1 != 0 && image.map.is_read_only(address[lane], mem.bytes());
+    let wrong = AccessFault::ReadOnly { what: "constants of a PTX file" };
+    (0..LANES).find(is_constant).map_or(Ok(()), |lane| Err((lane as u8, address[lane], wrong)))
 }
 
 /// Fills the result words of a load, element after element; `value` gives the bytes of a lane at

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use isa::lanes::{AluFn, AluOp, AtomicFn};
-use isa::program::{Form, Inst, MemOp, NO_PC, Op, Program, RegMask};
+use isa::program::{Form, Inst, LaunchLimits, MemOp, NO_PC, Op, Program, RegMask};
 use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace, Timing};
 use isa::tensor;
 use isa::types::{CacheOp, Scope, Space, Type};

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use golden::reference::{Array, ElementType};
+use isa::program::LaunchLimits;
+use isa::types::Type;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 
@@ -216,8 +218,8 @@ fn grids_and_blocks_have_limits() {
     );
     check(
         "block = [32]",
-        "block = [32]\nshared_bytes = 65536",
-        "8:16: `step[0].launch[0].shared_bytes` is 65536, expected 0 to 49152: a CTA has at most 48 KB of shared memory",
+        "block = [32]\nshared_bytes = -4",
+        "8:16: `step[0].launch[0].shared_bytes` is -4, expected 0 to 1073741824: bytes of dynamic shared memory of a CTA, as far as the machine has them",
     );
 }
 
@@ -297,8 +299,43 @@ fn a_comparison_that_is_not_exact_needs_a_reason() {
     );
     check(
         "compare = \"tolerance\"\nbecause = \"races\"\ntolerance = { absolute = -1 }",
-        "9:26: `output[0].tolerance.absolute` is -1, expected a number that is 0 or more",
+        "9:26: `output[0].tolerance.absolute` is -1, expected a finite number that is 0 or more",
     );
+}
+
+#[test]
+fn a_tolerance_that_lets_anything_pass_is_none() {
+    let folder = Folder::new();
+    for value in ["inf", "+inf", "-inf", "nan", "-nan", "1e400", "-1e-9", "\"0.1\"", "true"] {
+        for key in ["relative", "absolute"] {
+            let tolerance = format!("tolerance = {{ {key} = {value} }}");
+            let compared = format!("compare = \"tolerance\"\nbecause = \"races\"\n{tolerance}");
+            let expected = format!(
+                "expect = {{ reference = \"vadd\", inputs = {{ a = \"c\", b = \"c\" }}, parameters = {{ n = 4 }}, {tolerance} }}"
+            );
+            for (rest, place) in [(compared, "9:"), (expected, "7:")] {
+                let problems = output_problems(&folder, &rest);
+                let [problem] = problems.as_slice() else { panic!("{rest}: {problems:?}") };
+                let says = format!("tolerance.{key}` is {value}, expected a finite number that is 0 or more");
+                assert!(problem.starts_with(place) && problem.contains(&says), "{problem}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_relative_tolerance_is_a_part_of_the_value() {
+    let folder = Folder::new();
+    let with =
+        |value: &str| format!("compare = \"tolerance\"\nbecause = \"races\"\ntolerance = {{ relative = {value} }}");
+    for value in ["1", "1.0", "1e300"] {
+        let says = format!(
+            "9:26: `output[0].tolerance.relative` is {value}, expected less than 1: a result of zeros would pass"
+        );
+        assert_eq!(output_problems(&folder, &with(value)), [says]);
+    }
+    let buffer = "[[buffer]]\nname = \"c\"\ntype = \"f32\"\nelements = 4\n[[output]]\nbuffer = \"c\"\n";
+    assert!(folder.read(&with_launch(&format!("{buffer}{}\n", with("0.999")))).is_ok());
 }
 
 #[test]
@@ -380,8 +417,8 @@ fn a_reference_that_does_not_fit_its_data_is_told_before_the_run() {
     assert_eq!(problems(3), ["5:1: output `c` has 4 elements, expected 3: what its reference computes"]);
 }
 
-fn parameter(name: &str, type_name: &str, bytes: usize) -> ParameterShape {
-    ParameterShape { name: name.to_owned(), type_name: type_name.to_owned(), bytes, is_pointer: false }
+fn parameter(name: &str, ty: Type, bytes: usize) -> ParameterShape {
+    ParameterShape { name: name.to_owned(), ty, bytes }
 }
 
 /// The problems of a launch of `name` with these arguments on a kernel `k(u64, u32, f32)`.
@@ -389,17 +426,19 @@ fn kernel_problems(name: &str, args: &str) -> Vec<String> {
     let kernels = [KernelShape {
         name: "k".to_owned(),
         parameters: vec![
-            parameter("k_param_0", "u64", 8),
-            parameter("k_param_1", "u32", 4),
-            parameter("k_param_2", "f32", 4),
+            parameter("k_param_0", Type::U64, 8),
+            parameter("k_param_1", Type::U32, 4),
+            parameter("k_param_2", Type::F32, 4),
         ],
+        shared_bytes: 0,
+        limits: LaunchLimits::default(),
     }];
     let folder = Folder::new();
     let buffer = "[[buffer]]\nname = \"a\"\ntype = \"f32\"\nelements = 4\n";
     let launch = launch_with("kernel = \"k\"", &format!("kernel = \"{name}\""))
         .replace("args = []", &format!("args = [{args}]"));
     let file = folder.read(&format!("{buffer}{launch}")).unwrap();
-    match file.check_kernels(|_| &kernels) {
+    match file.check_kernels(48 << 10, |_| &kernels) {
         Ok(()) => Vec::new(),
         Err(error) => folder.lines(&error),
     }
@@ -435,10 +474,131 @@ fn every_argument_of_the_wrong_type_names_its_parameter() {
     assert_eq!(
         kernel_problems("k", "{ i32 = 1 }, \"a\", { i32 = 1 }"),
         [
-            "12:9: `step[0].launch[0].args[0]` is { i32 = 1 }, expected a buffer or an integer scalar of 8 bytes for parameter k_param_0 u64 of kernel `k`",
-            "12:22: `step[0].launch[0].args[1]` is \"a\", expected an integer scalar of 4 bytes for parameter k_param_1 u32 of kernel `k`",
-            "12:27: `step[0].launch[0].args[2]` is { i32 = 1 }, expected a real scalar of 4 bytes for parameter k_param_2 f32 of kernel `k`",
+            "12:9: `step[0].launch[0].args[0]` is { i32 = 1 }, expected a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64), not 4 bytes for parameter k_param_0 u64 of kernel `k`",
+            "12:22: `step[0].launch[0].args[1]` is \"a\", expected an integer scalar of 4 bytes (i32, u32), not 8 bytes for parameter k_param_1 u32 of kernel `k`",
+            "12:27: `step[0].launch[0].args[2]` is { i32 = 1 }, expected a real scalar of 4 bytes (f32) for parameter k_param_2 f32 of kernel `k`",
         ]
+    );
+}
+
+/// What is legal instead of an argument, on a kernel with one parameter; nothing if the argument is taken.
+fn refusal(ty: Type, bytes: usize, argument: &str) -> Option<String> {
+    let shape = KernelShape {
+        name: "k".to_owned(),
+        parameters: vec![parameter("p", ty, bytes)],
+        shared_bytes: 0,
+        limits: LaunchLimits::default(),
+    };
+    let folder = Folder::new();
+    let buffer = "[[buffer]]\nname = \"a\"\ntype = \"f32\"\nelements = 4\n";
+    let launch = launch_with("args = []", &format!("args = [{argument}]"));
+    let file = folder.read(&format!("{buffer}{launch}")).unwrap_or_else(|e| panic!("{:?}", e.lines()));
+    let error = file.check_kernels(48 << 10, |_| std::slice::from_ref(&shape)).err()?;
+    let lines = folder.lines(&error);
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    let (place, expected) = line.split_once(", expected ").unwrap();
+    assert!(place.starts_with("12:9: `step[0].launch[0].args[0]` is "), "{line}");
+    let (expected, of) = expected.split_once(" for parameter p ").unwrap();
+    assert!(of.starts_with(ty.name()) && of.ends_with(" of kernel `k`"), "{line}");
+    Some(expected.to_owned())
+}
+
+/// Every parameter type with every form of a value: sizes agree, and so do kinds where the type has one.
+#[test]
+fn a_scalar_goes_into_each_parameter_of_its_size_and_kind() {
+    use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
+    for ty in [B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64] {
+        let bytes = ty.bytes() as usize;
+        for element in ElementType::ALL {
+            let is_kind = ty.is_untyped() || element.is_real() == ty.is_float();
+            let fits = element.bytes() == bytes && is_kind;
+            assert_eq!(refusal(ty, bytes, &format!("{{ {element} = 1 }}")).is_none(), fits, "{element} into {ty}");
+            let (list, has_kind) = (format!("{{ {element} = [1, 0, 1] }}"), element.bytes() != bytes || is_kind);
+            let fits = 3 * element.bytes() == 3 * bytes && has_kind;
+            assert_eq!(refusal(ty, 3 * bytes, &list).is_none(), fits, "3 {element} into 3 {ty}");
+            assert!(refusal(ty, 3 * bytes, &format!("{{ {element} = [1, 0] }}")).is_some() || element.bytes() > bytes);
+        }
+        for address in ["\"a\"", "\"null\"", "{ buffer = \"a\", offset = 1 }"] {
+            assert_eq!(refusal(ty, bytes, address).is_none(), bytes == 8 && !ty.is_float(), "{address} into {ty}");
+        }
+        for count in [1, 4] {
+            let raw = vec!["7"; count * bytes].join(", ");
+            assert_eq!(refusal(ty, count * bytes, &format!("{{ bytes = [{raw}, 7] }}")).is_some(), true, "{ty}");
+            let is_byte = count * bytes == 1;
+            if !is_byte {
+                assert_eq!(refusal(ty, count * bytes, &format!("{{ bytes = [{raw}] }}")), None, "{ty}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_argument_that_does_not_fit_is_answered_with_what_does() {
+    use Type::{B8, B64, F32, F64, S64, U16, U32, U64};
+    let refused = |ty, bytes, argument, expected: &str| {
+        assert_eq!(refusal(ty, bytes, argument).as_deref(), Some(expected), "{argument}");
+    };
+    refused(U64, 8, "{ f64 = 1 }", "a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64)");
+    refused(S64, 8, "{ i32 = 1 }", "a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64), not 4 bytes");
+    refused(B64, 8, "{ u8 = 1 }", "a buffer, \"null\" or a scalar of 8 bytes (i64, u64, f64), not 1 bytes");
+    refused(F64, 8, "\"a\"", "a real scalar of 8 bytes (f64)");
+    refused(U16, 2, "{ f16 = 1 }", "an integer scalar of 2 bytes (i16, u16)");
+    refused(U32, 16, "{ u32 = [1, 2, 3] }", "a list of 4 values of i32 or u32, or a struct of 16 bytes, not 12 bytes");
+    refused(U32, 16, "{ f32 = [1, 2, 3, 4] }", "a list of 4 values of i32 or u32, or a struct of 16 bytes");
+    refused(F32, 8, "[{ f32 = 1 }, { i32 = 2 }]", "a list of 2 values of f32, or a struct of 8 bytes");
+    refused(
+        U64,
+        8,
+        "{ struct = [{ u32 = 1 }] }",
+        "a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64), not 4 bytes",
+    );
+    refused(B8, 12, "{ struct = [{ u32 = 1 }, \"a\"] }", "a struct of at most 12 bytes, or 12 bytes, not 16 bytes");
+    refused(B8, 12, "{ bytes = \"00\" }", "a struct of at most 12 bytes, or 12 bytes, not 1 bytes");
+}
+
+#[test]
+fn values_of_arguments_are_in_the_range_of_their_type() {
+    let at = "`step[0].launch[0].args[0]";
+    let hex =
+        "expected bytes in the order of memory: integers from 0 to 255, or text of two hexadecimal digits for each";
+    for (argument, problem) in [
+        (
+            "{ u64 = 18446744073709551616 }",
+            ".u64` is 18446744073709551616, expected 0 to 18446744073709551615: the values of u64".to_owned(),
+        ),
+        ("{ u64 = -1 }", ".u64` is -1, expected 0 to 18446744073709551615: the values of u64".to_owned()),
+        (
+            "{ i64 = 0x8000000000000000 }",
+            ".i64` is 0x8000000000000000, expected -9223372036854775808 to 9223372036854775807: the values of i64"
+                .to_owned(),
+        ),
+        (
+            "{ i64 = 1.0 }",
+            ".i64` is 1.0, expected -9223372036854775808 to 9223372036854775807: the values of i64".to_owned(),
+        ),
+        ("{ f32 = 1e39 }", ".f32` is 1e39, expected a number that is finite in f32".to_owned()),
+        ("{ f64 = 1e400 }", ".f64` is 1e400, expected a number that is finite in f64".to_owned()),
+        ("{ u32 = [1, -2] }", ".u32[1]` is -2, expected 0 to 4294967295: the values of u32".to_owned()),
+        ("{ u32 = [] }", ".u32` is [], expected at least one value of u32".to_owned()),
+        ("{ bytes = [1, 256] }", ".bytes[1]` is 256, expected 0 to 255: the values of u8".to_owned()),
+        ("{ bytes = \"0\" }", format!(".bytes` is \"0\", {hex}")),
+        ("{ bytes = \"0x00\" }", format!(".bytes` is \"0x00\", {hex}")),
+        ("{ bytes = \"\" }", format!(".bytes` is \"\", {hex}")),
+        (
+            "{ struct = [], align = 3 }",
+            ".align` is 3, expected a power of 2: the alignment of the struct in bytes".to_owned(),
+        ),
+        (
+            "[{ u8 = 1 }, 2]",
+            "[1]` is 2, expected the name of a buffer or a typed scalar such as { f32 = 1.5 }".to_owned(),
+        ),
+    ] {
+        assert_eq!(argument_problem("", argument), format!("{at}{problem}"));
+    }
+    let buffer = "[[buffer]]\nname = \"null\"\ntype = \"u8\"\nelements = 1\n";
+    assert_eq!(
+        Folder::new().problems(&with_launch(buffer)),
+        ["2:8: `buffer[0].name` is \"null\", expected another name: as an argument, this is the null pointer"]
     );
 }
 

@@ -4,6 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use isa::program::LaunchLimits;
+use isa::types::Type;
+
 use super::super::{KernelShape, LaunchFile, ParameterShape};
 
 fn launch_files() -> Vec<PathBuf> {
@@ -26,16 +29,18 @@ fn kernels_of(ptx: &Path) -> Vec<KernelShape> {
     for line in fs::read_to_string(ptx).unwrap().lines() {
         let words: Vec<_> = line.split([' ', '\t', ',', '(']).filter(|w| !w.is_empty()).collect();
         match words.as_slice() {
-            [".visible", ".entry", name] => {
-                kernels.push(KernelShape { name: (*name).to_owned(), parameters: Vec::new() })
-            }
+            [".visible", ".entry", name] => kernels.push(KernelShape {
+                name: (*name).to_owned(),
+                parameters: Vec::new(),
+                shared_bytes: 0,
+                limits: LaunchLimits::default(),
+            }),
             [".param", ty, name] => {
                 let bits: usize = ty[2..].parse().unwrap();
                 kernels.last_mut().unwrap().parameters.push(ParameterShape {
                     name: (*name).to_owned(),
-                    type_name: ty[1..].to_owned(),
+                    ty: Type::from_name(&ty[1..]).unwrap(),
                     bytes: bits / 8,
-                    is_pointer: false,
                 });
             }
             _ => {}
@@ -68,7 +73,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
         let file = LaunchFile::read(&path).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
         for ptx in file.launches().map(|launch| &launch.ptx) {
             let kernels = kernels_of(ptx);
-            let checked = file.check_kernels(|_| &kernels);
+            let checked = file.check_kernels(48 << 10, |_| &kernels);
             checked.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
         }
         // The small ones cover every reference; the large would take seconds each.
