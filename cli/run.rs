@@ -262,7 +262,9 @@ fn judge(report: &RunReport) -> Exit {
         (Outcome::NoProgress(_) | Outcome::CycleLimit(_), _) => Exit::NoProgress,
         (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
         (Outcome::Finished, Verdict::Failed(_)) => Exit::CheckFailed,
-        (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent) => Exit::Done,
+        (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent | Verdict::Undefined) => {
+            Exit::Done
+        }
     }
 }
 

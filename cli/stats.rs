@@ -93,7 +93,8 @@ pub struct Stats<'a> {
     stages: Stages,
     /// How lines of the L1Ds were asked for again; only with `--check`.
     reuse: Option<Reuse>,
-    /// What `--check` found: `passed`, `failed`, `order-dependent`, or `off` if there was nothing to compare with.
+    /// What `--check` found: `passed`, `failed`, `order-dependent`, `undefined`, or `off` if there was nothing to compare
+    /// with.
     check: &'static str,
     /// The run on this host.
     host: Host,
@@ -488,6 +489,7 @@ impl<'a> Stats<'a> {
                 Verdict::Off => "off",
                 Verdict::Passed => "passed",
                 Verdict::OrderDependent => "order-dependent",
+                Verdict::Undefined => "undefined",
                 Verdict::Failed(_) => "failed",
             },
             host: Host { wall_seconds: seconds, cpu_seconds, cycles_per_cpu_second: rate },

@@ -24,6 +24,7 @@ mod gather;
 mod livelock;
 mod order;
 mod spaces;
+mod undefined;
 mod warp;
 mod warps;
 
@@ -33,11 +34,13 @@ use isa::lanes::ConvergenceFault;
 use isa::program::Program;
 
 use self::code::{Code, special};
+use self::undefined::Undefined;
 use self::warp::Warp;
 use crate::memory::{AccessError, FlatMemory};
 
 pub use self::livelock::{Circling, Stuck};
-pub use self::order::{Order, run, run_in};
+pub use self::order::{Order, run, run_finding_undefined, run_in};
+pub use self::undefined::UndefinedRead;
 pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_warps};
 
 /// Most threads of a CTA (PTX ISA, limits of the target).
@@ -261,6 +264,8 @@ struct Cta<'a> {
     executed: u64,
     /// A value in memory has changed since this was last cleared.
     has_changed: bool,
+    /// Undefined registers of all threads, if they are followed.
+    undefined: Option<Undefined>,
 }
 
 impl<'a> Cta<'a> {
@@ -290,6 +295,7 @@ impl<'a> Cta<'a> {
             index: [0; 3],
             executed: 0,
             has_changed: false,
+            undefined: code.follows_undefined.then(|| Undefined::new(launch.program, code, threads)),
         })
     }
 
@@ -309,6 +315,7 @@ impl<'a> Cta<'a> {
             }
         }
         self.warps.iter_mut().for_each(Warp::begin);
+        self.undefined.iter_mut().for_each(Undefined::begin);
     }
 
     fn is_done(&self) -> bool {

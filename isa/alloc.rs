@@ -95,6 +95,7 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
     out.form = Form::Physical;
     out.regs = regs;
     out.preds = num_preds;
+    out.names = [].into();
     for inst in &mut out.insts {
         rename(inst, &word_of, &pred_of);
     }

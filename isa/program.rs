@@ -59,6 +59,9 @@ pub struct Program {
     pub regs: u16,
     /// Predicates used.
     pub preds: u16,
+    /// Virtual form: names in the source of the registers and then of the predicates; empty for a value that the source
+    /// does not name. Physical form: none.
+    pub names: Arc<[String]>,
     /// Statically allocated shared bytes. Dynamic shared memory starts here (see
     /// `shared_align`).
     pub shared_bytes: u32,

@@ -73,6 +73,7 @@ pub fn verdict(report: &RunReport) -> Markup {
         (Outcome::Finished, Verdict::Failed(_)) => ("bad", "A check failed"),
         (Outcome::Finished, Verdict::Passed) => ("good", "Every check passed"),
         (Outcome::Finished, Verdict::OrderDependent) => ("", "Some results depend on the order of warps"),
+        (Outcome::Finished, Verdict::Undefined) => ("", "Kernels used registers that nothing had written"),
         (Outcome::Finished, Verdict::Off) => ("", "Nothing to compare with"),
     };
     html! { p class={ "verdict " (class) } { (text) } }

@@ -249,7 +249,9 @@ impl Record {
                 Exit::CheckFailed
             }
             (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
-            (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent) => Exit::Done,
+            (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent | Verdict::Undefined) => {
+                Exit::Done
+            }
         };
         Self { row: Row::new(report), cells: tidy::cells(resolved, measured), notes, exit }
     }

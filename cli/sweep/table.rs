@@ -72,6 +72,7 @@ impl Row {
                 (Outcome::Interrupted(_), _) => "interrupted",
                 (Outcome::Finished, Verdict::Passed) => "passed",
                 (Outcome::Finished, Verdict::OrderDependent) => "order-dependent",
+                (Outcome::Finished, Verdict::Undefined) => "undefined",
                 (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
                 (Outcome::Finished, Verdict::Off) => "off",
             },

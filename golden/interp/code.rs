@@ -20,6 +20,8 @@ pub(super) struct Code {
     pub(super) frame: Vec<u64>,
     /// Special registers in use and their places.
     pub(super) specials: Vec<(Special, usize)>,
+    /// True if undefined registers are followed.
+    pub(super) follows_undefined: bool,
 }
 
 /// An instruction with its operands as places.
@@ -246,7 +248,7 @@ pub(super) fn decode(program: &Program) -> Code {
         unwanted,
     };
     let insts = program.insts.iter().map(|inst| layout.inst(inst)).collect();
-    Code { insts, frame: layout.frame, specials: layout.specials }
+    Code { insts, frame: layout.frame, specials: layout.specials, follows_undefined: false }
 }
 
 impl Layout<'_> {

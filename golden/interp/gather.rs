@@ -8,6 +8,7 @@ use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
 
 use super::code::Decoded;
+use super::undefined::Step;
 use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
 
@@ -21,7 +22,7 @@ fn agreeing(members: &[u32; LANES], mask: u32, lane: usize) -> u32 {
 
 impl Cta<'_> {
     /// Carries out an exchange between lanes of a warp.
-    pub(super) fn exchange(&mut self, at: usize, (inst, op): (&Decoded, &WarpOp), mask: u32) -> Outcome {
+    pub(super) fn exchange(&mut self, at: usize, pc: u32, (inst, op): (&Decoded, &WarpOp), mask: u32) -> Outcome {
         let first = self.warps[at].first;
         let (mut a, mut b, mut c, mut pred) = ([0; LANES], [0; LANES], [0; LANES], 0);
         let mut members = [mask; LANES];
@@ -52,6 +53,10 @@ impl Cta<'_> {
         let mut rest = mask;
         while rest != 0 {
             let group = agreeing(&members, rest, rest.trailing_zeros() as usize);
+            if let Some(undefined) = &mut self.undefined {
+                let step = Step { pc, first, running: mask, acting: group, cta: self.index };
+                undefined.exchange(inst, op, step, &inputs);
+            }
             let result = warp(op, group, inputs);
             for lane in lanes(group) {
                 let values = self.frame_mut(first + lane);

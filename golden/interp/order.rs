@@ -3,6 +3,7 @@
 
 use super::code::{Code, decode};
 use super::livelock::{Livelock, livelock};
+use super::undefined::{UndefinedRead, reads_undefined};
 use super::warps::Watcher;
 use super::{Counts, Cta, InterpError, Launch, Sms, check, ctas, run_steps};
 use crate::memory::FlatMemory;
@@ -47,6 +48,32 @@ impl Order {
 /// A launch that does not fit its kernel, an illegal act of a thread, or warps that go round in circles.
 pub fn run(launch: &Launch<'_>, memory: &mut FlatMemory) -> Result<Counts, InterpError> {
     run_in(Order::Forward, launch, Sms { count: 1, ctas: usize::MAX }, memory)
+}
+
+/// Runs a launch like [`run_in`] in [`Order::Forward`], and finds registers that a thread uses before it has written
+/// them, each read once with the first thread that comes to it.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_finding_undefined(
+    launch: &Launch<'_>,
+    sms: Sms,
+    memory: &mut FlatMemory,
+) -> Result<(Counts, Vec<UndefinedRead>), InterpError> {
+    check(launch)?;
+    let code = Code { follows_undefined: reads_undefined(launch.program), ..decode(launch.program) };
+    let mut grid = Grid { launch, code: &code, rest: ctas(launch.grid), at_once: sms.count.saturating_mul(sms.ctas) };
+    let mut residents = Residents::new(memory);
+    residents.forward(&mut grid)?;
+    let mut reads: Vec<UndefinedRead> = Vec::new();
+    for read in residents.ctas.iter().filter_map(|cta| cta.undefined.as_ref()).flat_map(|found| found.reads(launch)) {
+        if !reads.iter().any(|known| (known.line, &known.register) == (read.line, &read.register)) {
+            reads.push(read);
+        }
+    }
+    reads.sort_by_key(|read| read.line);
+    let thread_instructions = residents.ctas.iter().map(|cta| cta.executed).sum();
+    Ok((Counts { thread_instructions }, reads))
 }
 
 /// Runs a launch to its end in an order, with as many CTAs at once as these SMs hold.

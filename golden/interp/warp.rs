@@ -3,6 +3,7 @@
 use isa::program::{BarrierKind, MemOp, NO_PC, Op};
 
 use super::code::{Decoded, Frames};
+use super::undefined::Step;
 use super::warps::{Access, WarpStep, Watcher};
 use super::{Cta, FaultKind, InterpError, LANES};
 
@@ -126,6 +127,10 @@ impl Cta<'_> {
         if self.executed > limit {
             return Err(self.fault(first + mask.trailing_zeros() as usize, pc, FaultKind::Runaway(limit)));
         }
+        if let Some(undefined) = &mut self.undefined {
+            let step = Step { pc, first, running: mask, acting: lanes, cta: self.index };
+            undefined.follow(inst, step, &self.values[first * code.frame.len()..]);
+        }
         if let Op::Branch { target, reconverge, .. } = inst.op {
             self.warps[warp].part(at, lanes, target, reconverge);
             return Ok(());
@@ -189,12 +194,12 @@ impl Cta<'_> {
                 let lowest = first + mask.trailing_zeros() as usize;
                 let [id, count, ..] = inst.srcs.map(|slot| slot.read(self.frame(lowest)) as u32);
                 if inst.has_count && !kind.takes_count(count, self.threads() as u32) {
-                    return Err((lowest, FaultKind::BarrierCount(count)));
+                    Err((lowest, FaultKind::BarrierCount(count)))
+                } else {
+                    self.come_to_barrier(warp, *kind, Arrival { id: (id % 16) as u8, pc, lanes: mask })
                 }
-                let id = (id % 16) as u8;
-                self.come_to_barrier(warp, *kind, Arrival { id, pc, lanes: mask })
             }
-            Op::Warp(op) => self.exchange(warp, (inst, op), mask),
+            Op::Warp(op) => self.exchange(warp, pc, (inst, op), mask),
             Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
             _ => {
                 let frame = self.code.frame.len();

@@ -209,6 +209,9 @@ struct Lowering<'a> {
     preds: FxHashMap<(u32, u32, u64), u16>,
     num_regs: usize,
     num_preds: usize,
+    /// Names of those of them that the source names.
+    reg_names: FxHashMap<u16, String>,
+    pred_names: FxHashMap<u16, String>,
     /// The carry flag, once somebody uses it.
     carry: Option<u16>,
     /// Where each `.param` variable of each call is kept.
@@ -277,6 +280,8 @@ impl<'a> Lowering<'a> {
             preds: FxHashMap::default(),
             num_regs: 0,
             num_preds: 0,
+            reg_names: FxHashMap::default(),
+            pred_names: FxHashMap::default(),
             carry: None,
             params: FxHashMap::default(),
             pieces: Vec::new(),
@@ -520,6 +525,9 @@ impl<'a> Lowering<'a> {
         resolve_reconvergence(&mut self.insts);
         let (params, param_bytes) = parameters(self.source, function)?;
         let (limits, max_regs, min_ctas) = directives::read(self.source, function)?;
+        let name = |names: &mut FxHashMap<u16, String>, index| names.remove(&(index as u16)).unwrap_or_default();
+        let names = (0..self.num_regs).map(|reg| name(&mut self.reg_names, reg));
+        let names = names.chain((0..self.num_preds).map(|pred| name(&mut self.pred_names, pred))).collect();
         Ok(Program {
             name: function.name.text.to_string(),
             file: self.source.name.clone(),
@@ -529,6 +537,7 @@ impl<'a> Lowering<'a> {
             insts: self.insts,
             regs: self.num_regs as u16,
             preds: self.num_preds as u16,
+            names,
             shared_bytes: self.layout.shared_bytes,
             shared_align: self.layout.shared_align,
             local_bytes: self.local_bytes.next_multiple_of(16),

@@ -216,12 +216,14 @@ impl<'o> Drive<'o> {
         }
         let reuse = self.shadow.as_ref().map(Shadow::reuse);
         let order_notes = self.shadow.as_ref().map(Shadow::order_notes).unwrap_or_default();
+        let undefined_notes = self.shadow.as_ref().map(Shadow::undefined_notes).unwrap_or_default();
         let blind = self.shadow.as_ref().and_then(Shadow::blind);
         if let Some(shadow) = self.shadow.take() {
             failed.extend(shadow.finish(&self.machine, is_done));
         }
         let verdict = match (failed.is_empty(), is_checked) {
             (false, _) => Verdict::Failed(failed),
+            (true, true) if is_done && !undefined_notes.is_empty() => Verdict::Undefined,
             (true, true) if is_done && order_notes.is_empty() => Verdict::Passed,
             (true, true) if is_done => Verdict::OrderDependent,
             (true, _) => Verdict::Off,
@@ -235,6 +237,7 @@ impl<'o> Drive<'o> {
         }
         notes.extend(unmodelled(&counters));
         notes.extend(order_notes);
+        notes.extend(undefined_notes);
         notes.extend(blind);
         written.extend(self.traces.finish(self.sim.tick())?);
         if let Some(series) = self.series.take() {
@@ -549,7 +552,7 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
         (Outcome::CycleLimit(_), _) => Some("cycle limit".to_owned()),
         (Outcome::Interrupted(_), _) => Some("interrupted".to_owned()),
         (Outcome::Finished, Verdict::Failed(failed)) => Some(format!("a check failed: {}", failed.join("\n"))),
-        (Outcome::Finished, Verdict::Passed | Verdict::OrderDependent | Verdict::Off) => None,
+        (Outcome::Finished, Verdict::Passed | Verdict::OrderDependent | Verdict::Undefined | Verdict::Off) => None,
     }
 }
 

@@ -181,6 +181,8 @@ pub enum Verdict {
     Passed,
     /// Every check passed that could decide: what the notes of the report name depends on the order of warps.
     OrderDependent,
+    /// Every check passed, but what the notes of the report name used registers that nothing had written.
+    Undefined,
     /// One line or table for each that did not.
     Failed(Vec<String>),
 }

@@ -1,11 +1,12 @@
 //! What a run is compared with: the functional interpreter, the golden L1Ds, the checkers of the memory
 //! model and of the DRAM commands, and the expected results of the launch file.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use golden::dram::checker::Checker;
 use golden::dram::command::Command;
-use golden::interp::{self, Order, Sms};
+use golden::interp::{self, Sms, UndefinedRead};
 use golden::l1::reuse::{Histograms, Reuse};
 use golden::l1::unified;
 use golden::memory::FlatMemory;
@@ -52,6 +53,8 @@ pub(super) struct Shadow {
     more: u64,
     /// What depends on the order of warps, the first few of it and how many more.
     order_notes: (Vec<String>, u64),
+    /// Registers that kernels used undefined, by kernel, line and name, and what is said of the first few of them.
+    undefined: (BTreeSet<(String, u32, String)>, Vec<String>),
 }
 
 impl Shadow {
@@ -91,6 +94,7 @@ impl Shadow {
             reports: Vec::new(),
             more: 0,
             order_notes: Default::default(),
+            undefined: Default::default(),
         })
     }
 
@@ -246,6 +250,21 @@ impl Shadow {
         push(&mut self.reports, &mut self.more, text);
     }
 
+    fn note_undefined(&mut self, read: &UndefinedRead) {
+        let (known, notes) = &mut self.undefined;
+        if known.insert((read.kernel.clone(), read.line, read.register.clone())) && notes.len() < MAX_REPORTS {
+            notes.push(read.to_string());
+        }
+    }
+
+    /// Registers that kernels used so far before they had written them.
+    pub(super) fn undefined_notes(&self) -> Vec<String> {
+        let (known, notes) = &self.undefined;
+        let more = known.len() - notes.len();
+        let more = (more > 0).then(|| format!("and {more} more reads of registers that nothing had written"));
+        notes.iter().cloned().chain(more).collect()
+    }
+
     /// Why the L1Ds are not followed, if they are not.
     pub(super) fn blind(&self) -> Option<String> {
         let reason = self.l1s.first()?.blind()?;
@@ -288,7 +307,9 @@ pub(super) fn interpret(
     let ctas = occupancy(&config.sm, &kernel.image).map_err(|e| e.to_string())? as usize;
     let (launch, sms) = (interpreted(kernel), Sms { count: config.num_sms as usize, ctas });
     let before = shadow.memory.clone();
-    let ran = interp::run_in(Order::Forward, &launch, sms, &mut shadow.memory).map_err(|e| e.to_string())?;
+    let ran = interp::run_finding_undefined(&launch, sms, &mut shadow.memory);
+    let (ran, undefined) = ran.map_err(|e| e.to_string())?;
+    undefined.iter().for_each(|read| shadow.note_undefined(read));
     let mut disputed = disputed(&shadow.memory, machine, prepared)?;
     orders::ask(&mut disputed, &launch, sms, &before, ran.thread_instructions);
     for one in &disputed {

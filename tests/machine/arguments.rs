@@ -277,3 +277,19 @@ fn a_host_fills_constants() {
     write_npy(&folder.path().join("want.npy"), &Array::from_integers(ElementType::U32, [9])).unwrap();
     Setup::checked().passes(&folder.path().join("run.toml"));
 }
+
+#[test]
+fn a_register_used_before_it_is_written_marks_a_checked_run() {
+    let ptx = ".entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<3>; ld.param.u64 %rd2, [out];\n\
+               add.u32 %r2, %r1, 1;\nst.global.u32 [%rd2], %r2; ret; }";
+    let launches = "[[buffer]]\nname = \"out\"\ntype = \"u32\"\nelements = 1\n\
+                    [[step]]\nrepeat = 3\n[[step.launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = [\"out\"]\n";
+    let folder = folder(ptx, launches);
+    let launch: PathBuf = folder.path().join("run.toml");
+    let report = Setup::checked().run(&launch);
+    assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Undefined));
+    let [note] = report.notes.as_slice() else { panic!("{:?}", report.notes) };
+    let says = "k.ptx:5: kernel `k`, CTA [0, 0, 0], thread [0, 0, 0]: reads `%r1`, which the thread has not written: it is undefined, and line 6 depends on it";
+    assert!(note.ends_with(says), "{note}");
+    assert_eq!(Setup::default().run(&launch).verdict, Verdict::Off, "without checks nobody looks");
+}

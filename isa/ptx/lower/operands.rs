@@ -84,6 +84,8 @@ impl<'a> Lowering<'a> {
             None => {
                 let index = self.new_reg()?;
                 self.regs.insert(key, index);
+                let component = component.map(|component| format!(".{}", component.text)).unwrap_or_default();
+                self.reg_names.insert(index, format!("{}{component}", name.text));
                 index
             }
         };
@@ -104,6 +106,7 @@ impl<'a> Lowering<'a> {
             None => {
                 let index = self.new_pred()?;
                 self.preds.insert(key, index);
+                self.pred_names.insert(index, name.text.to_owned());
                 index
             }
         };

@@ -97,7 +97,8 @@ impl KernelImage {
             const_base: 0,
             textures: Arc::from([]),
             relocations: Vec::new(),
-            max_ntid: None,
+            limits: LaunchLimits::default(),
+            names: [].into(),
             max_regs: None,
             min_ctas: None,
         };

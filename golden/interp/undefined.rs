@@ -1,0 +1,434 @@
+//! Finds registers that a kernel uses before it has written them. Their contents are undefined on a GPU; here they
+//! are zero, so that nothing else would show the mistake.
+//!
+//! Every bit of a register is followed from its undefined beginning through what computes with it, thread by thread.
+//! A read alone is harmless, and compilers make such reads: half of a packed register, an operand that is not selected,
+//! a computation whose result no path needs. What counts is a *use*: an undefined bit decides a branch or a guard, is
+//! an address, takes part in a barrier or an atomic, or is stored where others can see it. A store to local memory is
+//! no use, and what is loaded from memory is defined.
+//!
+//! A kernel that on all paths writes each register before it reads it has no such bits, and is not followed.
+
+use std::fmt;
+
+use isa::cfg::Cfg;
+use isa::lanes::{AluFn, AluOp, WarpInputs, WarpOp, alu, compare, warp};
+use isa::program::{Form, Inst, Op, Program, Reg};
+use isa::types::{Logic, Space};
+
+use super::code::{Code, Decoded, Frames, Slot};
+use super::warp::lanes;
+use super::{LANES, Launch, thread_index};
+
+/// Most bits of registers known to be written that are kept for all blocks of a kernel. A larger kernel is followed.
+const MAX_FLOW_BITS: usize = 1 << 30;
+/// Most different reads that are kept of a CTA.
+const MAX_READS: usize = 64;
+
+/// A register that was read before it was written, and a use of what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndefinedRead {
+    /// Source file.
+    pub file: String,
+    /// Kernel name.
+    pub kernel: String,
+    /// Name of the register in the source; empty for a value that the source does not name.
+    pub register: String,
+    /// Line of the read.
+    pub line: u32,
+    /// Line of the use.
+    pub use_line: u32,
+    /// CTA index.
+    pub cta: [u32; 3],
+    /// Thread index in the CTA.
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for UndefinedRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, kernel, register, line, use_line, cta, thread } = self;
+        let what = if register.is_empty() { "a value".to_owned() } else { format!("`{register}`") };
+        write!(f, "{file}:{line}: kernel `{kernel}`, CTA {cta:?}, thread {thread:?}: reads {what}, ")?;
+        f.write_str("which the thread has not written: it is undefined")?;
+        match use_line == line {
+            true => Ok(()),
+            false => write!(f, ", and line {use_line} depends on it"),
+        }
+    }
+}
+
+/// True if some path reads a register or predicate that it has not written.
+pub(super) fn reads_undefined(program: &Program) -> bool {
+    let places = usize::from(program.regs) + usize::from(program.preds);
+    let words = places.div_ceil(64);
+    let cfg = Cfg::new(&program.insts);
+    if cfg.blocks.len().saturating_mul(words * 64) > MAX_FLOW_BITS {
+        return true;
+    }
+    // Registers written on every path to the beginning of a block; those to blocks not yet seen count as all written.
+    let mut written = vec![vec![u64::MAX; words]; cfg.blocks.len()];
+    written[0].fill(0);
+    let (mut waiting, mut seen) = (vec![0], vec![false; cfg.blocks.len()]);
+    while let Some(block) = waiting.pop() {
+        let mut after = written[block].clone();
+        let (start, end) = (cfg.blocks[block].start, cfg.blocks[block].end);
+        for inst in &program.insts[start as usize..end as usize] {
+            define(program, inst, &mut after);
+        }
+        for &next in &cfg.blocks[block].succs {
+            let known = &mut written[next as usize];
+            let before = known.clone();
+            known.iter_mut().zip(&after).for_each(|(known, after)| *known &= after);
+            if !std::mem::replace(&mut seen[next as usize], true) || *known != before {
+                waiting.push(next as usize);
+            }
+        }
+    }
+    cfg.blocks.iter().zip(written).any(|(block, mut written)| {
+        program.insts[block.start as usize..block.end as usize].iter().any(|inst| {
+            let has_all = reads(program, inst).all(|place| written[place / 64] >> (place % 64) & 1 != 0);
+            define(program, inst, &mut written);
+            !has_all
+        })
+    })
+}
+
+/// Marks what an instruction writes whatever its guard says.
+fn define(program: &Program, inst: &Inst, written: &mut [u64]) {
+    if inst.guard.is_none() {
+        let preds = inst.dest_preds().map(|pred| usize::from(program.regs) + usize::from(pred));
+        let regs = inst.dest_regs().flat_map(|reg| places(program, reg));
+        regs.chain(preds).for_each(|place| written[place / 64] |= 1 << (place % 64));
+    }
+}
+
+/// Places of registers and predicates that an instruction reads.
+fn reads<'p>(program: &'p Program, inst: &'p Inst) -> impl Iterator<Item = usize> + 'p {
+    let preds = inst.source_preds().map(|pred| usize::from(program.regs) + usize::from(pred));
+    inst.source_regs().flat_map(|reg| places(program, reg)).chain(preds)
+}
+
+/// Places of a register: two of a wide one in the physical form.
+fn places(program: &Program, Reg { index, wide }: Reg) -> std::ops::RangeInclusive<usize> {
+    let index = usize::from(index);
+    index..=index + usize::from(wide && program.form == Form::Physical)
+}
+
+/// The read of a place that nothing had written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Origin {
+    pc: u32,
+    place: u32,
+}
+
+/// A use of an undefined value.
+struct Use {
+    origin: Origin,
+    pc: u32,
+    number: usize,
+    cta: [u32; 3],
+}
+
+/// A warp instruction that is about to run.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) pc: u32,
+    /// Thread of lane 0.
+    pub(super) first: usize,
+    /// Lanes that run, and those of them in which the guard holds.
+    pub(super) running: u32,
+    pub(super) acting: u32,
+    pub(super) cta: [u32; 3],
+}
+
+/// Undefined bits of all threads of a CTA.
+pub(super) struct Undefined {
+    /// Bits of every place of all frames that are undefined.
+    bits: Vec<u64>,
+    /// The read that left a place undefined; none of places never written.
+    origins: Vec<Option<Origin>>,
+    /// The bits of a thread that starts.
+    fresh: Vec<u64>,
+    uses: Vec<Use>,
+}
+
+impl Undefined {
+    pub(super) fn new(program: &Program, code: &Code, threads: usize) -> Self {
+        let (regs, preds) = (usize::from(program.regs), usize::from(program.preds));
+        let mut fresh = vec![u64::MAX; regs];
+        fresh.resize(regs + preds, 1);
+        fresh.resize(code.frame.len(), 0);
+        let places = threads * fresh.len();
+        Self { bits: vec![0; places], origins: vec![None; places], fresh, uses: Vec::new() }
+    }
+
+    /// A CTA starts.
+    pub(super) fn begin(&mut self) {
+        self.bits.chunks_exact_mut(self.fresh.len()).for_each(|frame| frame.copy_from_slice(&self.fresh));
+        self.origins.fill(None);
+    }
+
+    /// The uses found so far, each read of a register once.
+    pub(super) fn reads(&self, launch: &Launch<'_>) -> impl Iterator<Item = UndefinedRead> {
+        let Program { file, name, names, insts, .. } = launch.program;
+        let line = |pc: u32| insts[pc as usize].line;
+        self.uses.iter().map(move |found| UndefinedRead {
+            file: file.to_string(),
+            kernel: name.clone(),
+            register: names.get(found.origin.place as usize).cloned().unwrap_or_default(),
+            line: line(found.origin.pc),
+            use_line: line(found.pc),
+            cta: found.cta,
+            thread: thread_index(launch.block, found.number),
+        })
+    }
+
+    /// Follows an instruction that is about to run. `values` are the frames of its warp.
+    pub(super) fn follow(&mut self, inst: &Decoded, step: Step, values: &[u64]) {
+        if let Some(guard) = inst.guard {
+            self.uses(&[guard], 1, step, step.running);
+        }
+        if step.acting == 0 {
+            return;
+        }
+        let whole = u64::MAX;
+        match &inst.op {
+            Op::Branch { .. } | Op::Exit | Op::Barrier { .. } | Op::Fence(_) | Op::Nop | Op::Trap => {}
+            Op::Load(_) | Op::LoadMatrix(..) => {
+                self.uses(&[inst.base], whole, step, step.acting);
+                self.define(inst, step);
+            }
+            Op::Store(mem) => {
+                self.uses(&[inst.base], whole, step, step.acting);
+                if mem.space != Space::Local {
+                    self.uses(&inst.srcs[..usize::from(mem.lanes)], ones(mem.ty.bits()), step, step.acting);
+                }
+            }
+            Op::Atomic(_, mem) => {
+                self.uses(&[inst.base], whole, step, step.acting);
+                self.uses(&inst.srcs[..2], ones(mem.ty.bits()), step, step.acting);
+                self.define(inst, step);
+            }
+            Op::Texture(_) => {
+                self.uses(&inst.srcs[..4], whole, step, step.acting);
+                self.define(inst, step);
+            }
+            Op::BarrierWith(_) => {
+                self.uses(&inst.srcs[..2], ones(32), step, step.acting);
+                self.uses(&inst.srcs[2..3], 1, step, step.acting);
+                self.define(inst, step);
+            }
+            // What goes from lane to lane is followed when the exchange takes place.
+            Op::Warp(op) => {
+                let controls = if let WarpOp::Shuffle { .. } = op { &inst.srcs[1..4] } else { &inst.srcs[..0] };
+                self.uses(controls, ones(32), step, step.acting);
+                op.members().into_iter().for_each(|at| self.uses(&inst.srcs[at..=at], ones(32), step, step.acting));
+            }
+            _ => self.compute(inst, step, values),
+        }
+    }
+
+    /// Follows an exchange between the lanes of a mask.
+    pub(super) fn exchange(&mut self, inst: &Decoded, op: &WarpOp, step: Step, inputs: &WarpInputs<'_>) {
+        let bits = self.read(inst.srcs[0], step);
+        let &WarpInputs { b, c, pred, .. } = inputs;
+        let moved = match op {
+            WarpOp::Shuffle { .. } => warp(op, step.acting, WarpInputs { a: &bits, b, c, pred }).values,
+            WarpOp::ActiveMask | WarpOp::Sync => [0; LANES],
+            _ if lanes(step.acting).any(|lane| bits[lane] != 0) => [u64::MAX; LANES],
+            _ => [0; LANES],
+        };
+        let shared = lanes(step.acting).find(|&lane| bits[lane] != 0);
+        let origin = shared.map(|lane| self.origin(inst.srcs[0], step, lane));
+        self.write(inst.dsts[0], step, moved, |_| origin);
+        self.write(inst.dsts[1], step, [0; LANES], |_| None);
+    }
+
+    /// Follows an instruction that computes its results from its sources alone.
+    fn compute(&mut self, inst: &Decoded, step: Step, values: &[u64]) {
+        let sources = inst.srcs.map(|slot| self.read(slot, step));
+        let any = |lane: usize| sources.iter().any(|bits| bits[lane] != 0);
+        if !lanes(step.acting).any(any) {
+            return self.define(inst, step);
+        }
+        // The first undefined source of a lane stands for all of them.
+        let origins: [Option<Origin>; LANES] = std::array::from_fn(|lane| {
+            let at = sources.iter().position(|bits| bits[lane] != 0)?;
+            Some(self.origin(inst.srcs[at], step, lane))
+        });
+        let frame = self.fresh.len();
+        let read = |slot: Slot| {
+            let mut all = [0; LANES];
+            lanes(step.acting).for_each(|lane| all[lane] = slot.read(&values[lane * frame..][..frame]));
+            all
+        };
+        let truth = |slot: Slot, lane: usize| slot.truth(&values[lane * frame..][..frame]);
+        let [a, b, c, ..] = inst.srcs;
+        let [ua, ub, uc, ..] = sources;
+        let undefined: [u64; LANES] = match &inst.op {
+            Op::Mov(_) | Op::Pack { .. } | Op::Unpack { .. } => return self.move_bits(inst, step, &origins),
+            // A change of width takes bits along, and copies that of the sign.
+            Op::Convert(op) if !op.from.is_float() && !op.to.is_float() && !op.sat => {
+                return self.move_bits(inst, step, &origins);
+            }
+            Op::Convert(op) => each(|lane| all_if(ua[lane] & ones(op.from.bits()) != 0)),
+            Op::Select(_) => each(|lane| match (uc[lane] != 0, truth(c, lane)) {
+                (true, _) => u64::MAX,
+                (false, true) => ua[lane],
+                (false, false) => ub[lane],
+            }),
+            Op::Alu(op) => match op.f {
+                AluFn::Xor | AluFn::Sub if a.is(b) && uc == [0; LANES] => [0; LANES],
+                AluFn::And | AluFn::Or | AluFn::Xor | AluFn::Not | AluFn::Lop3(_) => {
+                    bitwise(op, [read(a), read(b), read(c)], [ua, ub, uc])
+                }
+                AluFn::Shl | AluFn::Shr | AluFn::Bfe | AluFn::Brev => {
+                    let moved = alu(op, &ua, &read(b), &read(c));
+                    each(|lane| if ub[lane] | uc[lane] == 0 { moved[lane] } else { u64::MAX })
+                }
+                AluFn::FunnelLeft
+                | AluFn::FunnelRight
+                | AluFn::FunnelLeftClamp
+                | AluFn::FunnelRightClamp
+                | AluFn::Bfi
+                | AluFn::Prmt(_) => {
+                    let moved = alu(op, &ua, &ub, &read(c));
+                    each(|lane| if uc[lane] == 0 { moved[lane] } else { u64::MAX })
+                }
+                _ => {
+                    let (narrow, wide) = (ones(op.ty.bits()), ones(op.result().bits()));
+                    each(|lane| all_if((ua[lane] | ub[lane]) & narrow != 0 || uc[lane] & wide != 0))
+                }
+            },
+            Op::Pred(None) => ua,
+            Op::Pred(Some(logic)) => {
+                each(|lane| decided(*logic, [ua, ub].map(|bits| bits[lane] != 0), [truth(a, lane), truth(b, lane)]))
+            }
+            Op::Compare(op) => {
+                let holds = compare(op, &read(a), &read(b));
+                let compared = |lane: usize| (ua[lane] | ub[lane]) & ones(op.ty.bits()) != 0;
+                let result = |lane: usize, holds: bool| match op.combine {
+                    None => u64::from(compared(lane)),
+                    Some(logic) => decided(logic, [compared(lane), uc[lane] != 0], [holds, truth(c, lane)]),
+                };
+                let complement = each(|lane| result(lane, holds >> lane & 1 == 0));
+                self.write(inst.dsts[1], step, complement, |lane| origins[lane]);
+                each(|lane| result(lane, holds >> lane & 1 != 0))
+            }
+            Op::Tensor(_) => {
+                let origin = origins.iter().copied().flatten().next();
+                for slot in inst.dsts {
+                    self.write(slot, step, [u64::MAX; LANES], |_| origin);
+                }
+                return;
+            }
+            _ => {
+                for slot in &inst.dsts[1..] {
+                    self.write(*slot, step, each(|lane| all_if(any(lane))), |lane| origins[lane]);
+                }
+                each(|lane| all_if(any(lane)))
+            }
+        };
+        self.write(inst.dsts[0], step, undefined, |lane| origins[lane]);
+    }
+
+    /// Has an instruction that only moves bits do with the undefined bits what it does with those of its sources.
+    fn move_bits(&mut self, inst: &Decoded, step: Step, origins: &[Option<Origin>; LANES]) {
+        let frame = self.fresh.len();
+        let values = &mut self.bits[step.first * frame..];
+        inst.compute(&mut Frames { values, frame, mask: step.acting });
+        for slot in inst.dsts {
+            lanes(step.acting).for_each(|lane| self.origins[slot.place((step.first + lane) * frame)] = origins[lane]);
+        }
+    }
+
+    /// The undefined bits of a place in each lane that acts; none in the others.
+    fn read(&self, slot: Slot, step: Step) -> [u64; LANES] {
+        let frame = self.fresh.len();
+        let mut all = [0; LANES];
+        for lane in lanes(step.acting) {
+            all[lane] = slot.read(&self.bits[(step.first + lane) * frame..][..frame]);
+        }
+        all
+    }
+
+    fn write(&mut self, slot: Slot, step: Step, bits: [u64; LANES], origin: impl Fn(usize) -> Option<Origin>) {
+        let frame = self.fresh.len();
+        for lane in lanes(step.acting) {
+            let start = (step.first + lane) * frame;
+            slot.write(&mut self.bits[start..][..frame], bits[lane]);
+            self.origins[slot.place(start)] = origin(lane);
+        }
+    }
+
+    /// The results of an instruction are defined.
+    fn define(&mut self, inst: &Decoded, step: Step) {
+        inst.dsts.iter().for_each(|slot| self.write(*slot, step, [0; LANES], |_| None));
+    }
+
+    /// The read that left a place undefined: this one, if nothing had written it.
+    fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
+        let known = self.origins[slot.place((step.first + lane) * self.fresh.len())];
+        known.unwrap_or(Origin { pc: step.pc, place: slot.place(0) as u32 })
+    }
+
+    /// Notes the lanes of a mask in which one of these bits of a place is undefined.
+    fn uses(&mut self, slots: &[Slot], width: u64, step: Step, mask: u32) {
+        let step = Step { acting: mask, ..step };
+        for &slot in slots {
+            let bits = self.read(slot, step);
+            for lane in lanes(mask).filter(|&lane| bits[lane] & slot.width() & width != 0) {
+                let origin = self.origin(slot, step, lane);
+                if self.uses.len() < MAX_READS && !self.uses.iter().any(|known| known.origin == origin) {
+                    self.uses.push(Use { origin, pc: step.pc, number: step.first + lane, cta: step.cta });
+                }
+            }
+        }
+    }
+}
+
+/// A mask of the lowest `bits` bits.
+fn ones(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits.clamp(1, 64))
+}
+
+fn all_if(is_undefined: bool) -> u64 {
+    if is_undefined { u64::MAX } else { 0 }
+}
+
+fn each(of: impl FnMut(usize) -> u64) -> [u64; LANES] {
+    std::array::from_fn(of)
+}
+
+/// Undefined bits of the result of a function that takes each bit for itself: those that differ for some choice of the
+/// undefined bits of its operands.
+fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) -> [u64; LANES] {
+    let with = |choice: u32| {
+        let [a, b, c] = [0, 1, 2].map(|at: usize| {
+            let (values, undefined) = (&values[at], &undefined[at]);
+            let is_set = choice >> at & 1 != 0;
+            each(|lane| if is_set { values[lane] | undefined[lane] } else { values[lane] & !undefined[lane] })
+        });
+        alu(op, &a, &b, &c)
+    };
+    let first = with(0);
+    (1..8).map(with).fold([0; LANES], |all, other| each(|lane| all[lane] | (other[lane] ^ first[lane])))
+}
+
+/// 1 if the logic of two conditions is undefined: a defined operand may decide it alone.
+fn decided(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
+    let [a, b] = [0, 1].map(|at| {
+        let other = 1 - at;
+        let is_open = match logic {
+            Logic::And => undefined[other] || holds[other],
+            Logic::Or => undefined[other] || !holds[other],
+            Logic::Xor => true,
+        };
+        undefined[at] && is_open
+    });
+    u64::from(a || b)
+}
+
+#[cfg(test)]
+#[path = "undefined_tests.rs"]
+mod tests;

@@ -1,0 +1,102 @@
+//! Uses of registers that nothing has written: those that count, and those that compilers make without harm.
+
+use ptx::Source;
+
+use super::super::{InterpError, Launch, Sms, UndefinedRead, run_finding_undefined};
+use crate::memory::FlatMemory;
+
+const OUT: u64 = 0x1000;
+/// Line on which a body begins.
+const FIRST: u32 = 6;
+
+/// What is found in a body, run by a warp: `%rd0` holds the address of 4 KiB, `%r0` the lane, `%p0` is true in the
+/// lower half of the lanes.
+fn found(body: &str) -> Vec<UndefinedRead> {
+    let text = format!(
+        ".version 7.8\n.target sm_80\n.address_size 64\n.entry k(.param .u64 out) {{ .reg .pred %p<9>; .reg .b16 %h<9>; \
+         .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .b64 %rd<20>; .local .align 8 .b8 l[64]; .shared .align 8 .b8 s[64];\n\
+         ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, 16;\n{body}\nret; }}"
+    );
+    let program = Source::new("k.ptx", &text).kernel("k").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut memory = FlatMemory::new();
+    memory.place("out", OUT, vec![0; 4096]).unwrap();
+    let params = OUT.to_le_bytes();
+    let (grid, block) = ([2, 1, 1], [32, 1, 1]);
+    let launch =
+        Launch { program: &program, grid, block, dynamic_shared: 0, params: &params, max_instructions: 1 << 20 };
+    let ran: Result<_, InterpError> = run_finding_undefined(&launch, Sms { count: 1, ctas: 4 }, &mut memory);
+    ran.unwrap_or_else(|error| panic!("{error}\n{text}")).1
+}
+
+#[test]
+fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
+    for (body, register, line, use_line) in [
+        ("add.u32 %r2, %r1, 1;\nst.global.u32 [%rd0], %r2;", "%r1", 0, 1),
+        ("st.global.u32 [%rd0], %r1;", "%r1", 0, 0),
+        ("st.shared.f32 [s], %f3;", "%f3", 0, 0),
+        ("and.b64 %rd6, %rd5, 0xff8; add.u64 %rd6, %rd0, %rd6;\nld.global.u32 %r1, [%rd6];", "%rd5", 0, 1),
+        ("atom.global.add.u32 %r2, [%rd0], %r1;", "%r1", 0, 0),
+        ("@%p3 st.global.u32 [%rd0], 1;", "%p3", 0, 0),
+        ("@%p3 bra over;\nst.global.u32 [%rd0], 1;\nover:", "%p3", 0, 0),
+        ("setp.eq.u32 %p1, %r7, 0;\n@%p1 st.global.u32 [%rd0], 1;", "%r7", 0, 1),
+        ("selp.u32 %r2, 1, 2, %p4;\nst.global.u32 [%rd0], %r2;", "%p4", 0, 1),
+        // Written on one side of a branch, or in some lanes only.
+        ("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;", "%r1", 1, 1),
+        ("@%p0 bra over;\nmov.u32 %r1, 1;\nover:\nst.global.u32 [%rd0], %r1;", "%r1", 3, 3),
+        // Through a copy, a conversion, half of a pair, a lane.
+        ("mov.b64 %rd1, {%r1, %r2};\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
+        ("mov.b64 %rd1, {%r0, %r2};\nshr.u64 %rd2, %rd1, 32;\nst.global.u64 [%rd0], %rd2;", "%r2", 0, 2),
+        ("cvt.s64.s32 %rd1, %r1;\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
+        ("shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\nst.global.u32 [%rd0], %r2;", "%r1", 0, 1),
+        ("vote.sync.ballot.b32 %r2, %p5, -1;\nst.global.u32 [%rd0], %r2;", "%p5", 0, 1),
+        ("st.global.v2.u32 [%rd0], {%r0, %r1};", "%r1", 0, 0),
+        ("mov.u32 %r3, 48;\nbar.sync %r9;", "%r9", 1, 1),
+        ("and.b32 %r2, %r1, 255;\nst.global.u32 [%rd0], %r2;", "%r1", 0, 1),
+    ] {
+        let reads = found(body);
+        let [read] = reads.as_slice() else { panic!("{body}: {reads:?}") };
+        let place = (&*read.register, read.line - FIRST, read.use_line - FIRST);
+        assert_eq!(place, (register, line, use_line), "{body}");
+        assert!(read.to_string().starts_with(&format!("k.ptx:{}: kernel `k`, CTA [", read.line)), "{read}");
+        assert!(read.to_string().contains(&format!("reads `{register}`, which the thread has not written")), "{read}");
+    }
+}
+
+#[test]
+fn the_first_thread_that_reads_it_is_named() {
+    let reads = found("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;");
+    assert_eq!((reads[0].cta, reads[0].thread), ([0; 3], [16, 0, 0]));
+}
+
+#[test]
+fn what_compilers_leave_undefined_without_harm_is_not_found() {
+    for body in [
+        // Written under both senses of a guard, and read under the guard that wrote it.
+        "@%p0 mov.u32 %r1, 1;\n@!%p0 mov.u32 %r1, 2;\nst.global.u32 [%rd0], %r1;",
+        "@%p0 mov.u32 %r1, 1;\n@%p0 st.global.u32 [%rd0], %r1;",
+        "mov.pred %p1, %p0; @%p0 mov.u32 %r1, 1;\n@!%p1 bra over;\nst.global.u32 [%rd0], %r1;\nover:",
+        // Half of a pair, of which the other is used.
+        "mov.b64 %rd1, {%r0, %r2};\ncvt.u32.u64 %r3, %rd1;\nst.global.u32 [%rd0], %r3;",
+        "mov.b64 %rd1, {%r0, %r2};\nmov.b64 {%r3, %r4}, %rd1;\nst.global.u32 [%rd0], %r3;",
+        "mov.b32 %r1, {%h1, %h2};\nmov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; and.b32 %r3, %r2, 0xffff;\nst.global.u32 [%rd0], %r3;",
+        "mov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; prmt.b32 %r3, %r2, %r0, 0x1010;\nst.global.u32 [%rd0], %r3;",
+        "mov.u16 %h3, 5; mov.b32 %r2, {%h1, %h3}; shr.u32 %r3, %r2, 16;\nst.global.u32 [%rd0], %r3;",
+        // Computed but not chosen, or decided by the other operand.
+        "add.u32 %r2, %r1, 1; setp.ge.u32 %p1, %r0, 0; selp.u32 %r3, %r0, %r2, %p1;\nst.global.u32 [%rd0], %r3;",
+        "setp.lt.u32 %p1, %r1, 3; setp.gt.u32 %p2, %r0, 99; and.pred %p3, %p1, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
+        "setp.gt.u32 %p2, %r0, 99; setp.lt.and.u32 %p3, %r1, 3, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
+        "and.b32 %r2, %r1, 0;\nst.global.u32 [%rd0], %r2;",
+        "xor.b32 %r2, %r1, %r1;\nst.global.u32 [%rd0], %r2;",
+        "lop3.b32 %r2, %r1, %r0, %r0, 0xaa;\nst.global.u32 [%rd0], %r2;",
+        // Read, and never used; or a copy that nobody else sees.
+        "add.u32 %r2, %r1, 1;",
+        "st.local.u32 [l], %r1;",
+        // A lane that no other asks.
+        "@%p0 mov.u32 %r1, 1; and.b32 %r2, %r0, 15;\nshfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;\nst.global.u32 [%rd0], %r3;",
+        // A loop that writes in its first round what it reads in the second.
+        "mov.u32 %r3, 0;\nagain: setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r1, 7;\n@!%p1 st.global.u32 [%rd0], %r1;\n\
+         add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 3; @%p2 bra again;",
+    ] {
+        assert_eq!(found(body), [], "{body}");
+    }
+}
