@@ -8,9 +8,10 @@ use isa::alloc::allocate;
 use isa::program::{Inst, MemOp, Op, Program, Unit};
 use isa::types::Space;
 use miette::{IntoDiagnostic, Report, WrapErr};
-use ptx::ast::{Function, Module};
+use ptx::Source;
+use ptx::ast::Function;
 use ptx::data::data;
-use ptx::{Source, lower};
+use ptx::lower::Prepared;
 use serde::Serialize;
 
 use super::Exit;
@@ -109,17 +110,18 @@ fn read(path: &Path) -> Result<File, Report> {
     let (major, minor) = module.version;
     let target: Vec<_> = module.target.iter().map(|name| name.text).collect();
     let lines: Vec<&str> = text.lines().collect();
+    let prepared = Prepared::new(&source, &module)?;
     Ok(File {
         file: name,
         version: format!("{major}.{minor}"),
         target: target.join(", "),
         global_bytes: variables.globals.iter().map(|block| block.bytes.len() as u64).sum(),
         const_bytes: variables.constants.bytes.len() as u64,
-        kernels: module.kernels().map(|kernel| listed(&source, &module, kernel, &lines)).collect(),
+        kernels: module.kernels().map(|kernel| listed(&prepared, kernel, &lines)).collect(),
     })
 }
 
-fn listed(source: &Source, module: &Module<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
+fn listed(prepared: &Prepared<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
     let name = kernel.name.text;
     let refused = |line, column, message: &str, help: Option<&str>| Refusal {
         line,
@@ -127,14 +129,14 @@ fn listed(source: &Source, module: &Module<'_>, kernel: &Function<'_>, lines: &[
         message: message.to_owned(),
         help: help.map(str::to_owned),
     };
-    let (program, refused) = match lower::lower(source, module, name).as_ref().map(allocate) {
+    let (program, refused) = match prepared.lower(name).as_ref().map(allocate) {
         Ok(Ok(program)) => (Some(Listing::new(&program, lines)), Vec::new()),
         Ok(Err(error)) => {
             let message = format!("more than {} {} are live at this point, expected no more", error.limit, error.what);
             (None, vec![refused(error.line, None, &message, None)])
         }
         Err(_) => {
-            let all = lower::refusals(source, module, name);
+            let all = prepared.refusals(name);
             let all = all.iter().map(|e| refused(e.line(), Some(e.column()), e.message(), e.help_text()));
             (None, all.collect())
         }

@@ -41,16 +41,60 @@ pub enum Type {
     F64,
     /// One bit per lane.
     Pred,
+    /// bfloat16, the upper half of an IEEE binary32, held in 16-bit registers.
+    Bf16,
+    /// Two `.f16` in a word, the lower half first.
+    F16x2,
+    /// Two `.bf16` in a word, the lower half first.
+    Bf16x2,
+    /// Two `.f32` in 64 bits, the lower word first.
+    F32x2,
+    /// 8 bits with 4 of exponent, without infinity: an element of `.e4m3x2`.
+    E4m3,
+    /// 8 bits with 5 of exponent, the upper half of an `.f16`: an element of `.e5m2x2`.
+    E5m2,
+    /// Two `.e4m3` in 16 bits, the lower byte first.
+    E4m3x2,
+    /// Two `.e5m2` in 16 bits, the lower byte first.
+    E5m2x2,
 }
 
 impl Type {
+    /// All types.
+    const ALL: [Type; 24] = [
+        Type::U8,
+        Type::U16,
+        Type::U32,
+        Type::U64,
+        Type::S8,
+        Type::S16,
+        Type::S32,
+        Type::S64,
+        Type::B8,
+        Type::B16,
+        Type::B32,
+        Type::B64,
+        Type::F16,
+        Type::F32,
+        Type::F64,
+        Type::Pred,
+        Type::Bf16,
+        Type::F16x2,
+        Type::Bf16x2,
+        Type::F32x2,
+        Type::E4m3,
+        Type::E5m2,
+        Type::E4m3x2,
+        Type::E5m2x2,
+    ];
+
     /// Width in bits: 1 for a predicate, else 8, 16, 32 or 64.
     pub const fn bits(self) -> u32 {
         match self {
-            Type::U8 | Type::S8 | Type::B8 => 8,
-            Type::U16 | Type::S16 | Type::B16 | Type::F16 => 16,
-            Type::U32 | Type::S32 | Type::B32 | Type::F32 => 32,
-            Type::U64 | Type::S64 | Type::B64 | Type::F64 => 64,
+            Type::U8 | Type::S8 | Type::B8 | Type::E4m3 | Type::E5m2 => 8,
+            Type::U16 | Type::S16 | Type::B16 | Type::F16 | Type::Bf16 | Type::E4m3x2 | Type::E5m2x2 => 16,
+            Type::U32 | Type::S32 | Type::B32 | Type::F32 | Type::F16x2 | Type::Bf16x2 => 32,
+            Type::U64 | Type::S64 | Type::B64 | Type::F64 | Type::F32x2 => 64,
             Type::Pred => 1,
         }
     }
@@ -67,7 +111,30 @@ impl Type {
 
     /// Whether arithmetic on this type is floating point.
     pub const fn is_float(self) -> bool {
-        matches!(self, Type::F16 | Type::F32 | Type::F64)
+        matches!(self.element(), Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::E4m3 | Type::E5m2)
+    }
+
+    /// The type of one of the two numbers that a packed type holds; any other type itself.
+    pub const fn element(self) -> Type {
+        match self {
+            Type::F16x2 => Type::F16,
+            Type::Bf16x2 => Type::Bf16,
+            Type::F32x2 => Type::F32,
+            Type::E4m3x2 => Type::E4m3,
+            Type::E5m2x2 => Type::E5m2,
+            single => single,
+        }
+    }
+
+    /// True if a value holds two numbers.
+    pub const fn is_packed(self) -> bool {
+        self.element().bits() < self.bits()
+    }
+
+    /// True if a variable can be declared with this type. The others name what an instruction
+    /// makes of the bits of a `.b16`, `.b32` or `.b64`.
+    pub const fn is_declarable(self) -> bool {
+        !self.is_float() || matches!(self, Type::F16 | Type::F16x2 | Type::F32 | Type::F64)
     }
 
     /// Whether this is `.u` or `.s` (integers with an interpretation).
@@ -110,6 +177,14 @@ impl Type {
             Type::F32 => "f32",
             Type::F64 => "f64",
             Type::Pred => "pred",
+            Type::Bf16 => "bf16",
+            Type::F16x2 => "f16x2",
+            Type::Bf16x2 => "bf16x2",
+            Type::F32x2 => "f32x2",
+            Type::E4m3 => "e4m3",
+            Type::E5m2 => "e5m2",
+            Type::E4m3x2 => "e4m3x2",
+            Type::E5m2x2 => "e5m2x2",
         }
     }
 
@@ -126,25 +201,7 @@ impl Type {
 
     /// The type with this PTX spelling (no dot).
     pub fn from_name(name: &str) -> Option<Type> {
-        const ALL: [Type; 16] = [
-            Type::U8,
-            Type::U16,
-            Type::U32,
-            Type::U64,
-            Type::S8,
-            Type::S16,
-            Type::S32,
-            Type::S64,
-            Type::B8,
-            Type::B16,
-            Type::B32,
-            Type::B64,
-            Type::F16,
-            Type::F32,
-            Type::F64,
-            Type::Pred,
-        ];
-        ALL.into_iter().find(|t| t.name() == name)
+        Type::ALL.into_iter().find(|t| t.name() == name)
     }
 }
 
@@ -166,6 +223,19 @@ pub enum Rounding {
     Down,
     /// Toward plus infinity: `.rp`, `.rpi`.
     Up,
+}
+
+/// How `min` and `max` of floats read the signs of their operands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Signs {
+    /// As they are.
+    #[default]
+    Kept,
+    /// Magnitudes are compared: `.abs`.
+    Absolute,
+    /// Magnitudes are compared, and a number that results gets the product of the signs:
+    /// `.xorsign.abs`.
+    Product,
 }
 
 /// Comparison of `setp`.

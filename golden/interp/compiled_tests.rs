@@ -171,3 +171,94 @@ fn constant_expressions_follow_the_rules_of_c() {
     let nothing = ran("", 1, "mov.u32 %r1, 4/(2-2);").unwrap_err();
     assert_eq!(nothing, "k.ptx:10:15: division by zero");
 }
+
+#[test]
+fn brains_compute_like_the_upper_halves_of_singles() {
+    // Threads t: numbers t and -2, exact.
+    let body =
+        "cvt.rn.f32.u32 %f1, %r0; mov.f32 %f2, 0fC0000000; cvt.rn.bf16.f32 %rs1, %f1; cvt.rn.bf16.f32 %rs2, %f2;\n";
+    let single = |value: f32| value.to_bits() >> 16;
+    let check = |instruction: &str, expected: fn(f32) -> f32| {
+        let found = results("", 8, &format!("{body}{instruction} cvt.u32.u16 %r1, %rs3;"));
+        let wanted: Vec<u32> = (0..8).map(|t| single(expected(t as f32))).collect();
+        assert_eq!(found, wanted, "{instruction}");
+    };
+    check("add.rn.bf16 %rs3, %rs1, %rs2;", |t| t - 2.0);
+    check("sub.bf16 %rs3, %rs1, %rs2;", |t| t + 2.0);
+    check("mul.bf16 %rs3, %rs1, %rs2;", |t| t * -2.0);
+    check("fma.rn.bf16 %rs3, %rs1, %rs2, %rs1;", |t| t.mul_add(-2.0, t));
+    check("fma.rn.relu.bf16 %rs3, %rs1, %rs1, %rs2;", |t| (t * t - 2.0).max(0.0));
+    check("min.bf16 %rs3, %rs1, %rs2;", |_| -2.0);
+    check("max.NaN.bf16 %rs3, %rs1, %rs2;", |t| t);
+    check("min.xorsign.abs.bf16 %rs3, %rs1, %rs2;", |t| -t.min(2.0));
+    check("neg.bf16 %rs3, %rs1;", |t| -t);
+    check("abs.bf16 %rs3, %rs2;", |_| 2.0);
+    check("setp.gt.bf16 %p1, %rs1, 0x4000; selp.b16 %rs3, 0x3f80, 0, %p1;", |t| f32::from(t > 2.0));
+    check("set.gt.bf16.bf16 %rs3, %rs1, 0x4000;", |t| f32::from(t > 2.0));
+    check("cvt.rzi.s32.bf16 %r2, %rs1; cvt.rn.bf16.s32 %rs3, %r2;", |t| t);
+    check(
+        "add.f16x2 %r2, 0, 0; cvt.rn.bf16x2.f32 %r2, %f1, %f2; fma.rn.bf16x2 %r2, %r2, %r2, %r2; mov.b32 {_, %rs3}, %r2;",
+        |t| t.mul_add(t, t),
+    );
+}
+
+#[test]
+fn conversions_to_pairs_put_the_first_number_above() {
+    let numbers = "cvt.rn.f32.u32 %f1, %r0; mov.f32 %f2, 0f3FC00000;";
+    let found = results("", 3, &format!("{numbers} cvt.rn.f16x2.f32 %r1, %f1, %f2;"));
+    assert_eq!(found, [0x0000_3e00, 0x3c00_3e00, 0x4000_3e00]);
+    let found = results(
+        "",
+        3,
+        &format!("{numbers} cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2; cvt.rn.f16x2.e4m3x2 %r1, %rs1;"),
+    );
+    assert_eq!(found, [0x0000_3e00, 0x3c00_3e00, 0x4000_3e00]);
+}
+
+#[test]
+fn what_triton_writes_for_a_softmax_of_sm_100_runs() {
+    let numbers = "cvt.rn.f32.u32 %f1, %r0; neg.f32 %f2, %f1; mov.f32 %f3, 0f40400000;";
+    let of = |body: &str| results("", 32, &format!("{numbers}{body} cvt.rzi.s32.f32 %r1, %f4;"));
+    let signed = |f: fn(i32) -> i32| (0..32).map(|t| f(t) as u32).collect::<Vec<u32>>();
+    assert_eq!(of("max.f32 %f4, %f1, %f2, %f3;"), signed(|t| t.max(3)));
+    assert_eq!(of("min.abs.f32 %f4, %f1, %f2, %f3;"), signed(|t| t.min(3)));
+    assert_eq!(of("redux.sync.min.f32 %f4, %f2, -1;"), signed(|_| -31));
+    assert_eq!(of("redux.sync.max.abs.f32 %f4, %f2, -1;"), signed(|_| 31));
+    let pair = "mov.b64 %rd1, {%f1, %f3}; fma.rn.f32x2 %rd2, %rd1, %rd1, %rd1; mov.b64 {%f4, %f5}, %rd2;";
+    assert_eq!(of(pair), signed(|t| t * t + t));
+    assert_eq!(of(&format!("{pair} mov.f32 %f4, %f5;")), signed(|_| 12));
+    assert_eq!(results("", 32, "bmsk.clamp.b32 %r1, %r0, 3;"), (0..32).map(|t| 7 << t).collect::<Vec<u32>>());
+}
+
+#[test]
+fn atomics_of_halves_change_their_own_half_of_a_word() {
+    let file = ".global .align 4 .u32 word;";
+    // 32 times 1 in the lower half, 32 times 2 in the upper.
+    let add = |ty: &str, one: u32, two: u32| {
+        format!(
+            "mov.b16 %rs1, {one}; mov.b16 %rs2, {two}; mov.u64 %rd1, word; red.global.add.noftz.{ty} [%rd1], %rs1;\n\
+             atom.global.add.noftz.{ty} %rs3, [%rd1+2], %rs2; bar.sync 0; ld.global.u32 %r1, [word];"
+        )
+    };
+    assert_eq!(results(file, 32, &add("f16", 0x3c00, 0x4000)), [0x5400_5000; 32]);
+    assert_eq!(results(file, 32, &add("bf16", 0x3f80, 0x4000)), [0x4280_4200; 32]);
+    let pairs = "mov.u64 %rd1, word; red.add.noftz.bf16x2 [%rd1], 0x40003f80; bar.sync 0; ld.global.u32 %r1, [word];";
+    assert_eq!(results(file, 32, pairs), [0x4280_4200; 32]);
+    // Each thread in turn takes the counter on by one.
+    let swap = "mov.u64 %rd1, word; mov.b16 %rs1, 0;\n\
+                again: add.u16 %rs2, %rs1, 1; atom.cas.b16 %rs3, [%rd1+2], %rs1, %rs2; setp.ne.b16 %p1, %rs3, %rs1;\n\
+                mov.b16 %rs1, %rs3; @%p1 bra again; bar.sync 0; ld.global.u32 %r1, [word];";
+    assert_eq!(results(file, 32, swap), [32 << 16; 32]);
+}
+
+#[test]
+fn matrices_are_loaded_through_a_generic_address() {
+    let file = ".shared .align 16 .b8 tile[128];";
+    // Row t of the matrix holds 2 t in its first word.
+    let body = "shl.b32 %r2, %r0, 4; and.b32 %r3, %r2, 127; cvt.u64.u32 %rd1, %r3; mov.u64 %rd2, tile; cvta.shared.u64 %rd3, %rd2;\n\
+                add.s64 %rd4, %rd3, %rd1; and.b32 %r4, %r0, 7; st.v4.u32 [%rd4], {%r4, %r4, %r4, %r4}; bar.sync 0;";
+    let found = results(file, 32, &format!("{body} ldmatrix.sync.aligned.m8n8.x1.b16 {{%r1}}, [%rd4];"));
+    assert_eq!(found, (0..32).map(|t| t / 4).collect::<Vec<u32>>());
+    let outside = ran(file, 32, &format!("{body} ldmatrix.sync.aligned.m8n8.x1.b16 {{%r1}}, [%rd10];"));
+    assert!(outside.unwrap_err().contains("shared memory"));
+}

@@ -6,7 +6,7 @@ use super::bits::{self, PrmtMode};
 use super::simd::{SimdOp, simd};
 use super::{float, half};
 use crate::program::Unit;
-use crate::types::{Rounding, Type};
+use crate::types::{Rounding, Signs, Type};
 
 /// Function of an arithmetic operation; `a`, `b`, `c` are its operands in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +108,18 @@ pub enum AluFn {
     },
     /// The same for each part of two words, perhaps added up and to `c`.
     Simd(SimdOp),
+    /// Two `.f32` become the elements of a packed type: `a` the upper, `b` the lower.
+    ConvertPair,
+    /// A word with `b` ones from bit `a` on.
+    BitMask {
+        /// Whether counts of 32 and more act as 32, instead of modulo 32.
+        clamp: bool,
+    },
+    /// The low `b` bits of `a`, extended by the signedness of the type.
+    ExtendField {
+        /// Whether counts of 32 and more act as 32, instead of modulo 32.
+        clamp: bool,
+    },
     /// Number of one bits, 32-bit result.
     Popc,
     /// Number of leading zeros, 32-bit result.
@@ -149,12 +161,28 @@ pub struct AluOp {
     pub sat: bool,
     /// Whether the source says `.approx`: makes a difference for quotients by more than 2^126 alone.
     pub approx: bool,
+    /// Whether a negative result becomes +0 (`.f16`, `.bf16`).
+    pub relu: bool,
+    /// Whether a number too large for the result becomes its largest finite one ([`AluFn::ConvertPair`]).
+    pub finite: bool,
+    /// How `min` and `max` of floats read signs.
+    pub signs: Signs,
 }
 
 impl AluOp {
     /// `f` on type `ty` with no modifiers.
     pub const fn new(f: AluFn, ty: Type) -> AluOp {
-        AluOp { f, ty, rounding: Rounding::Nearest, ftz: false, sat: false, approx: false }
+        AluOp {
+            f,
+            ty,
+            rounding: Rounding::Nearest,
+            ftz: false,
+            sat: false,
+            approx: false,
+            relu: false,
+            finite: false,
+            signs: Signs::Kept,
+        }
     }
 
     /// Whether every operand and the result fit 32 bits, so that [`alu32`] applies.
@@ -196,8 +224,28 @@ impl AluOp {
             | Dot4 { .. }
             | Dot2 { .. }
             | Simd(_) => 3,
-            Add | Sub | Mul | MulHi | MulWide | Mul24 | Mul24Hi | Div | Rem | Min | Max | MinNan | MaxNan
-            | CopySign | And | Or | Xor | Shl | Shr => 2,
+            Add
+            | Sub
+            | Mul
+            | MulHi
+            | MulWide
+            | Mul24
+            | Mul24Hi
+            | Div
+            | Rem
+            | Min
+            | Max
+            | MinNan
+            | MaxNan
+            | CopySign
+            | And
+            | Or
+            | Xor
+            | Shl
+            | Shr
+            | ConvertPair
+            | BitMask { .. }
+            | ExtendField { .. } => 2,
             Abs | Neg | Not | Popc | Clz | Bfind { .. } | Brev | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => 1,
         }
     }
@@ -224,6 +272,7 @@ pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N])
     }
     match op.ty {
         Type::F64 => float::double(op, a, b, c),
+        Type::F32x2 => float::pair(op, a, b, c),
         _ if op.ty.bits() == 32 => widening(op, a, b, c),
         _ => long(op, a, b, c),
     }
@@ -290,7 +339,7 @@ fn map2<C: Cell, const N: usize>(a: &[C; N], b: &[C; N], f: impl Fn(u32, u32) ->
 pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     match op.ty {
         Type::F32 => float::single(op, a, b, c),
-        Type::F16 => half::half(op, a, b, c),
+        _ if op.ty.is_float() => half::half(op, a, b, c),
         Type::U32 | Type::S32 | Type::B32 if !op.sat => {
             let signed = op.ty == Type::S32;
             match op.f {
@@ -400,6 +449,8 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
             let clamp = op.sat.then_some(signed);
             from_fn(|i| C::wrap(simd(parts, clamp, a[i].low(), b[i].low(), c[i].low())))
         }
+        AluFn::BitMask { clamp } => map2(a, b, |x, y| bits::mask(x, y, clamp)),
+        AluFn::ExtendField { clamp } => map2(a, b, |x, y| bits::extend_field(x, y, clamp, signed)),
         AluFn::Popc => map1(a, u32::count_ones),
         AluFn::Clz => map1(a, u32::leading_zeros),
         AluFn::Brev => map1(a, u32::reverse_bits),

@@ -68,6 +68,20 @@ pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     })
 }
 
+/// `length` ones from bit `position` on, of counts modulo 32 or as they are (PTX ISA, `bmsk`).
+pub(super) fn mask(position: u32, length: u32, clamp: bool) -> u32 {
+    let [position, length] = [position, length].map(|count| if clamp { count.min(32) } else { count % 32 });
+    let ones = u32::MAX.checked_shr(32 - length).unwrap_or(0);
+    ones.checked_shl(position).unwrap_or(0)
+}
+
+/// The low `length` bits of `x`, a count modulo 32 or as it is, extended to a word (PTX ISA, `szext`).
+pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u32 {
+    let unused = 32 - if clamp { length.min(32) } else { length % 32 };
+    let top = x.checked_shl(unused).unwrap_or(0);
+    if signed { (top as i32).checked_shr(unused).unwrap_or(0) as u32 } else { top.checked_shr(unused).unwrap_or(0) }
+}
+
 /// The `offset`-th set bit of `mask` from `base` on, counting `base` as the first if it is
 /// set; all ones if there is none (PTX ISA, `fns`).
 pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
@@ -131,6 +145,36 @@ mod tests {
         let [a, b, c] = [0xf0, 0xcc, 0xaa];
         for function in [0u8, 0x80, 0x96, 0xe8, 0xca, 0xff] {
             assert_eq!(table(function, a, b, c) as u8, function);
+        }
+    }
+
+    #[test]
+    fn masks_and_fields_reach_to_the_end_of_the_word_and_no_further() {
+        let cases = [
+            // Position, length, clamped, wrapped.
+            (0, 0, 0, 0),
+            (0, 32, u32::MAX, 0),
+            (4, 3, 0x70, 0x70),
+            (30, 5, 0xc000_0000, 0xc000_0000),
+            (31, 1, 1 << 31, 1 << 31),
+            (32, 1, 0, 1),
+            (36, 2, 0, 0x30),
+            (0, u32::MAX, u32::MAX, u32::MAX >> 1),
+        ];
+        for (position, length, clamped, wrapped) in cases {
+            assert_eq!([true, false].map(|clamp| mask(position, length, clamp)), [clamped, wrapped]);
+        }
+        // Length, clamped and wrapped as unsigned, clamped and wrapped as signed.
+        let cases = [
+            (0, [0, 0], [0, 0]),
+            (4, [0xa, 0xa], [0xffff_fffa, 0xffff_fffa]),
+            (3, [2, 2], [2, 2]),
+            (32, [0x8000_005a, 0], [0x8000_005a, 0]),
+            (36, [0x8000_005a, 0xa], [0x8000_005a, 0xffff_fffa]),
+        ];
+        for (length, unsigned, signed) in cases {
+            let all = |is_signed| [true, false].map(|clamp| extend_field(0x8000_005a, length, clamp, is_signed));
+            assert_eq!((all(false), all(true)), (unsigned, signed), "{length}");
         }
     }
 

@@ -46,6 +46,9 @@ impl Logic {
 }
 
 /// Bit `i` of the result says whether the relation holds in lane `i`; at most 64 lanes.
+///
+/// # Panics
+/// If the type holds two numbers; lowering builds no such comparison.
 #[inline]
 pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u64 {
     match op.ty {
@@ -63,6 +66,7 @@ pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u6
             };
             relation(op.cmp, a, b, value)
         }
+        Type::Bf16 => relation(op.cmp, a, b, |x| f32::from_bits((x as u32) << 16)),
         Type::F64 => {
             let value = |x: u64| {
                 let x = f64::from_bits(x);
@@ -79,13 +83,18 @@ pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u6
         Type::U32 | Type::B32 => relation(op.cmp, a, b, |x| x as u32),
         Type::U64 | Type::B64 => relation(op.cmp, a, b, |x| x),
         Type::Pred => relation(op.cmp, a, b, |x| x & 1),
+        _ => no_such(op),
     }
+}
+
+fn no_such(op: &CompareOp) -> ! {
+    panic!("{op:?} does not exist")
 }
 
 /// [`compare`] on 32-bit lanes, for types of at most 32 bits.
 ///
 /// # Panics
-/// If the type is wider.
+/// If the type is wider, or holds two numbers.
 #[inline]
 pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> u64 {
     // Integers are never unordered: one test is enough where a float needs two.
@@ -102,7 +111,7 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
             };
             relation(cmp, a, b, value)
         }
-        Type::F16 => compare(op, &a.map(u64::from), &b.map(u64::from)),
+        Type::F16 | Type::Bf16 => compare(op, &a.map(u64::from), &b.map(u64::from)),
         Type::S8 => relation(cmp, a, b, |x| x as i8),
         Type::S16 => relation(cmp, a, b, |x| x as i16),
         Type::S32 => relation(cmp, a, b, |x| x as i32),
@@ -111,6 +120,7 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
         Type::U32 | Type::B32 => relation(cmp, a, b, |x| x),
         Type::Pred => relation(cmp, a, b, |x| x & 1),
         Type::U64 | Type::S64 | Type::B64 | Type::F64 => panic!("{op:?} does not fit 32-bit lanes"),
+        _ => no_such(op),
     }
 }
 

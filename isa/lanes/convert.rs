@@ -23,6 +23,27 @@ pub struct ConvertOp {
     /// Whether the result is clamped: to the range of an integer, to `[0, 1]` for a float.
     /// Float to integer clamps in any case.
     pub sat: bool,
+    /// Whether a negative result becomes +0 (floats of at most 16 bits).
+    pub relu: bool,
+    /// Whether a number too large for the result becomes its largest finite one (floats of at
+    /// most 16 bits).
+    pub finite: bool,
+}
+
+impl ConvertOp {
+    /// A conversion that rounds to nearest, with no modifiers.
+    pub const fn new(to: Type, from: Type) -> ConvertOp {
+        ConvertOp {
+            to,
+            from,
+            rounding: Rounding::Nearest,
+            integral: false,
+            ftz: false,
+            sat: false,
+            relu: false,
+            finite: false,
+        }
+    }
 }
 
 /// Converts every lane.
@@ -33,6 +54,13 @@ pub struct ConvertOp {
 /// of which only the highest bit is set (PTX ISA, `cvt`).
 #[inline]
 pub fn convert<const N: usize>(op: &ConvertOp, a: &[u64; N]) -> [u64; N] {
+    if op.from.is_packed() {
+        let (from, to) = (op.from.element(), op.to.element());
+        let one = ConvertOp { from, to, ..*op };
+        let low = convert(&one, a);
+        let high = convert(&one, &a.map(|x| x >> from.bits()));
+        return from_fn(|i| high[i] << to.bits() | low[i]);
+    }
     match (op.from.is_float(), op.to.is_float()) {
         (false, false) => from_fn(|i| integer_bits(op, integer(op.from, a[i]))),
         (false, true) => from_fn(|i| from_integer(op, integer(op.from, a[i]))),
@@ -73,8 +101,8 @@ fn operand(op: &ConvertOp, x: u64) -> f64 {
     if op.from == Type::F64 {
         return f64::from_bits(x);
     }
-    if op.from == Type::F16 {
-        return f64::from(half::widen(x as u16));
+    if op.from != Type::F32 {
+        return half::value(op.from, x as u16);
     }
     let x = f32::from_bits(x as u32);
     f64::from(if op.ftz { flush(x) } else { x })
@@ -116,8 +144,9 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
     if op.to == Type::F64 {
         return double_bits(x);
     }
-    if op.to == Type::F16 {
-        return u64::from(half::narrow(x, op.rounding));
+    if op.to != Type::F32 {
+        let result = half::round(op.to, x, op.rounding, op.finite);
+        return u64::from(if op.relu { half::rectify(op.to, result) } else { result });
     }
     let single = directed::narrow(x, op.rounding);
     u64::from(single_bits(if op.ftz { flush(single) } else { single }))
@@ -142,9 +171,9 @@ fn from_integer(op: &ConvertOp, x: i128) -> u64 {
         };
         return double_bits(clamp_unit(op.sat, rounded));
     }
-    if op.to == Type::F16 {
-        let half = half::from_integer(x, op.rounding);
-        return u64::from(if op.sat { half::clamp_unit(half) } else { half });
+    if op.to != Type::F32 {
+        let half = half::from_integer(op.to, x, op.rounding);
+        return u64::from(if op.sat { half::clamp_unit(op.to, half) } else { half });
     }
     let nearest = x as f32;
     let rounded = match step(nearest as i128) {

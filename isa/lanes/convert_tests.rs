@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn op(to: Type, from: Type, rounding: Rounding) -> ConvertOp {
-    ConvertOp { to, from, rounding, integral: false, ftz: false, sat: false }
+    ConvertOp { rounding, ..ConvertOp::new(to, from) }
 }
 
 fn one(op: ConvertOp, x: u64) -> u64 {
@@ -122,4 +122,41 @@ proptest! {
         let alone: [u64; 32] = from_fn(|i| convert(&op, &[x[i]])[0]);
         prop_assert_eq!(convert(&op, &x), alone);
     }
+}
+
+#[test]
+fn brains_convert_to_and_from_every_kind_of_number() {
+    let bf16 = |from, r, x| one(op(Type::Bf16, from, r), x);
+    // 1 + 2^-8 is a tie between 1 and its successor, 1 + 3 * 2^-8 between that and the next.
+    let tie = |n: f32| single(1.0 + n / 256.0);
+    assert_eq!([1.0, 3.0].map(|n| bf16(Type::F32, NEAREST, tie(n))), [0x3f80, 0x3f82]);
+    assert_eq!(bf16(Type::F32, NEAREST, single(1.0 + 1.01 / 256.0)), 0x3f81);
+    assert_eq!(bf16(Type::F32, Rounding::Zero, tie(3.0)), 0x3f81);
+    assert_eq!(bf16(Type::F32, NEAREST, single(f32::MAX)), 0x7f80);
+    assert_eq!(bf16(Type::F32, Rounding::Zero, single(f32::MAX)), 0x7f7f);
+    assert_eq!(bf16(Type::F32, NEAREST, single(f32::NAN)), 0x7fff);
+    // The least subnormal, and half of it, which is a tie with 0.
+    assert_eq!([0x1_0000, 0x8000, 0x8001].map(|bits| bf16(Type::F32, NEAREST, bits)), [1, 0, 1]);
+    assert_eq!(bf16(Type::S32, NEAREST, 257), 0x4380);
+    assert_eq!(bf16(Type::F64, Rounding::Up, 1.000_000_1f64.to_bits()), 0x3f81);
+    let from = |ty, integral, x| one(ConvertOp { integral, ..op(ty, Type::Bf16, NEAREST) }, x);
+    assert_eq!(from(Type::F32, false, 0x3f81), single(1.0 + 1.0 / 128.0));
+    assert_eq!(from(Type::F32, false, 1), 1 << 16);
+    assert_eq!(from(Type::F32, false, 0xffff), u64::from(0x7fff_ffffu32));
+    assert_eq!(from(Type::S32, true, 0xc020), -2i32 as u32 as u64);
+    assert_eq!(from(Type::F16, false, 0x4780), 0x7c00);
+    let relu = ConvertOp { relu: true, ..op(Type::Bf16, Type::F32, NEAREST) };
+    assert_eq!([-1.0, -0.0, 1.0].map(|x| one(relu, single(x))), [0, 0, 0x3f80]);
+    let finite = ConvertOp { finite: true, ..op(Type::F16, Type::F32, NEAREST) };
+    assert_eq!([1e9, -1e9, 1.0].map(|x| one(finite, single(x))), [0x7bff, 0xfbff, 0x3c00]);
+}
+
+#[test]
+fn pairs_of_bytes_and_of_halves_convert_element_by_element() {
+    let halves = |from, x| one(op(Type::F16x2, from, NEAREST), x);
+    assert_eq!(halves(Type::E4m3x2, 0x38b8), 0x3c00_bc00);
+    assert_eq!(halves(Type::E5m2x2, 0x7c01), 0x7c00_0100);
+    let bytes = |to, x| one(ConvertOp { finite: true, ..op(to, Type::F16x2, NEAREST) }, x);
+    assert_eq!(bytes(Type::E4m3x2, 0x3c00_b800), 0x38b0);
+    assert_eq!(bytes(Type::E5m2x2, 0x7c00_0100), 0x7b01);
 }

@@ -4,7 +4,7 @@ use std::array::from_fn;
 
 use super::alu::{AluFn, AluOp, Cell};
 use super::directed;
-use crate::types::Rounding;
+use crate::types::{Rounding, Signs, Type};
 
 /// The NaN that `.f32` operations return (PTX ISA, floating point instructions).
 pub const F32_NAN: u32 = 0x7fff_ffff;
@@ -49,6 +49,9 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
             *x = x.map(flush);
         }
     }
+    if op.signs != Signs::Kept {
+        return extremum(op, &a, &b);
+    }
     // Sign operations move bits and keep a NaN as it is.
     match op.f {
         AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
@@ -69,6 +72,27 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
         r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
     }
     from_fn(|i| C::wrap(single_bits(r[i])))
+}
+
+/// The lesser or greater of two magnitudes, of which a number may get the product of the signs.
+#[inline(never)]
+fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> [C; N] {
+    let magnitudes = single_nearest(op, &a.map(f32::abs), &b.map(f32::abs), a);
+    from_fn(|i| {
+        let is_negative = op.signs == Signs::Product && a[i].is_sign_negative() != b[i].is_sign_negative();
+        let sign = u32::from(is_negative) << 31;
+        C::wrap(single_bits(f32::from_bits(magnitudes[i].to_bits() | sign)))
+    })
+}
+
+/// `.f32x2` operations: those of `.f32` on both words.
+#[inline(never)]
+pub(super) fn pair<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
+    let op = AluOp { ty: Type::F32, ..*op };
+    let low = single(&op, a, b, c);
+    let [a, b, c] = [a, b, c].map(|x| x.map(|x| x >> 32));
+    let high = single(&op, &a, &b, &c);
+    from_fn(|i| high[i] << 32 | low[i])
 }
 
 #[inline(always)]

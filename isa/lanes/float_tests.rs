@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::lanes::alu;
 use crate::types::Type;
 
 fn op(f: AluFn, ty: Type, rounding: Rounding) -> AluOp {
@@ -183,4 +184,36 @@ proptest! {
             prop_assert!(up == down || up == down.next_up());
         }
     }
+}
+
+#[test]
+fn magnitudes_are_compared_and_signs_multiplied_where_it_says_so() {
+    use AluFn::{Max, MaxNan, Min, MinNan};
+    let pick = |f, signs, a: f32, b: f32| single(&AluOp { signs, ..AluOp::new(f, Type::F32) }, a, b, 0.0);
+    let cases = [
+        (Min, Signs::Kept, -3.0),
+        (Min, Signs::Absolute, 2.0),
+        (Max, Signs::Absolute, 3.0),
+        (Min, Signs::Product, -2.0),
+        (Max, Signs::Product, -3.0),
+    ];
+    for (f, signs, expected) in cases {
+        assert_eq!([pick(f, signs, 2.0, -3.0), pick(f, signs, -3.0, 2.0)], [expected; 2], "{f:?} {signs:?}");
+    }
+    assert_eq!(pick(Max, Signs::Product, -2.0, -3.0), 3.0);
+    assert_eq!(pick(Max, Signs::Product, f32::NAN, -3.0), -3.0);
+    assert!([MinNan, MaxNan].map(|f| pick(f, Signs::Product, f32::NAN, -3.0)).iter().all(|x| x.is_nan()));
+}
+
+#[test]
+fn pairs_of_singles_are_two_operations() {
+    let pair = |low: f32, high: f32| u64::from(high.to_bits()) << 32 | u64::from(low.to_bits());
+    let fma = AluOp::new(AluFn::Fma, Type::F32x2);
+    let found = alu(&fma, &[pair(1.0, 2.0)], &[pair(3.0, 4.0)], &[pair(-3.0, 0.5)]);
+    assert_eq!(found, [pair(0.0, 8.5)]);
+    let up = AluOp { rounding: Rounding::Up, ..AluOp::new(AluFn::Add, Type::F32x2) };
+    let tiny = f32::from_bits(1);
+    assert_eq!(alu(&up, &[pair(1.0, -1.0)], &[pair(tiny, tiny)], &[0]), [pair(1.0f32.next_up(), (-1.0f32).next_up())]);
+    let flushed = AluOp { ftz: true, ..AluOp::new(AluFn::Mul, Type::F32x2) };
+    assert_eq!(alu(&flushed, &[pair(-tiny, 1.0)], &[pair(1.0, tiny)], &[0]), [pair(-0.0, 0.0)]);
 }

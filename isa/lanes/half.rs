@@ -1,16 +1,18 @@
-//! `.f16`: every operation goes through a wider type and is rounded once.
+//! Floats of 16 and 8 bits: every operation goes through a wider type and is rounded once.
 
 use std::array::from_fn;
 
-use rustc_apfloat::ieee::{Double, Half};
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half};
 use rustc_apfloat::{Float, FloatConvert};
 
 use super::alu::{AluFn, AluOp, Cell};
 use super::directed::mode;
-use crate::types::Rounding;
+use crate::types::{Rounding, Signs, Type};
 
-/// The NaN that `.f16` operations return.
+/// The NaN that `.f16` and `.bf16` operations return.
 const NAN: u16 = 0x7fff;
+/// The NaN of 8 bits.
+const BYTE_NAN: u16 = 0x7f;
 
 /// The same number as a single; exact.
 pub(crate) fn widen(x: u16) -> f32 {
@@ -23,92 +25,165 @@ pub(crate) fn widen(x: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
+/// The number with these bits as a `ty` of at most 16 bits; exact.
+pub(super) fn value(ty: Type, x: u16) -> f64 {
+    match ty {
+        Type::Bf16 => f64::from(f32::from_bits(u32::from(x) << 16)),
+        Type::E5m2 => f64::from(widen(x << 8)),
+        Type::E4m3 => {
+            let wide: Double = Float8E4M3FN::from_bits(u128::from(x & 0xff)).convert(&mut false).value;
+            f64::from_bits(wide.to_bits() as u64)
+        }
+        _ => f64::from(widen(x)),
+    }
+}
+
+/// A double rounded to a `ty` of at most 16 bits. If `finite`, the largest number of the type
+/// takes the place of all larger ones.
+pub(super) fn round(ty: Type, x: f64, rounding: Rounding, finite: bool) -> u16 {
+    fn to<F: Float>(x: f64, rounding: Rounding) -> u16
+    where
+        Double: FloatConvert<F>,
+    {
+        let narrow: F = Double::from_bits(x.to_bits().into()).convert_r(mode(rounding), &mut false).value;
+        narrow.to_bits() as u16
+    }
+    let is_byte = ty.bits() == 8;
+    if x.is_nan() {
+        return if is_byte { BYTE_NAN } else { NAN };
+    }
+    let largest = match ty {
+        Type::Bf16 => value(ty, 0x7f7f),
+        Type::E5m2 => value(ty, 0x7b),
+        Type::E4m3 => value(ty, 0x7e),
+        _ => value(ty, 0x7bff),
+    };
+    let x = if finite { x.clamp(-largest, largest) } else { x };
+    match ty {
+        Type::Bf16 => to::<BFloat>(x, rounding),
+        Type::E5m2 => to::<Float8E5M2>(x, rounding),
+        Type::E4m3 => to::<Float8E4M3FN>(x, rounding),
+        _ => to::<Half>(x, rounding),
+    }
+}
+
 /// A double rounded to half precision.
 pub(super) fn narrow(x: f64, rounding: Rounding) -> u16 {
-    if x.is_nan() {
-        return NAN;
+    round(Type::F16, x, rounding, false)
+}
+
+/// An integer rounded to an `.f16` or `.bf16`.
+pub(super) fn from_integer(ty: Type, x: i128, rounding: Rounding) -> u16 {
+    match ty {
+        Type::Bf16 => BFloat::from_i128_r(x, mode(rounding)).value.to_bits() as u16,
+        _ => Half::from_i128_r(x, mode(rounding)).value.to_bits() as u16,
     }
-    let half: Half = Double::from_bits(x.to_bits().into()).convert_r(mode(rounding), &mut false).value;
-    half.to_bits() as u16
 }
 
-/// An integer rounded to half precision.
-pub(super) fn from_integer(x: i128, rounding: Rounding) -> u16 {
-    Half::from_i128_r(x, mode(rounding)).value.to_bits() as u16
+/// `a * b + c`, rounded once.
+fn fma<F: Float>([a, b, c]: [u16; 3], rounding: Rounding) -> u16 {
+    let [a, b, c] = [a, b, c].map(|x| F::from_bits(x.into()));
+    let sum = a.mul_add_r(b, c, mode(rounding)).value;
+    if sum.is_nan() { NAN } else { sum.to_bits() as u16 }
 }
 
-/// A half held within 0 and 1; NaN and -0 become +0.
-pub(super) fn clamp_unit(x: u16) -> u16 {
-    const ONE: u16 = 0x3c00;
-    const INFINITY: u16 = 0x7c00;
-    if x <= ONE {
+/// A number of 16 bits held within 0 and 1; NaN and -0 become +0.
+pub(super) fn clamp_unit(ty: Type, x: u16) -> u16 {
+    let (one, infinity) = if ty == Type::Bf16 { (0x3f80, 0x7f80) } else { (0x3c00, 0x7c00) };
+    if x <= one {
         x
-    } else if x <= INFINITY {
-        ONE
+    } else if x <= infinity {
+        one
     } else {
         0
     }
 }
 
-/// `.f16` operations. Sums, products and quotients of two halves are rounded to a double and
-/// then to a half, which is the same as rounding once; a fused sum goes through a software
-/// implementation.
+/// +0 for a number with a sign, else the number.
+pub(super) fn rectify(ty: Type, x: u16) -> u16 {
+    let is_negative = x >> (ty.bits() - 1) & 1 != 0;
+    if is_negative && !value(ty, x).is_nan() { 0 } else { x }
+}
+
+/// Operations on `.f16`, `.bf16` and on pairs of them, and conversions to pairs.
 #[inline(never)]
 pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
-    let bits = |x: C| x.low() as u16;
-    let flushed = |x: u16| if op.ftz && x & 0x7c00 == 0 { x & 0x8000 } else { x };
-    from_fn(|i| {
-        let [a, b, c] = [a, b, c].map(|x| flushed(bits(x[i])));
-        let [x, y] = [a, b].map(|x| f64::from(widen(x)));
-        let result = match op.f {
-            AluFn::Abs => a & 0x7fff,
-            AluFn::Neg => a ^ 0x8000,
-            AluFn::Add => narrow(x + y, op.rounding),
-            AluFn::Sub => narrow(x - y, op.rounding),
-            AluFn::Mul => narrow(x * y, op.rounding),
-            AluFn::Fma => {
-                let [a, b, c] = [a, b, c].map(|x| Half::from_bits(x.into()));
-                let sum = a.mul_add_r(b, c, mode(op.rounding)).value;
-                if sum.is_nan() { NAN } else { sum.to_bits() as u16 }
-            }
-            AluFn::MinNan | AluFn::MaxNan if x.is_nan() || y.is_nan() => NAN,
-            AluFn::Min | AluFn::Max if x.is_nan() || y.is_nan() => {
-                if x.is_nan() && y.is_nan() {
-                    NAN
-                } else if x.is_nan() {
-                    b
-                } else {
-                    a
-                }
-            }
-            AluFn::Min | AluFn::MinNan => {
-                if y < x || (x == y && y.is_sign_negative()) {
-                    b
-                } else {
-                    a
-                }
-            }
-            AluFn::Max | AluFn::MaxNan => {
-                if y > x || (x == y && y.is_sign_positive()) {
-                    b
-                } else {
-                    a
-                }
-            }
-            AluFn::Ex2 => narrow(libm::exp2(x), op.rounding),
-            AluFn::Tanh => narrow(libm::tanh(x), op.rounding),
-            _ => panic!("{op:?} does not exist"),
+    let element = op.ty.element();
+    if op.f == AluFn::ConvertPair {
+        let one = |x: C| {
+            let result = round(element, f64::from(f32::from_bits(x.low())), op.rounding, op.finite);
+            u32::from(if op.relu { rectify(element, result) } else { result })
         };
-        let result = flushed(result);
-        C::wrap(u32::from(if op.sat { clamp_unit(result) } else { result }))
+        return from_fn(|i| C::wrap(one(a[i]) << element.bits() | one(b[i])));
+    }
+    let lane = AluOp { ty: element, ..*op };
+    let half = |x: C, number: u32| (x.low() >> (16 * number)) as u16;
+    from_fn(|i| {
+        let at = |number: u32| u32::from(one(&lane, [a, b, c].map(|x| half(x[i], number))));
+        C::wrap(if op.ty.is_packed() { at(1) << 16 | at(0) } else { at(0) })
     })
+}
+
+/// An operation on `.f16` or `.bf16`. Sums, products and quotients of two are rounded to a double
+/// and then to the type, which is the same as rounding once; a fused sum goes through a software
+/// implementation.
+fn one(op: &AluOp, [a, b, c]: [u16; 3]) -> u16 {
+    let ty = op.ty;
+    let narrow = |x| round(ty, x, op.rounding, false);
+    let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
+    let flushed = |x: u16| if op.ftz && x & infinity == 0 { x & 0x8000 } else { x };
+    let [mut a, mut b, c] = [a, b, c].map(flushed);
+    let sign = (a ^ b) & 0x8000;
+    if op.signs != Signs::Kept {
+        [a, b] = [a & 0x7fff, b & 0x7fff];
+    }
+    let [x, y] = [a, b].map(|x| value(ty, x));
+    let result = match op.f {
+        AluFn::Abs => a & 0x7fff,
+        AluFn::Neg => a ^ 0x8000,
+        AluFn::Add => narrow(x + y),
+        AluFn::Sub => narrow(x - y),
+        AluFn::Mul => narrow(x * y),
+        AluFn::Fma if ty == Type::Bf16 => fma::<BFloat>([a, b, c], op.rounding),
+        AluFn::Fma => fma::<Half>([a, b, c], op.rounding),
+        AluFn::MinNan | AluFn::MaxNan if x.is_nan() || y.is_nan() => NAN,
+        AluFn::Min | AluFn::Max if x.is_nan() || y.is_nan() => {
+            if x.is_nan() && y.is_nan() {
+                NAN
+            } else if x.is_nan() {
+                b
+            } else {
+                a
+            }
+        }
+        AluFn::Min | AluFn::MinNan => {
+            if y < x || (x == y && y.is_sign_negative()) {
+                b
+            } else {
+                a
+            }
+        }
+        AluFn::Max | AluFn::MaxNan => {
+            if y > x || (x == y && y.is_sign_positive()) {
+                b
+            } else {
+                a
+            }
+        }
+        AluFn::Ex2 => narrow(libm::exp2(x)),
+        AluFn::Tanh => narrow(libm::tanh(x)),
+        _ => panic!("{op:?} does not exist"),
+    };
+    let result = flushed(result);
+    let result = if op.signs == Signs::Product && result & 0x7fff <= infinity { result | sign } else { result };
+    let result = if op.relu { rectify(ty, result) } else { result };
+    if op.sat { clamp_unit(ty, result) } else { result }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lanes::alu;
-    use crate::types::Type;
 
     #[test]
     fn every_half_survives_the_way_to_a_double_and_back() {
@@ -150,8 +225,154 @@ mod tests {
 
     #[test]
     fn integers_round_to_halves_and_beyond_to_infinity() {
+        let from_integer = |x, rounding| from_integer(Type::F16, x, rounding);
         assert_eq!(from_integer(2049, Rounding::Nearest), narrow(2048.0, Rounding::Nearest));
         assert_eq!(from_integer(2049, Rounding::Up), narrow(2050.0, Rounding::Nearest));
         assert_eq!(from_integer(70_000, Rounding::Nearest), 0x7c00);
+    }
+
+    /// The value of bits of a type, by its definition.
+    fn defined(ty: Type, bits: u16) -> f64 {
+        let (exponent_bits, fraction_bits) = match ty {
+            Type::F16 => (5, 10),
+            Type::Bf16 => (8, 7),
+            Type::E4m3 => (4, 3),
+            _ => (5, 2),
+        };
+        let bias = (1 << (exponent_bits - 1)) - 1;
+        let (exponent, fraction) =
+            (bits >> fraction_bits & ((1 << exponent_bits) - 1), bits & ((1 << fraction_bits) - 1));
+        let sign = if bits >> (exponent_bits + fraction_bits) & 1 != 0 { -1.0 } else { 1.0 };
+        let highest = exponent == (1 << exponent_bits) - 1;
+        let scale = 2f64.powi(i32::from(exponent.max(1)) - bias - fraction_bits);
+        match (highest, ty) {
+            (true, Type::E4m3) if fraction == 7 => f64::NAN,
+            (true, Type::F16 | Type::Bf16 | Type::E5m2) if fraction != 0 => f64::NAN,
+            (true, Type::F16 | Type::Bf16 | Type::E5m2) => sign * f64::INFINITY,
+            _ => sign * f64::from(fraction + if exponent > 0 { 1 << fraction_bits } else { 0 }) * scale,
+        }
+    }
+
+    const SMALL: [Type; 4] = [Type::F16, Type::Bf16, Type::E4m3, Type::E5m2];
+
+    #[test]
+    fn every_value_of_every_small_float_is_what_its_bits_say() {
+        for ty in SMALL {
+            for bits in 0..=u16::MAX >> (16 - ty.bits()) {
+                let [found, expected] = [value(ty, bits), defined(ty, bits)];
+                assert!(found == expected || found.is_nan() && expected.is_nan(), "{ty} {bits:#x}: {found} {expected}");
+                if !found.is_nan() {
+                    assert_eq!(round(ty, found, Rounding::Nearest, false), bits, "{ty} {bits:#x}");
+                }
+            }
+        }
+    }
+
+    /// The bits of the `ty` nearest to `sum + rest`, of which `rest` is less than half a unit of `sum`; ties to
+    /// even. Found among all values of the type, which rise with their bits.
+    fn nearest(ty: Type, sum: f64, rest: f64) -> u16 {
+        let sign = u16::from(sum.is_sign_negative()) << (ty.bits() - 1);
+        let (sum, rest) = (sum.abs(), rest * sum.signum());
+        let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
+        // Where infinity would stand if it were a number.
+        let place = |bits: u16| match bits {
+            bits if bits >= infinity => 2.0 * defined(ty, infinity - 1) - defined(ty, infinity - 2),
+            bits => defined(ty, bits),
+        };
+        let (mut low, mut high) = (0, infinity);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            *if place(middle) <= sum { &mut low } else { &mut high } = middle;
+        }
+        let tie = f64::midpoint(place(low), place(high));
+        let up = sum > tie || sum == tie && (rest > 0.0 || rest == 0.0 && low % 2 == 1);
+        sign | if up { high } else { low }
+    }
+
+    #[test]
+    fn arithmetic_rounds_once_to_the_nearest_and_keeps_subnormals() {
+        // Numbers of all magnitudes, ties and neighbours of ties among them.
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as u16
+        };
+        for ty in [Type::F16, Type::Bf16] {
+            let run =
+                |f, a: u16, b: u16, c: u16| alu(&AluOp::new(f, ty), &[a.into()], &[b.into()], &[c.into()])[0] as u16;
+            let mut seen = 0;
+            for _ in 0..20_000 {
+                let (a, c) = (next(), next());
+                // Half of the pairs are close to each other.
+                let b = if next() % 2 == 0 { next() } else { a ^ next() >> 7 };
+                let [x, y, z] = [a, b, c].map(|bits| defined(ty, bits));
+                if [x, y, z].iter().any(|x| !x.is_finite()) {
+                    continue;
+                }
+                // What a double cannot hold of a sum (Knuth).
+                let sum = |x: f64, y: f64| {
+                    let sum = x + y;
+                    let part = sum - x;
+                    (sum, (x - (sum - part)) + (y - part))
+                };
+                let (plus, rest) = sum(x, y);
+                assert_eq!(run(AluFn::Add, a, b, 0), nearest(ty, plus, rest), "{ty} {a:#x} + {b:#x}");
+                let (minus, rest) = sum(x, -y);
+                assert_eq!(run(AluFn::Sub, a, b, 0), nearest(ty, minus, rest), "{ty} {a:#x} - {b:#x}");
+                assert_eq!(run(AluFn::Mul, a, b, 0), nearest(ty, x * y, 0.0), "{ty} {a:#x} * {b:#x}");
+                let (fused, rest) = sum(x * y, z);
+                assert_eq!(run(AluFn::Fma, a, b, c), nearest(ty, fused, rest), "{ty} {a:#x} * {b:#x} + {c:#x}");
+                seen += 1;
+            }
+            assert!(seen > 15_000, "{seen}");
+        }
+    }
+
+    #[test]
+    fn results_that_are_no_numbers_are_canonical_and_relu_keeps_them() {
+        let bf16 = |f, relu| AluOp { relu, ..AluOp::new(f, Type::Bf16) };
+        // Infinity less infinity, by a sum, a product and a fused sum.
+        let (infinity, minus) = (0x7f80, 0xff80);
+        for relu in [false, true] {
+            assert_eq!(alu(&bf16(AluFn::Add, relu), &[infinity], &[minus], &[0]), [0x7fff]);
+            assert_eq!(alu(&bf16(AluFn::Mul, relu), &[infinity], &[0], &[0]), [0x7fff]);
+            assert_eq!(alu(&bf16(AluFn::Fma, relu), &[infinity], &[0x3f80], &[minus]), [0x7fff]);
+        }
+        // 1 * -2 + 1, and what underflows to -0.
+        assert_eq!(alu(&bf16(AluFn::Fma, false), &[0x3f80], &[0xc000], &[0x3f80]), [0xbf80]);
+        assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x3f80], &[0xc000], &[0x3f80]), [0]);
+        assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x8001], &[1], &[0x8000]), [0]);
+    }
+
+    #[test]
+    fn pairs_are_two_operations_and_conversions_put_the_first_operand_above() {
+        let pair = alu(&AluOp::new(AluFn::Add, Type::Bf16x2), &[0x3f80_4000], &[0x3f80_bf80], &[0]);
+        assert_eq!(pair, [0x4000_3f80]);
+        let pack = |ty, relu, finite, a: f32, b: f32| {
+            let op = AluOp { relu, finite, ..AluOp::new(AluFn::ConvertPair, ty) };
+            alu(&op, &[a.to_bits().into()], &[b.to_bits().into()], &[0])[0]
+        };
+        assert_eq!(pack(Type::F16x2, false, false, 1.0, -2.0), 0x3c00_c000);
+        assert_eq!(pack(Type::Bf16x2, false, false, 1.0, -2.0), 0x3f80_c000);
+        assert_eq!(pack(Type::F16x2, true, true, 1e6, -2.0), 0x7bff_0000);
+        assert_eq!(pack(Type::F16x2, false, false, 1e6, f32::NAN), 0x7c00_7fff);
+        assert_eq!(pack(Type::Bf16x2, false, true, f32::INFINITY, f32::NEG_INFINITY), 0x7f7f_ff7f);
+        assert_eq!(pack(Type::E4m3x2, false, true, 1e9, f32::NAN), 0x7e7f);
+        assert_eq!(pack(Type::E4m3x2, false, true, 1.0, -464.0), 0x38fe);
+        assert_eq!(pack(Type::E5m2x2, true, true, -1.0, 1e9), 0x007b);
+    }
+
+    #[test]
+    fn the_product_of_signs_goes_to_a_number_and_not_to_a_nan() {
+        use AluFn::{Max, MaxNan, Min};
+        let pick = |f, a, b| {
+            let op = AluOp { signs: Signs::Product, ..AluOp::new(f, Type::Bf16) };
+            alu(&op, &[a], &[b], &[0])[0]
+        };
+        let (one, two, nan) = (0x3f80, 0x4000, 0x7fff);
+        let minus = |x: u64| x | 0x8000;
+        assert_eq!([pick(Min, one, minus(two)), pick(Min, minus(one), minus(two))], [minus(one), one]);
+        assert_eq!([pick(Max, one, minus(two)), pick(Max, two, one)], [minus(two), two]);
+        assert_eq!([pick(Max, minus(nan), one), pick(MaxNan, nan, minus(one))], [minus(one), nan]);
     }
 }

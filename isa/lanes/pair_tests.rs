@@ -64,7 +64,7 @@ proptest! {
         to in prop::sample::select(vec![Type::S8, Type::U16, Type::U32, Type::S32, Type::U64, Type::S64, Type::F32]),
         sat: bool,
     ) {
-        let op = ConvertOp { to, from, rounding: Rounding::Zero, integral: false, ftz: false, sat };
+        let op = ConvertOp { rounding: Rounding::Zero, sat, ..ConvertOp::new(to, from) };
         let pairs = split([a], |[a], out| convert_pair(&op, a, out));
         prop_assert_eq!(pairs, convert(&op, &a));
     }

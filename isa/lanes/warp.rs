@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use super::atomic::{AtomicFn, atomic};
+use super::alu::{AluOp, alu};
 use crate::types::Type;
 
 /// An exchange between lanes. Those that take part are the lanes in which the instruction acts. A `.sync` form names
@@ -42,13 +42,8 @@ pub enum WarpOp {
         /// Type of the value: 32 or 64 bits.
         ty: Type,
     },
-    /// One value from those of all lanes.
-    Reduce {
-        /// `Add`, `Min`, `Max`, `And`, `Or` or `Xor`.
-        f: AtomicFn,
-        /// Type of the value: 32 bits.
-        ty: Type,
-    },
+    /// One value from those of all lanes: `Add`, `And`, `Or`, `Xor` or a `Min` or `Max`, of 32 bits.
+    Reduce(AluOp),
     /// Wait for each other: nothing to do for lanes that are together.
     Sync,
 }
@@ -99,7 +94,7 @@ impl WarpOp {
     pub fn members(&self) -> Option<usize> {
         match self {
             WarpOp::Shuffle { sync: true, .. } => Some(3),
-            WarpOp::Vote { sync: true, .. } | WarpOp::Match { .. } | WarpOp::Reduce { .. } => Some(1),
+            WarpOp::Vote { sync: true, .. } | WarpOp::Match { .. } | WarpOp::Reduce(_) => Some(1),
             WarpOp::Sync => Some(0),
             WarpOp::Shuffle { sync: false, .. } | WarpOp::Vote { sync: false, .. } | WarpOp::ActiveMask => None,
         }
@@ -165,10 +160,13 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
                 WarpResult { values: from_fn(|lane| u64::from(same(lane))), preds: 0 }
             }
         }
-        WarpOp::Reduce { f, ty } => {
+        WarpOp::Reduce(op) => {
+            let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            WarpResult { values: [lanes.fold(first, |sum, value| atomic(f, ty, sum, value, 0)); 32], preds: 0 }
+            // A lone float is still made a magnitude, and canonical if it is NaN.
+            let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
+            WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
         WarpOp::Sync => WarpResult { values: [0; 32], preds: 0 },
     }

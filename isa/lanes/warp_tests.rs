@@ -1,4 +1,6 @@
 use super::*;
+use crate::lanes::AluFn;
+use crate::types::Signs;
 
 const EIGHTS: u32 = 0x18 << 8;
 
@@ -65,8 +67,26 @@ fn lanes_find_their_equals() {
 fn a_reduction_gives_every_lane_the_same() {
     let lanes = from_fn(|lane| lane as u64);
     let inputs = WarpInputs { a: &lanes, b: &[0; 32], c: &[0; 32], pred: 0 };
-    let of = |f| warp(&WarpOp::Reduce { f, ty: Type::U32 }, 0b1110, inputs).values;
-    assert_eq!(of(AtomicFn::Add), [6; 32]);
-    assert_eq!(of(AtomicFn::Min), [1; 32]);
-    assert_eq!(of(AtomicFn::Xor), [0; 32]);
+    let of = |f| warp(&WarpOp::Reduce(AluOp::new(f, Type::U32)), 0b1110, inputs).values;
+    assert_eq!(of(AluFn::Add), [6; 32]);
+    assert_eq!(of(AluFn::Min), [1; 32]);
+    assert_eq!(of(AluFn::Xor), [0; 32]);
+}
+
+#[test]
+fn a_reduction_of_floats_reads_magnitudes_and_spreads_nan_if_it_says_so() {
+    let reduce = |op: AluOp, active: u32, lanes: &[f32]| {
+        let lanes = from_fn(|lane| u64::from(lanes.get(lane).copied().unwrap_or(9.0).to_bits()));
+        let inputs = WarpInputs { a: &lanes, b: &[0; 32], c: &[0; 32], pred: 0 };
+        f32::from_bits(warp(&WarpOp::Reduce(op), active, inputs).values[31] as u32)
+    };
+    let of = |f| AluOp::new(f, Type::F32);
+    let absolute = |f| AluOp { signs: Signs::Absolute, ..of(f) };
+    let lanes = [1.0, -3.0, f32::NAN, 2.0];
+    assert_eq!(reduce(of(AluFn::Min), 0b1111, &lanes), -3.0);
+    assert_eq!(reduce(of(AluFn::Max), 0b1111, &lanes), 2.0);
+    assert_eq!(reduce(absolute(AluFn::Max), 0b1111, &lanes), 3.0);
+    assert_eq!(reduce(absolute(AluFn::Min), 0b0010, &lanes), 3.0);
+    assert!(reduce(of(AluFn::MaxNan), 0b1111, &lanes).is_nan());
+    assert!(reduce(of(AluFn::Max), 0b0100, &lanes).is_nan());
 }

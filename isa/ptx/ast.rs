@@ -3,6 +3,7 @@
 //! with opening and closing marks, so that nothing has to recurse.
 
 use isa::types::Type;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A range of bytes of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Module<'a> {
     pub functions: Vec<Function<'a>>,
     /// `.alias new, old`: functions with a second name.
     pub aliases: Vec<(Name<'a>, Name<'a>)>,
+    /// Numbers in `functions` of those that can be called, by name.
+    pub(crate) callable: FxHashMap<&'a str, usize>,
 }
 
 impl<'a> Module<'a> {
@@ -55,16 +58,29 @@ impl<'a> Module<'a> {
 
     /// The function called `name`: its definition, else a declaration of it.
     pub fn function(&self, name: &str) -> Option<&Function<'a>> {
-        let alias = self.aliases.iter().find(|(new, _)| new.text == name);
-        let name = alias.map_or(name, |(_, old)| old.text);
-        let mut all = self.functions.iter().filter(|f| !f.is_entry && f.name.text == name);
-        all.clone().find(|f| f.has_body).or_else(|| all.next())
+        self.callable.get(name).map(|&number| &self.functions[number])
     }
 
     /// What stands for the address of the function called `name`: 1 and its number in the file.
     pub fn function_address(&self, name: &str) -> Option<u64> {
-        let function = self.function(name)?;
-        self.functions.iter().position(|f| std::ptr::eq(f, function)).map(|number| number as u64 + 1)
+        self.callable.get(name).map(|&number| number as u64 + 1)
+    }
+
+    /// Lists the functions by name, once all are read. Of several with a name the first definition
+    /// counts, else the first declaration.
+    pub(crate) fn list_functions(&mut self) {
+        for (number, function) in self.functions.iter().enumerate().filter(|(_, f)| !f.is_entry) {
+            let listed = self.callable.entry(function.name.text).or_insert(number);
+            if function.has_body && !self.functions[*listed].has_body {
+                *listed = number;
+            }
+        }
+        for (new, old) in &self.aliases {
+            match self.callable.get(old.text) {
+                Some(&number) => self.callable.insert(new.text, number),
+                None => self.callable.remove(new.text),
+            };
+        }
     }
 
     /// The functions with a body whose address a kernel can come by: those that an instruction
@@ -82,13 +98,10 @@ impl<'a> Module<'a> {
             Initial::Address { name, .. } => Some(name.text),
             _ => None,
         });
-        let mut found: Vec<&Function<'a>> = Vec::new();
-        for function in named.chain(stored).filter_map(|name| self.function(name)) {
-            if function.has_body && !found.iter().any(|known| std::ptr::eq(*known, function)) {
-                found.push(function);
-            }
-        }
-        found
+        let mut seen = FxHashSet::default();
+        let numbers = named.chain(stored).filter_map(|name| self.callable.get(name).copied());
+        let found = numbers.filter(|&number| seen.insert(number)).map(|number| &self.functions[number]);
+        found.filter(|function| function.has_body).collect()
     }
 }
 

@@ -11,6 +11,7 @@ pub mod ast;
 pub mod data;
 mod duplicates;
 mod error;
+mod forms;
 pub mod lexer;
 pub mod lower;
 pub mod parser;

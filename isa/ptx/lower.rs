@@ -18,12 +18,12 @@ mod carry;
 mod control;
 mod copy;
 mod directives;
-mod half2;
 pub(super) mod layout;
 mod memory;
 mod modifiers;
 mod moves;
 mod operands;
+mod packed;
 mod params;
 mod scope;
 mod tensor;
@@ -32,6 +32,9 @@ mod video;
 mod warp;
 mod wmma;
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use self::call::Frame;
@@ -39,9 +42,10 @@ use self::control::Jump;
 use self::layout::{Layout, lay_out, parameters};
 use self::modifiers::Modifiers;
 use self::params::{ParamPlace, Piece};
-use self::scope::{Found, Scopes};
-use super::ast::{Function, Instruction, Module, Span, Statement};
+use self::scope::{Found, Scope, Scopes};
+use super::ast::{Function, Instruction, Module, Span, Statement, Storage, Variable};
 use super::data::Symbols;
+use super::forms::{self, Verdict};
 use super::{PtxError, Source};
 use isa::cfg::resolve_reconvergence;
 use isa::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
@@ -53,151 +57,97 @@ const MAX_REFUSALS: usize = 1 << 10;
 /// Most statements that are looked at, those of a function once for every call.
 const MAX_STATEMENTS: usize = 1 << 21;
 
-/// Instructions that can be lowered; of each, the forms that the messages of its own errors
-/// name.
-pub const SUPPORTED: &[&str] = &[
-    "abs",
-    "activemask",
-    "add",
-    "addc",
-    "and",
-    "applypriority",
-    "atom",
-    "bar",
-    "barrier",
-    "bfe",
-    "bfi",
-    "bfind",
-    "bra",
-    "brev",
-    "brkpt",
-    "brx",
-    "call",
-    "clz",
-    "cnot",
-    "copysign",
-    "cos",
-    "cp",
-    "createpolicy",
-    "cvt",
-    "cvta",
-    "discard",
-    "div",
-    "dp2a",
-    "dp4a",
-    "ex2",
-    "exit",
-    "fence",
-    "fma",
-    "fns",
-    "griddepcontrol",
-    "isspacep",
-    "ld",
-    "ldmatrix",
-    "ldu",
-    "lg2",
-    "lop3",
-    "mad",
-    "mad24",
-    "madc",
-    "match",
-    "max",
-    "membar",
-    "min",
-    "mma",
-    "mov",
-    "mul",
-    "mul24",
-    "nanosleep",
-    "neg",
-    "not",
-    "or",
-    "pmevent",
-    "popc",
-    "prefetch",
-    "prefetchu",
-    "prmt",
-    "rcp",
-    "red",
-    "redux",
-    "rem",
-    "ret",
-    "rsqrt",
-    "sad",
-    "selp",
-    "set",
-    "setp",
-    "shf",
-    "shfl",
-    "shl",
-    "shr",
-    "sin",
-    "slct",
-    "sqrt",
-    "st",
-    "sub",
-    "subc",
-    "tanh",
-    "testp",
-    "tex",
-    "trap",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vote",
-    "vset",
-    "vset2",
-    "vset4",
-    "vsub",
-    "vsub2",
-    "vsub4",
-    "wmma",
-    "xor",
-];
-
-/// Lowers the kernel `name` of `module`, to virtual registers.
+/// Lowers the kernel `name` of `module`, to virtual registers. [`Prepared`] lowers several.
 pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program, PtxError> {
-    let (mut lowering, function) = Lowering::of(source, module, name)?;
-    lowering.entry(function)?;
-    lowering.finish(function)
+    Prepared::new(source, module)?.lower(name)
 }
 
-/// Everything that keeps the kernel `name` from being lowered, in the order of the text: an
-/// instruction that is refused does not hide those behind it. Empty if [`lower`] succeeds.
-pub fn refusals(source: &Source, module: &Module<'_>, name: &str) -> Vec<PtxError> {
-    let (mut lowering, function) = match Lowering::of(source, module, name) {
-        Ok(begun) => begun,
-        Err(error) => return vec![error],
-    };
-    lowering.refused = Some(Vec::new());
-    let stopped = lowering.entry(function).err();
-    let mut refused: Vec<PtxError> = lowering.refused.take().into_iter().flatten().chain(stopped).collect();
-    if refused.is_empty() {
-        // Only the end of the body can be wrong, such as a label that is missing.
-        return lowering.finish(function).err().into_iter().collect();
+/// A module with what all its kernels share, so that each takes the time of its own text.
+pub struct Prepared<'a> {
+    source: &'a Source,
+    module: &'a Module<'a>,
+    symbols: Symbols<'a>,
+    /// The kernels by name.
+    kernels: FxHashMap<&'a str, &'a Function<'a>>,
+    /// The shared variables of the file by name.
+    shared: FxHashMap<&'a str, Vec<&'a Variable<'a>>>,
+    /// Names of the file.
+    names: Rc<Scope<'a>>,
+    /// Offsets of the local variables of the file, by the place of the declaration, and their bytes.
+    locals: (Vec<(u32, u32)>, u32),
+    /// First byte of every line.
+    lines: Vec<u32>,
+    /// The functions whose address is taken, once somebody asks for them.
+    addressed: OnceCell<Vec<&'a Function<'a>>>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Lays out the variables of a file.
+    pub fn new(source: &'a Source, module: &'a Module<'a>) -> Result<Self, PtxError> {
+        let mut kernels = FxHashMap::default();
+        for kernel in module.kernels() {
+            kernels.entry(kernel.name.text).or_insert(kernel);
+        }
+        let mut names = Scope::default();
+        let mut shared: FxHashMap<&str, Vec<&Variable<'a>>> = FxHashMap::default();
+        for variable in &module.variables {
+            names.declare(source, variable)?;
+            if variable.storage == Storage::Shared {
+                shared.entry(variable.name.text).or_default().push(variable);
+            }
+        }
+        let newlines = source.text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
+        Ok(Prepared {
+            source,
+            module,
+            symbols: Symbols::new(source, module)?,
+            kernels,
+            shared,
+            names: Rc::new(names),
+            locals: layout::locals(source, module.variables.iter(), 0)?,
+            lines: std::iter::once(0).chain(newlines.map(|(at, _)| at as u32 + 1)).collect(),
+            addressed: OnceCell::new(),
+        })
     }
-    refused.sort_by_key(|error| (error.line(), error.column()));
-    // A function is lowered once for every call.
-    refused.dedup_by(|a, b| (a.line(), a.column(), a.message()) == (b.line(), b.column(), b.message()));
-    refused
+
+    /// Lowers the kernel `name`, to virtual registers.
+    pub fn lower(&self, name: &str) -> Result<Program, PtxError> {
+        let (mut lowering, function) = Lowering::of(self, name)?;
+        lowering.entry(function)?;
+        lowering.finish(function)
+    }
+
+    /// Everything that keeps the kernel `name` from being lowered, in the order of the text: an
+    /// instruction that is refused does not hide those behind it. Empty if [`Prepared::lower`] succeeds.
+    pub fn refusals(&self, name: &str) -> Vec<PtxError> {
+        let (mut lowering, function) = match Lowering::of(self, name) {
+            Ok(begun) => begun,
+            Err(error) => return vec![error],
+        };
+        lowering.refused = Some(Vec::new());
+        let stopped = lowering.entry(function).err();
+        let mut refused: Vec<PtxError> = lowering.refused.take().into_iter().flatten().chain(stopped).collect();
+        if refused.is_empty() {
+            // Only the end of the body can be wrong, such as a label that is missing.
+            return lowering.finish(function).err().into_iter().collect();
+        }
+        refused.sort_by_key(|error| (error.line(), error.column()));
+        // A function is lowered once for every call.
+        refused.dedup_by(|a, b| (a.line(), a.column(), a.message()) == (b.line(), b.column(), b.message()));
+        refused
+    }
+
+    /// The functions that a call through a pointer can reach.
+    fn addressed_functions(&self) -> &[&'a Function<'a>] {
+        self.addressed.get_or_init(|| self.module.addressed_functions())
+    }
 }
 
-struct Lowering<'a> {
+struct Lowering<'p, 'a> {
+    prepared: &'p Prepared<'a>,
     source: &'a Source,
     module: &'a Module<'a>,
     layout: Layout,
-    symbols: Symbols<'a>,
     scopes: Scopes<'a>,
     /// The functions that are being lowered, the kernel first.
     frames: Vec<Frame<'a>>,
@@ -234,16 +184,15 @@ struct Lowering<'a> {
     statements: usize,
     /// Where the last label stands.
     labelled: usize,
-    /// First byte of every line.
-    lines: Vec<u32>,
     /// What was refused so far, if lowering is to go on behind a refusal.
     refused: Option<Vec<PtxError>>,
 }
 
-impl<'a> Lowering<'a> {
+impl<'p, 'a> Lowering<'p, 'a> {
     /// Finds a kernel and begins with it.
-    fn of(source: &'a Source, module: &'a Module<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
-        let Some(function) = module.kernels().find(|k| k.name.text == name) else {
+    fn of(prepared: &'p Prepared<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
+        let &Prepared { source, module, .. } = prepared;
+        let Some(&function) = prepared.kernels.get(name) else {
             let names: Vec<&str> = module.kernels().map(|k| k.name.text).collect();
             let message = format!("there is no kernel `{name}` in this file");
             let help = match names.as_slice() {
@@ -257,22 +206,18 @@ impl<'a> Lowering<'a> {
             return Err(PtxError::new(source, function.name.span, "this kernel", message)
                 .with_help("addresses of 32 bits are not supported"));
         }
-        Ok((Lowering::new(source, module, function)?, function))
+        Ok((Lowering::new(prepared, function)?, function))
     }
 
-    fn new(source: &'a Source, module: &'a Module<'a>, function: &'a Function<'a>) -> Result<Self, PtxError> {
-        let layout = lay_out(source, module, function)?;
-        let mut scopes = Scopes::new();
-        for variable in &module.variables {
-            scopes.declare(source, variable)?;
-        }
-        let newlines = source.text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
-        let lines = std::iter::once(0).chain(newlines.map(|(at, _)| at as u32 + 1));
+    fn new(prepared: &'p Prepared<'a>, function: &'a Function<'a>) -> Result<Self, PtxError> {
+        let &Prepared { source, module, .. } = prepared;
+        let layout = lay_out(prepared, function)?;
+        let scopes = Scopes::new(prepared.names.clone());
         Ok(Lowering {
+            prepared,
             source,
             module,
             layout,
-            symbols: Symbols::new(source, module)?,
             scopes,
             frames: Vec::new(),
             instances: 0,
@@ -297,7 +242,6 @@ impl<'a> Lowering<'a> {
             span: function.name.span,
             statements: 0,
             labelled: 0,
-            lines: lines.collect(),
             refused: None,
         })
     }
@@ -308,9 +252,9 @@ impl<'a> Lowering<'a> {
 
     /// Lowers the body of the kernel.
     fn entry(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
-        let (fixed, top) = layout::locals(self.source, self.module.variables.iter(), 0)?;
-        self.locals.extend(fixed.into_iter().map(|(place, at)| ((0, place), at)));
-        (self.local_top, self.local_bytes) = (top, top);
+        let (fixed, top) = &self.prepared.locals;
+        self.locals.extend(fixed.iter().map(|&(place, at)| ((0, place), at)));
+        (self.local_top, self.local_bytes) = (*top, *top);
         self.begin(function)?;
         let (params, _) = parameters(self.source, function)?;
         for (variable, param) in function.params.iter().zip(&params) {
@@ -370,46 +314,56 @@ impl<'a> Lowering<'a> {
             None => None,
         };
         let start = inst.opcode.span.start;
-        let line = self.lines.partition_point(|&first| first <= start);
-        self.position = (line as u32, start - self.lines[line - 1] + 1);
+        let lines = &self.prepared.lines;
+        let line = lines.partition_point(|&first| first <= start);
+        self.position = (line as u32, start - lines[line - 1] + 1);
         self.span = inst.span;
         let mut mods = Modifiers::new(inst);
+        let lowered = self.dispatch(inst, &mut mods).and_then(|lowered| mods.finish(self).map(|()| lowered));
+        match lowered {
+            Ok(Some(lowered)) => self.push(lowered),
+            Ok(None) => Ok(()),
+            Err(error) => Err(self.judge(inst, error)),
+        }
+    }
+
+    /// Lowers what its name says; the last operation of it is returned, not yet appended.
+    fn dispatch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let lowered = match inst.opcode.text {
-            _ if inst.modifiers.last().is_some_and(|last| last.text == "f16x2") => self.half2(inst, &mut mods)?,
-            "mov" => Some(self.mov(inst, &mut mods)?),
-            "cvta" => Some(self.cvta(inst, &mut mods)?),
-            "isspacep" => Some(self.isspacep(inst, &mut mods)?),
-            "cvt" => Some(self.cvt(inst, &mut mods)?),
-            "selp" => Some(self.selp(inst, &mut mods)?),
-            "setp" => Some(self.setp(inst, &mut mods)?),
-            "set" => Some(self.set(inst, &mut mods)?),
-            "slct" => Some(self.slct(inst, &mut mods)?),
-            "testp" => Some(self.testp(inst, &mut mods)?),
-            "cnot" => Some(self.cnot(inst, &mut mods)?),
-            "ld" | "ldu" => self.load(inst, &mut mods)?,
-            "st" => self.store(inst, &mut mods)?,
-            "atom" | "red" => self.atomic(inst, &mut mods)?,
-            "tex" => Some(self.texture(inst, &mut mods)?),
-            "shfl" => Some(self.shuffle(inst, &mut mods)?),
-            "vote" => Some(self.vote(inst, &mut mods)?),
-            "match" => Some(self.matching(inst, &mut mods)?),
+            "mov" => Some(self.mov(inst, mods)?),
+            "cvta" => Some(self.cvta(inst, mods)?),
+            "isspacep" => Some(self.isspacep(inst, mods)?),
+            "cvt" => Some(self.cvt(inst, mods)?),
+            "selp" => Some(self.selp(inst, mods)?),
+            "setp" => Some(self.setp(inst, mods)?),
+            "set" => Some(self.set(inst, mods)?),
+            "slct" => Some(self.slct(inst, mods)?),
+            "testp" => Some(self.testp(inst, mods)?),
+            "cnot" => Some(self.cnot(inst, mods)?),
+            "ld" | "ldu" => self.load(inst, mods)?,
+            "st" => self.store(inst, mods)?,
+            "atom" | "red" => self.atomic(inst, mods)?,
+            "tex" => Some(self.texture(inst, mods)?),
+            "shfl" => Some(self.shuffle(inst, mods)?),
+            "vote" => Some(self.vote(inst, mods)?),
+            "match" => Some(self.matching(inst, mods)?),
             "mma" => {
-                self.mma(inst, &mut mods)?;
+                self.mma(inst, mods)?;
                 None
             }
             "wmma" => {
-                self.wmma(inst, &mut mods)?;
+                self.wmma(inst, mods)?;
                 None
             }
-            "ldmatrix" => Some(self.load_matrix(inst, &mut mods)?),
-            "redux" => Some(self.redux(inst, &mut mods)?),
-            "activemask" => Some(self.active_mask(inst, &mut mods)?),
-            "bra" => Some(self.branch(inst, &mut mods)?),
-            "brx" => self.indexed_branch(inst, &mut mods)?,
-            "call" => self.call(inst, &mut mods)?,
-            "bar" | "barrier" => Some(self.barrier(inst, &mut mods)?),
-            "membar" | "fence" => Some(self.fence(inst, &mut mods)?),
-            "ret" => self.ret(inst, &mut mods)?,
+            "ldmatrix" => Some(self.load_matrix(inst, mods)?),
+            "redux" => Some(self.redux(inst, mods)?),
+            "activemask" => Some(self.active_mask(inst, mods)?),
+            "bra" => Some(self.branch(inst, mods)?),
+            "brx" => self.indexed_branch(inst, mods)?,
+            "call" => self.call(inst, mods)?,
+            "bar" | "barrier" => Some(self.barrier(inst, mods)?),
+            "membar" | "fence" => Some(self.fence(inst, mods)?),
+            "ret" => self.ret(inst, mods)?,
             "exit" => Some(self.plain(inst, Op::Exit)?),
             "trap" => Some(self.plain(inst, Op::Trap)?),
             // Hints: the program computes the same without them.
@@ -418,17 +372,17 @@ impl<'a> Lowering<'a> {
                 mods.clear();
                 Some(Inst::new(Op::Nop))
             }
-            "createpolicy" => Some(self.policy(inst, &mut mods)?),
-            "cp" => self.copy(inst, &mut mods)?,
-            "addc" | "subc" | "madc" => Some(self.carried(inst, &mut mods)?),
-            _ if mods.has("cc") => Some(self.carried(inst, &mut mods)?),
+            "createpolicy" => Some(self.policy(inst, mods)?),
+            "cp" => self.copy(inst, mods)?,
+            "addc" | "subc" | "madc" => Some(self.carried(inst, mods)?),
+            _ if mods.has("cc") => Some(self.carried(inst, mods)?),
             _ => {
-                let mut lowered = self.bits(inst, &mut mods)?;
+                let mut lowered = self.bits(inst, mods)?;
                 if lowered.is_none() {
-                    lowered = self.video(inst, &mut mods)?;
+                    lowered = self.video(inst, mods)?;
                 }
                 if lowered.is_none() {
-                    lowered = self.arith(inst, &mut mods)?;
+                    lowered = self.arith(inst, mods)?;
                 }
                 if lowered.is_none() {
                     return Err(self.unsupported(inst));
@@ -436,10 +390,42 @@ impl<'a> Lowering<'a> {
                 lowered
             }
         };
-        mods.finish(self)?;
-        match lowered {
-            Some(lowered) => self.push(lowered),
-            None => Ok(()),
+        Ok(lowered)
+    }
+
+    /// The error for a refused instruction: `error`, unless PTX has no such word, or has this
+    /// instruction and the machine does not.
+    fn judge(&self, inst: &Instruction<'a>, error: PtxError) -> PtxError {
+        let opcode = inst.opcode.text;
+        let mean = |close: Option<&str>| close.map(|close| format!("did you mean `{close}`?"));
+        match forms::classify(opcode, &inst.modifiers) {
+            Verdict::NoName => {
+                let message = format!("PTX has no instruction `{opcode}`");
+                let error = self.error(inst.opcode.span, "this instruction", message);
+                match mean(forms::closest_name(opcode)) {
+                    Some(help) => error.with_help(help),
+                    None => error,
+                }
+            }
+            Verdict::NoModifier(at) => {
+                let word = inst.modifiers[at];
+                let message = format!("`{opcode}` takes no modifier `.{}`", word.text);
+                let error = self.error(word.span, "this modifier", message);
+                match mean(forms::closest_modifier(opcode, word.text).map(|word| format!(".{word}")).as_deref()) {
+                    Some(help) => error.with_help(help),
+                    None => error,
+                }
+            }
+            Verdict::NotModelled(advice) => {
+                let message = format!("`{}` is not modelled", form_of(inst));
+                // The handler may have said which forms there are.
+                let help = match error.help_text() {
+                    Some(forms) => format!("{advice}; {forms}"),
+                    None => advice.to_string(),
+                };
+                self.error(inst.opcode.span, "this instruction", message).with_help(help)
+            }
+            Verdict::NoForm | Verdict::Modelled => error,
         }
     }
 
@@ -476,14 +462,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn unsupported(&self, inst: &Instruction<'a>) -> PtxError {
-        let mut form = inst.opcode.text.to_string();
-        for modifier in &inst.modifiers {
-            form.push('.');
-            form.push_str(modifier.text);
-        }
-        let message = format!("instruction `{form}` is not supported");
+        let message = format!("instruction `{}` is not supported", form_of(inst));
         self.error(inst.opcode.span, "this instruction", message)
-            .with_help(format!("supported are {}", SUPPORTED.join(" ")))
     }
 
     fn operand_count(&self, inst: &Instruction<'a>, legal: std::ops::RangeInclusive<usize>) -> Result<(), PtxError> {
@@ -541,7 +521,7 @@ impl<'a> Lowering<'a> {
             shared_bytes: self.layout.shared_bytes,
             shared_align: self.layout.shared_align,
             local_bytes: self.local_bytes.next_multiple_of(16),
-            const_bytes: self.symbols.const_bytes,
+            const_bytes: self.prepared.symbols.const_bytes,
             const_base: 0,
             textures: [].into(),
             relocations: self.relocations,
@@ -560,4 +540,10 @@ impl<'a> Lowering<'a> {
     fn owner(&self, found: &Found<'a>) -> u32 {
         if found.is_outer { 0 } else { self.instance() }
     }
+}
+
+/// An instruction without its operands.
+fn form_of(inst: &Instruction<'_>) -> String {
+    let words = std::iter::once(inst.opcode).chain(inst.modifiers.iter().copied());
+    words.map(|name| name.text).collect::<Vec<_>>().join(".")
 }

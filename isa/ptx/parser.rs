@@ -6,7 +6,9 @@ mod declare;
 mod expression;
 mod instruction;
 
-use super::ast::{Function, Module, Name, Span, Statement, Storage};
+use rustc_hash::FxHashMap;
+
+use super::ast::{Function, Module, Name, Span, Statement, Storage, Variable};
 use super::lexer::{Token, tokens};
 use super::{PtxError, Source, duplicates};
 
@@ -15,7 +17,7 @@ const MAX_DEPTH: u32 = 256;
 
 /// Reads a whole file.
 pub fn parse(source: &Source) -> Result<Module<'_>, PtxError> {
-    let mut parser = Parser { source, tokens: tokens(source)?, at: 0 };
+    let mut parser = Parser { source, tokens: tokens(source)?, at: 0, depth: 0, vectors: Vec::new() };
     let module = parser.module()?;
     duplicates::refuse(source, &module)?;
     Ok(module)
@@ -26,6 +28,20 @@ struct Parser<'a> {
     source: &'a Source,
     tokens: Vec<(Token, Span)>,
     at: usize,
+    /// Blocks around the next token.
+    depth: u32,
+    /// Registers that are vectors, and what hides them: by name, for `%q<4>` by `%q`, innermost last.
+    vectors: FxHashMap<&'a str, Vec<VectorName>>,
+    /// Names in `vectors` with the depth of the block that declares them.
+    noted: Vec<(&'a str, u32)>,
+}
+
+/// What a name of registers stands for.
+struct VectorName {
+    /// For `%q<4>`: 4.
+    family: Option<u64>,
+    /// Elements: 2 or 4, or 1 for what hides a vector.
+    lanes: u32,
 }
 
 impl<'a> Parser<'a> {
@@ -196,6 +212,7 @@ impl<'a> Parser<'a> {
             // Before version 2.3 a file could not say, and used either.
             module.address_size = if module.version < (2, 3) { 64 } else { 32 };
         }
+        module.list_functions();
         Ok(module)
     }
 
@@ -249,23 +266,53 @@ impl<'a> Parser<'a> {
         let has_body = self.peek() == Some(Token::OpenBrace);
         if has_body {
             self.body(&mut body)?;
-        } else {
-            self.expect(Token::Semicolon, "a body in braces, or `;`")?;
+        } else if !self.eat(Token::Semicolon) {
+            // A function may be declared without a semicolon, where the next directive ends it.
+            let ends = self.peek().is_none() || self.peek_dotted().is_some_and(|word| FILE_LEVEL.contains(&word));
+            if is_entry || !ends {
+                return Err(self.unexpected("a body in braces, or `;`"));
+            }
         }
         Ok(Function { is_entry, name, returns, params, directives, has_body, body })
+    }
+
+    /// Remembers a declaration of vector registers, or one that hides them.
+    fn note_vector(&mut self, variable: &Variable<'a>) {
+        let lanes = if variable.storage == Storage::Reg { variable.vector } else { 1 };
+        if lanes > 1 || !self.vectors.is_empty() {
+            let name = variable.name.text;
+            self.vectors.entry(name).or_default().push(VectorName { family: variable.family, lanes });
+            self.noted.push((name, self.depth));
+        }
+    }
+
+    /// Elements of the vector register called `name`; 1 for any other name.
+    fn lanes(&self, name: &str) -> u32 {
+        const MOST_DIGITS: usize = 19;
+        let innermost = |name: &str| self.vectors.get(name).and_then(|all| all.last());
+        if let Some(vector) = innermost(name).filter(|vector| vector.family.is_none()) {
+            return vector.lanes;
+        }
+        // `%q3` as number 3 of `%q<4>`.
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(MOST_DIGITS);
+        let stems = (name.len() - digits..name.len()).filter_map(|at| {
+            let vector = innermost(&name[..at])?;
+            (name[at..].parse::<u64>().ok()? < vector.family?).then_some(vector.lanes)
+        });
+        stems.into_iter().next().unwrap_or(1)
     }
 
     /// `{ ... }`, blocks within it kept flat.
     fn body(&mut self, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
         let open = self.span();
         self.expect(Token::OpenBrace, "`{`")?;
-        let mut depth = 1u32;
-        while depth > 0 {
+        self.depth = 1;
+        while self.depth > 0 {
             match self.peek() {
                 Some(Token::OpenBrace) => {
                     self.at += 1;
-                    depth += 1;
-                    if depth > MAX_DEPTH {
+                    self.depth += 1;
+                    if self.depth > MAX_DEPTH {
                         let message = format!("blocks are nested more than {MAX_DEPTH} deep");
                         return Err(self.error(self.last_span(), message));
                     }
@@ -273,7 +320,11 @@ impl<'a> Parser<'a> {
                 }
                 Some(Token::CloseBrace) => {
                     self.at += 1;
-                    depth -= 1;
+                    self.depth -= 1;
+                    let depth = self.depth;
+                    while let Some((name, _)) = self.noted.pop_if(|(_, declared)| *declared > depth) {
+                        self.vectors.get_mut(name).and_then(Vec::pop);
+                    }
                     if depth > 0 {
                         body.push(Statement::Close);
                     }
@@ -321,6 +372,7 @@ impl<'a> Parser<'a> {
             }
             name if storage(name).is_some() => {
                 let variables = self.variables(false)?;
+                variables.iter().for_each(|variable| self.note_vector(variable));
                 body.extend(variables.into_iter().map(Statement::Declare));
                 Ok(())
             }
@@ -328,6 +380,27 @@ impl<'a> Parser<'a> {
         }
     }
 }
+
+/// Words that open what stands at file level.
+const FILE_LEVEL: [&str; 17] = [
+    "version",
+    "target",
+    "address_size",
+    "file",
+    "section",
+    "alias",
+    "visible",
+    "extern",
+    "weak",
+    "common",
+    "entry",
+    "func",
+    "global",
+    "const",
+    "shared",
+    "local",
+    "tex",
+];
 
 /// The state space with this name.
 fn storage(name: &str) -> Option<Storage> {

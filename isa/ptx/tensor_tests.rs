@@ -99,17 +99,18 @@ fn what_a_later_step_reads_is_not_written_before() {
 #[test]
 fn other_products_are_refused_with_those_that_there_are() {
     let registers = "{%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3}";
-    for form in [
-        "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32",
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-        "mma.sync.aligned.m16n8k8.row.row.f32.f16.f16.f32",
-        "mma.sync.aligned.m8n8k4.row.col.f32.bf16.bf16.f32",
-        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16",
-        "mma.sync.m16n8k8.row.col.f32.f16.f16.f32",
-        "mma.aligned",
+    for (form, is_legal) in [
+        ("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", true),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", true),
+        ("mma.sync.aligned.m16n8k8.row.row.f32.f16.f16.f32", false),
+        ("mma.sync.aligned.m8n8k4.row.col.f32.bf16.bf16.f32", false),
+        ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16", false),
+        ("mma.sync.m16n8k8.row.col.f32.f16.f16.f32", false),
+        ("mma.aligned", false),
     ] {
         let (message, help) = refused(&format!("{form} {registers};"));
-        assert_eq!(message, format!("instruction `{form}` is not supported"));
+        let refusal = ["instruction `FORM` is not supported", "`FORM` is not modelled"][usize::from(is_legal)];
+        assert_eq!(message, refusal.replace("FORM", form));
         assert!(FORMS.iter().all(|form| help.contains(&format!(".{}", form.shape))), "{help}");
         assert!(help.contains(".f32.f16.f16.f32") && help.contains(".f32.bf16.bf16.f32"), "{help}");
     }
@@ -141,16 +142,18 @@ fn matrices_are_loaded_by_their_rows() {
     }
     let by_name = lower("ldmatrix.sync.aligned.x1.m8n8.shared::cta.b16 {%r1}, [tile+16];");
     assert_eq!(by_name[0].mem().map(|mem| (mem.base, mem.offset)), Some((None, 16)));
-    for form in [
-        "ldmatrix.sync.aligned.m8n8.x3.shared.b16",
-        "ldmatrix.sync.aligned.m8n8.x1.b16",
-        "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
-        "ldmatrix.sync.aligned.m8n8.x1.global.b16",
-    ] {
-        let (message, help) = refused(&format!("{form} {{%r1}}, [%r9];"));
-        assert_eq!(message, format!("instruction `{form}` is not supported"));
-        assert!(help.contains("ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4"), "{help}");
-    }
+    // A generic address is brought into the window of shared memory.
+    let generic = lower("ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%rd1+16];");
+    assert_eq!(generic[0].srcs[1], Src::Imm(isa::map::window(Space::Shared)));
+    assert!(matches!(generic[1].op, Op::LoadMatrix(_, mem) if mem.space == Space::Shared && mem.offset == 16));
+    let refusal = |form: &str| refused(&format!("ldmatrix.{form} {{%r1}}, [%r9];"));
+    assert_eq!(refusal("sync.aligned.m8n8.x3.shared.b16").0, "`ldmatrix` takes no modifier `.x3`");
+    let global = "instruction `ldmatrix.sync.aligned.m8n8.x1.global.b16` is not supported";
+    assert_eq!(refusal("sync.aligned.m8n8.x1.global.b16").0, global);
+    assert_eq!(refusal("sync.aligned.m8n8.x1.b16").0, "expected a generic address in a 64-bit register");
+    let (message, help) = refusal("sync.aligned.m16n16.x1.trans.shared.b8");
+    assert_eq!(message, "`ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8` is not modelled");
+    assert!(help.contains("ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4"), "{help}");
     assert_eq!(
         refused("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r9];").0,
         "a fragment of 1 registers, expected 2"
@@ -230,7 +233,9 @@ fn other_fragments_are_refused_with_those_that_there_are() {
         "wmma.store.c.sync.aligned.row.m16n16k16.global.f32",
     ] {
         let (message, help) = refused(&format!("{form} {eight}, [%rd1];"));
-        assert_eq!(message, format!("instruction `{form}` is not supported"));
+        let is_legal = form.ends_with("s8");
+        let refusal = ["instruction `FORM` is not supported", "`FORM` is not modelled"][usize::from(is_legal)];
+        assert_eq!(message, refusal.replace("FORM", form));
         assert!(TILINGS.iter().all(|tiling| help.contains(&format!(".{}", tiling.shape))), "{help}");
     }
     for space in ["const", "local", "param"] {

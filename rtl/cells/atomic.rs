@@ -19,7 +19,7 @@ use crate::noc::packet::LINE_BYTES;
 pub struct AtomicOp {
     /// Function.
     pub f: AtomicFn,
-    /// Type of the word, of 4 or 8 bytes.
+    /// Type of the word, of 2, 4 or 8 bytes.
     pub ty: Type,
 }
 
@@ -39,10 +39,18 @@ impl Encoding for AtomicFn {
 
 impl Encoding for Type {
     const WIDTH: u32 = 4;
-    const NAMES: &'static [&'static str] =
-        &["U8", "U16", "U32", "U64", "S8", "S16", "S32", "S64", "B8", "B16", "B32", "B64", "F16", "F32", "F64", "PRED"];
+    const NAMES: &'static [&'static str] = &[
+        "BF16", "U16", "U32", "U64", "F16X2", "S16", "S32", "S64", "BF16X2", "B16", "B32", "B64", "F16", "F32", "F64",
+        "PRED",
+    ];
+    /// A word has 16 bits at least, so that the codes of bytes are free for what atomics add in pairs.
     fn code(self) -> u8 {
-        self as u8
+        match self {
+            Type::Bf16 => Type::U8 as u8,
+            Type::F16x2 => Type::S8 as u8,
+            Type::Bf16x2 => Type::B8 as u8,
+            ty => ty as u8,
+        }
     }
 }
 

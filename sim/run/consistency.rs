@@ -198,6 +198,10 @@ impl MemoryModel {
     /// A load-store unit takes an instruction.
     fn issued(&mut self, sm: usize, access: &WarpAccess, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
+        if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
+            // Atomics of a part of a word are not judged.
+            return pieces.for_each(|piece| self.leave_out(piece.word));
+        }
         match access.kind {
             AccessKind::Load | AccessKind::Atomic => {
                 let mut wanted = Vec::new();
@@ -332,7 +336,8 @@ impl MemoryModel {
             is_whole &= self.is_judged(word, memory);
             line[at..at + 4].copy_from_slice(&(self.held(word) as u32).to_le_bytes());
         }
-        if !is_whole {
+        let is_part = u64::from(request.atomic.ty.bytes()) < WORD;
+        if !is_whole || is_part {
             words.iter().for_each(|(word, _)| self.leave_out(*word));
             return;
         }

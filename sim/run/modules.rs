@@ -1,6 +1,6 @@
 //! The PTX files of a launch file: their kernels, and where their variables lie.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -8,8 +8,9 @@ use golden::reference::{Array, ElementType};
 use isa::program::{Addresses, Program};
 use isa::texture::Texture;
 use isa::types::Type;
+use ptx::Source;
 use ptx::data::{ModuleData, data};
-use ptx::{Source, lower};
+use ptx::lower::Prepared;
 
 use super::RunError;
 use crate::content::Content;
@@ -75,7 +76,8 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
         let launches = file.launches().filter(|launch| launch.ptx == **ptx);
         let mut known = HashSet::new();
         let wanted: Vec<&str> = launches.map(|launch| &*launch.kernel).filter(|kernel| known.insert(*kernel)).collect();
-        let programs = wanted.into_iter().map(|kernel| lower::lower(source, module, kernel));
+        let prepared = Prepared::new(source, module)?;
+        let programs = wanted.into_iter().map(|kernel| prepared.lower(kernel));
         let programs = programs.collect::<Result<_, _>>()?;
         modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });
     }

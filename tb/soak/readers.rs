@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use golden::reference::ElementType;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
-use ptx::{Source, lower};
+use ptx::Source;
+use ptx::lower::Prepared;
 use trace::{KernelTrace, KernelsList, Limits};
 
 use super::input::{Input, Refusal, Sample, Samples, in_words, said, told};
@@ -112,7 +113,8 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let source = Source::new(&path.display().to_string(), &String::from_utf8_lossy(bytes));
     told(source.parse().and_then(|module| {
         let names = module.kernels().map(|kernel| kernel.name.text);
-        names.into_iter().try_for_each(|name| lower::lower(&source, &module, name).map(drop))?;
+        let prepared = Prepared::new(&source, &module)?;
+        names.into_iter().try_for_each(|name| prepared.lower(name).map(drop))?;
         ptx::data::data(&source, &module).map(drop)
     }))
 }

@@ -6,16 +6,18 @@ use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp};
-use isa::program::{Inst, Op, Src};
-use isa::types::{Logic, Rounding, Type};
+use isa::program::{Dst, Inst, Op, Src};
+use isa::types::{Logic, Rounding, Signs, Type};
 
-use Type::{B16, B32, B64, F16, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
+use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F32x2, F64, Pred, S16, S32, S64, U16, U32, U64};
 
 const NUMBERS: &[Type] = &[U16, S16, U32, S32, U64, S64, F32, F64];
-const SUMMED: &[Type] = &[U16, S16, U32, S32, U64, S64, F16, F32, F64];
+const SUMMED: &[Type] = &[U16, S16, U32, S32, U64, S64, F16, F16x2, Bf16, Bf16x2, F32, F32x2, F64];
+const ORDERED: &[Type] = &[U16, S16, U32, S32, U64, S64, F16, F16x2, Bf16, Bf16x2, F32, F64];
 const INTEGERS: &[Type] = &[U16, S16, U32, S32, U64, S64];
-const SIGNED: &[Type] = &[S16, S32, S64, F16, F32, F64];
-const FUSED: &[Type] = &[F16, F32, F64];
+const SIGNED: &[Type] = &[S16, S32, S64, F16, F16x2, Bf16, Bf16x2, F32, F64];
+const FUSED: &[Type] = &[F16, F16x2, Bf16, Bf16x2, F32, F32x2, F64];
+const APPROXIMATED: &[Type] = &[F16, F16x2, Bf16, Bf16x2, F32];
 const FLOATS: &[Type] = &[F32, F64];
 const BITS: &[Type] = &[B16, B32, B64];
 const LOGIC: &[Type] = &[B16, B32, B64, Pred];
@@ -35,8 +37,8 @@ fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
         "rem" => (AluFn::Rem, INTEGERS),
         "abs" => (AluFn::Abs, SIGNED),
         "neg" => (AluFn::Neg, SIGNED),
-        "min" => (AluFn::Min, SUMMED),
-        "max" => (AluFn::Max, SUMMED),
+        "min" => (AluFn::Min, ORDERED),
+        "max" => (AluFn::Max, ORDERED),
         "and" => (AluFn::And, LOGIC),
         "or" => (AluFn::Or, LOGIC),
         "xor" => (AluFn::Xor, LOGIC),
@@ -51,16 +53,16 @@ fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
         "sqrt" => (AluFn::Sqrt, FLOATS),
         "rcp" => (AluFn::Rcp, FLOATS),
         "rsqrt" => (AluFn::Rsqrt, FLOATS),
-        "ex2" => (AluFn::Ex2, &[F16, F32]),
+        "ex2" => (AluFn::Ex2, APPROXIMATED),
         "lg2" => (AluFn::Lg2, &[F32]),
         "sin" => (AluFn::Sin, &[F32]),
         "cos" => (AluFn::Cos, &[F32]),
-        "tanh" => (AluFn::Tanh, &[F16, F32]),
+        "tanh" => (AluFn::Tanh, APPROXIMATED),
         _ => return None,
     })
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// Lowers an arithmetic instruction; `None` if the opcode is none.
     pub(super) fn arith(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let Some(op) = self.alu_op(inst, mods)? else {
@@ -70,7 +72,15 @@ impl<'a> Lowering<'a> {
             return self.logic(inst, op.f).map(Some);
         }
         let arity = op.arity();
+        if is_extremum(op.f) && op.ty == F32 && inst.operands.len() == 4 {
+            return self.extremum_of_three(inst, op).map(Some);
+        }
         self.operand_count(inst, arity + 1..=arity + 1)?;
+        if op.signs == Signs::Absolute {
+            let message = format!("`.abs` on a `{}` of two operands", inst.opcode.text);
+            let help = "it goes with `.xorsign`, or with three operands of `.f32`";
+            return Err(self.error(inst.span, "this instruction", message).with_help(help));
+        }
         let mut lowered = Inst::new(Op::Alu(op));
         lowered.dsts[0] = self.dst(&inst.operands[0], op.result(), Width::Exact)?;
         for i in 0..arity {
@@ -78,6 +88,29 @@ impl<'a> Lowering<'a> {
             lowered.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
         }
         Ok(Some(lowered))
+    }
+
+    /// `max.f32 %f1, %f2, %f3, %f4;`: two operations, one after the other.
+    fn extremum_of_three(&mut self, inst: &Instruction<'a>, op: AluOp) -> Result<Inst, PtxError> {
+        if op.signs == Signs::Product {
+            let message = format!("`.xorsign` on a `{}` of three operands", inst.opcode.text);
+            return Err(self.error(inst.span, "this instruction", message));
+        }
+        let dst = self.dst(&inst.operands[0], op.ty, Width::Exact)?;
+        let mut inputs = [Src::None; 3];
+        for (input, operand) in inputs.iter_mut().zip(&inst.operands[1..]) {
+            *input = self.src(operand, op.ty, Width::Exact)?;
+        }
+        let [a, b, c] = inputs;
+        let between = self.temporary(false)?;
+        let step = |dst, srcs: [Src; 2]| {
+            let mut step = Inst::new(Op::Alu(op));
+            step.dsts[0] = dst;
+            step.srcs[..2].copy_from_slice(&srcs);
+            step
+        };
+        self.push(step(Dst::Reg(between), [a, b]))?;
+        Ok(step(dst, [Src::Reg(between), c]))
     }
 
     /// The operation that opcode and modifiers name; `None` if the opcode is none of these.
@@ -105,11 +138,13 @@ impl<'a> Lowering<'a> {
         if op.f == Mad {
             op.f = Fma;
         }
-        let single = matches!(op.ty, F16 | F32);
+        let element = op.ty.element();
+        let single = matches!(element, F16 | Bf16 | F32);
+        let is_half = matches!(element, F16 | Bf16);
         // What PTX calls `.approx` or `.full` has one rounding only; the others take all four.
-        let is_full = op.f == Div && single && mods.take("full");
+        let is_full = op.f == Div && op.ty == F32 && mods.take("full");
         let may_approximate = match op.f {
-            Div | Sqrt => single && !is_full && mods.take("approx"),
+            Div | Sqrt => op.ty == F32 && !is_full && mods.take("approx"),
             Rcp => (single || mods.has("ftz")) && mods.take("approx"),
             Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
@@ -125,17 +160,33 @@ impl<'a> Lowering<'a> {
         }
         if !op.approx && !is_full && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
             // Halves round to nearest alone.
-            let rounding = if op.ty == F16 { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
+            let rounding = if is_half { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
             op.rounding = rounding.unwrap_or_default();
         }
-        if let (Min | Max, F16 | F32) = (op.f, op.ty)
-            && mods.take("NaN")
-        {
-            op.f = if op.f == Min { MinNan } else { MaxNan };
+        if is_extremum(op.f) && single {
+            op.f = match (op.f, mods.take("NaN")) {
+                (Min, true) => MinNan,
+                (Max, true) => MaxNan,
+                (f, _) => f,
+            };
+            let absolute = mods.has("abs").then_some(Signs::Absolute);
+            op.signs = match (mods.has("xorsign"), absolute) {
+                (true, Some(_)) => Signs::Product,
+                (_, signs) => signs.unwrap_or_default(),
+            };
+            // `.xorsign` alone is left over, and refused.
+            if absolute.is_some() {
+                mods.take("abs");
+                mods.take("xorsign");
+            }
         }
-        let narrows = single || matches!(op.f, Rcp | Rsqrt) && op.approx;
+        let narrows = match element {
+            Bf16 => op.f == Ex2,
+            _ => single || matches!(op.f, Rcp | Rsqrt) && op.approx,
+        };
         op.ftz = narrows && (mods.take("ftz") || was_approximate && !may_approximate);
-        op.sat = single && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
+        op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
+        op.relu = is_half && op.f == Fma && mods.take("relu");
         Ok(())
     }
 
@@ -205,11 +256,27 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// True for `min` and `max`.
+fn is_extremum(f: AluFn) -> bool {
+    matches!(f, AluFn::Min | AluFn::Max | AluFn::MinNan | AluFn::MaxNan)
+}
+
 /// Type of operand `i`: counts are 32 bits wide, and the addend of a wide product is wide.
 fn operand_type(op: &AluOp, i: usize) -> Type {
     match (op.f, i) {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
+        // Constants are written as the bits of the register.
+        _ if op.ty.is_packed() || op.ty == Bf16 => bits_of(op.ty),
         _ => op.ty,
+    }
+}
+
+/// The type without interpretation of this width.
+pub(super) fn bits_of(ty: Type) -> Type {
+    match ty.bits() {
+        16 => B16,
+        32 => B32,
+        _ => B64,
     }
 }

@@ -3,15 +3,16 @@
 use super::super::PtxError;
 use super::super::ast::Instruction;
 use super::Lowering;
+use super::arith::bits_of;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use isa::lanes::AtomicFn;
 use isa::program::{Inst, MemOp, Op};
 use isa::types::{CacheOp, Scope, Space, Type};
 
-use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
+use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `atom.global.add.u32 %r1, [%rd1], %r2;` and `red`, which has no result.
     pub(super) fn atomic(
         &mut self,
@@ -20,14 +21,14 @@ impl<'a> Lowering<'a> {
     ) -> Result<Option<Inst>, PtxError> {
         let returns = usize::from(inst.opcode.text == "atom");
         let functions: &[(&str, (AtomicFn, &'static [Type]))] = &[
-            ("add", (AtomicFn::Add, &[U32, S32, U64, S64, F32, F64])),
+            ("add", (AtomicFn::Add, &[U32, S32, U64, S64, F16, F16x2, Bf16, Bf16x2, F32, F64])),
             ("min", (AtomicFn::Min, &[U32, S32, U64, S64])),
             ("max", (AtomicFn::Max, &[U32, S32, U64, S64])),
             ("and", (AtomicFn::And, &[B32, B64, U32, U64, S32, S64])),
             ("or", (AtomicFn::Or, &[B32, B64, U32, U64, S32, S64])),
             ("xor", (AtomicFn::Xor, &[B32, B64, U32, U64, S32, S64])),
-            ("exch", (AtomicFn::Exchange, &[B32, B64, U32, U64, S32, S64, F32, F64])),
-            ("cas", (AtomicFn::CompareSwap, &[B32, B64, U32, U64, S32, S64])),
+            ("exch", (AtomicFn::Exchange, &[B16, B32, B64, U32, U64, S32, S64, F32, F64])),
+            ("cas", (AtomicFn::CompareSwap, &[B16, B32, B64, U32, U64, S32, S64])),
             ("inc", (AtomicFn::Increment, &[U32])),
             ("dec", (AtomicFn::Decrement, &[U32])),
         ];
@@ -40,7 +41,11 @@ impl<'a> Lowering<'a> {
         let [before, after] = mods.take_one(&orders).unwrap_or_default();
         let scope = mods.scope().unwrap_or(Scope::Device);
         let space = mods.space();
-        mods.take("noftz");
+        // Sums of halves keep subnormals, and must say so.
+        if matches!(ty.element(), F16 | Bf16) && !mods.take("noftz") {
+            let message = format!("`{}.add` of `{ty}` without `.noftz`", inst.opcode.text);
+            return Err(self.error(inst.span, "this instruction", message));
+        }
         let inputs = 1 + usize::from(f == AtomicFn::CompareSwap);
         let hinted = usize::from(mods.take("L2::cache_hint"));
         let count = returns + 1 + inputs + hinted;
@@ -60,8 +65,9 @@ impl<'a> Lowering<'a> {
         if returns == 1 {
             lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
         }
+        let of = if ty.bits() < 32 || ty.is_packed() { bits_of(ty) } else { ty };
         for i in 0..inputs {
-            lowered.srcs[i] = self.src(&inst.operands[returns + 1 + i], ty, Width::Exact)?;
+            lowered.srcs[i] = self.src(&inst.operands[returns + 1 + i], of, Width::Exact)?;
         }
         if !after {
             return Ok(Some(lowered));

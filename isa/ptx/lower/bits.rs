@@ -4,16 +4,17 @@ use super::super::PtxError;
 use super::super::ast::Instruction;
 use super::Lowering;
 use super::modifiers::Modifiers;
+use super::moves::is_packed;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp, CompareOp, PrmtMode};
 use isa::program::{Dst, Guard, Inst, Op, Src};
 use isa::types::{Cmp, Logic, Type};
 
-use Type::{B16, B32, B64, F16, F32, F64, S16, S32, S64, U16, U32, U64};
+use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// Lowers a bit operation; `None` if the opcode is none.
     pub(super) fn bits(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let op = match inst.opcode.text {
@@ -35,6 +36,15 @@ impl<'a> Lowering<'a> {
             "bfind" => {
                 let shift = mods.take("shiftamt");
                 AluOp::new(AluFn::Bfind { shift }, mods.ty(self, &[U32, S32, U64, S64])?)
+            }
+            "bmsk" | "szext" => {
+                let Some(clamp) = mods.take_one(&[("clamp", true), ("wrap", false)]) else {
+                    return Err(self.unsupported(inst));
+                };
+                match inst.opcode.text {
+                    "bmsk" => AluOp::new(AluFn::BitMask { clamp }, mods.ty(self, &[B32])?),
+                    _ => AluOp::new(AluFn::ExtendField { clamp }, mods.ty(self, &[U32, S32])?),
+                }
             }
             "fns" => AluOp::new(AluFn::Fns, mods.ty(self, &[B32])?),
             "sad" => AluOp::new(AluFn::Sad, mods.ty(self, &[U16, S16, U32, S32, U64, S64])?),
@@ -137,7 +147,10 @@ impl<'a> Lowering<'a> {
 
     /// `set.lt.u32.f32 %r1, %f1, %f2;`: all ones, or 1.0, if the relation holds.
     pub(super) fn set(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let (compare, to) = self.comparison(inst, mods, Some(&[U16, S16, U32, S32, F16, F32]))?;
+        if is_packed(inst) {
+            return self.set_packed(inst, mods);
+        }
+        let (compare, to) = self.comparison(inst, mods, Some(&[U16, S16, U32, S32, F16, Bf16, F32]))?;
         let to = to.unwrap_or(U32);
         let inputs = 2 + usize::from(compare.combine.is_some());
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
@@ -154,6 +167,7 @@ impl<'a> Lowering<'a> {
         let yes = match to {
             F32 => 1f32.to_bits(),
             F16 => 0x3c00,
+            Bf16 => 0x3f80,
             U16 | S16 => 0xffff,
             _ => u32::MAX,
         };

@@ -35,7 +35,7 @@ enum Actual {
     Value(Src),
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// Opens the frame of a function, with its local variables laid out.
     pub(super) fn begin(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
         self.instances += 1;
@@ -122,13 +122,12 @@ impl<'a> Lowering<'a> {
         arguments: &'a [Operand<'a>],
     ) -> Result<(), PtxError> {
         let pointer = self.register(name, Type::B64, Width::Exact)?;
-        let module = self.module;
         let fits = |function: &&Function<'a>| {
             let passed = function.params.iter().zip(arguments).chain(function.returns.iter().zip(returns));
             (function.returns.len(), function.params.len()) == (returns.len(), arguments.len())
                 && passed.into_iter().all(|(formal, actual)| self.same_size(formal, actual))
         };
-        let candidates: Vec<&Function<'a>> = module.addressed_functions().into_iter().filter(fits).collect();
+        let candidates: Vec<&Function<'a>> = self.prepared.addressed_functions().iter().copied().filter(fits).collect();
         if candidates.is_empty() {
             let message = "no function of this file whose address is taken fits this call through a pointer";
             return Err(self.error(name.span, "here", message));
@@ -136,7 +135,7 @@ impl<'a> Lowering<'a> {
         let skip = self.skip_unless_guarded()?;
         let mut done = Vec::new();
         for function in candidates {
-            let address = module.function_address(function.name.text).unwrap_or(0);
+            let address = self.module.function_address(function.name.text).unwrap_or(0);
             let other = self.new_pred()?;
             let op = CompareOp { cmp: Cmp::Ne, ty: Type::B64, ftz: false, combine: None };
             let mut compare = Inst::new(Op::Compare(op));

@@ -11,7 +11,7 @@ use isa::types::Type;
 
 use Type::{B32, B64, S32, S64, U32, U64};
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.lo.cc`, `madc.hi` and their like.
     pub(super) fn carried(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let opcode = inst.opcode.text;

@@ -16,7 +16,7 @@ pub(super) struct Jump<'a> {
     pub(super) scope: usize,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// An instruction without operands.
     pub(super) fn plain(&mut self, inst: &Instruction<'a>, op: Op) -> Result<Inst, PtxError> {
         self.operand_count(inst, 0..=0)?;

@@ -13,7 +13,7 @@ use isa::types::{CacheOp, Cmp, Logic, Space, Type};
 
 use Type::{B32, U32};
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `cp.async.ca.shared.global [%r1], [%rd1], 16, %r2;`, `cp.async.wait_group 0;`
     pub(super) fn copy(
         &mut self,

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ast::{Function, Instruction, Module, Operand, OperandKind, Statement, Storage, Variable};
 use super::super::{PtxError, Source};
+use super::Prepared;
 use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
@@ -48,19 +49,19 @@ pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Resu
 }
 
 /// Lays out the shared variables that `function` and the functions it calls name.
-pub(super) fn lay_out<'a>(
-    source: &Source,
-    module: &'a Module<'a>,
-    function: &'a Function<'a>,
-) -> Result<Layout, PtxError> {
-    let (functions, used) = reached(module, function);
+pub(super) fn lay_out<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> Result<Layout, PtxError> {
+    let source = prepared.source;
+    let (functions, used) = reached(prepared, function);
+    let mut outer: Vec<&Variable<'a>> =
+        used.iter().filter_map(|name| prepared.shared.get(name)).flatten().copied().collect();
+    outer.sort_by_key(|variable| variable.name.span.start);
     let local = functions.iter().flat_map(|f| &f.body).filter_map(|statement| match statement {
         Statement::Declare(variable) => Some(variable),
         _ => None,
     });
     let shared = |v: &&Variable<'_>| v.storage == Storage::Shared && used.contains(v.name.text);
     let (dynamic, fixed): (Vec<_>, Vec<_>) =
-        module.variables.iter().chain(local).filter(shared).partition(|v| v.elements == Some(0) || v.is_extern);
+        outer.into_iter().chain(local).filter(shared).partition(|v| v.elements == Some(0) || v.is_extern);
     let mut offsets = FxHashMap::default();
     let (mut end, mut widest) = (0u64, 1);
     for variable in fixed {
@@ -117,8 +118,10 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
 
 /// The functions that `function` can come to, itself first, and every name that stands in an
 /// operand of one of them.
-fn reached<'a>(module: &'a Module<'a>, function: &'a Function<'a>) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {
+fn reached<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {
+    let module = prepared.module;
     let mut functions = vec![function];
+    let mut known = FxHashSet::from_iter([std::ptr::from_ref(function)]);
     let mut used = FxHashSet::default();
     let mut next = 0;
     while let Some(&function) = functions.get(next) {
@@ -126,16 +129,12 @@ fn reached<'a>(module: &'a Module<'a>, function: &'a Function<'a>) -> (Vec<&'a F
         let through_pointer = function.body.iter().any(|statement| {
             matches!(statement, Statement::Instruction(inst) if inst.opcode.text == "call" && !calls_by_name(module, inst))
         });
-        let addressed = if through_pointer { module.addressed_functions() } else { Vec::new() };
-        for called in addressed {
-            if !functions.iter().any(|known| std::ptr::eq(*known, called)) {
-                functions.push(called);
-            }
-        }
+        let addressed = if through_pointer { prepared.addressed_functions() } else { &[] };
+        functions.extend(addressed.iter().copied().filter(|&called| known.insert(std::ptr::from_ref(called))));
         for name in names_used(function) {
             if used.insert(name)
                 && let Some(called) = module.function(name)
-                && !functions.iter().any(|known| std::ptr::eq(*known, called))
+                && known.insert(std::ptr::from_ref(called))
             {
                 functions.push(called);
             }

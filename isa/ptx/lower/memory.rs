@@ -37,7 +37,7 @@ enum Order {
     Release,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     pub(super) fn load(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let cache =
             [("ca", CacheOp::Ca), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("lu", CacheOp::Lu), ("cv", CacheOp::Cv)];
@@ -150,13 +150,6 @@ impl<'a> Lowering<'a> {
     fn elements(&self, operand: &Operand<'a>, lanes: u8) -> Result<Vec<Operand<'a>>, PtxError> {
         let elements = match &operand.kind {
             OperandKind::Vector(elements) => elements.clone(),
-            OperandKind::Name(name, None) if lanes > 1 && self.vector_of(*name) == Some(u32::from(lanes)) => {
-                let element = |text| {
-                    let component = Name { text, span: name.span };
-                    Operand { kind: OperandKind::Name(*name, Some(component)), span: operand.span }
-                };
-                ["x", "y", "z", "w"].into_iter().take(lanes.into()).map(element).collect()
-            }
             _ => vec![operand.clone()],
         };
         if elements.len() == usize::from(lanes) {

@@ -32,14 +32,21 @@ impl<'a> Modifiers<'a> {
         self.left.clear();
     }
 
-    /// Takes the last word.
-    pub(super) fn pop_last(&mut self) -> Option<Name<'a>> {
-        self.left.pop()
+    /// Takes all words that are among `words`, in their order.
+    pub(super) fn take_all(&mut self, words: &[&str]) -> Vec<&'a str> {
+        self.left.extract_if(.., |m| words.contains(&m.text)).map(|m| m.text).collect()
     }
 
-    /// Puts back what [`Modifiers::pop_last`] took.
-    pub(super) fn restore_last(&mut self, last: Option<Name<'a>>) {
-        self.left.extend(last);
+    /// Replaces each type that holds two numbers by that of one, and gives the last of them.
+    pub(super) fn unpack(&mut self) -> Option<Type> {
+        let mut packed = None;
+        for word in &mut self.left {
+            if let Some(ty) = Type::from_name(word.text).filter(|ty| ty.is_packed()) {
+                packed = Some(ty);
+                word.text = ty.element().name();
+            }
+        }
+        packed
     }
 
     /// Takes a state space; generic if none is written.
@@ -74,9 +81,10 @@ impl<'a> Modifiers<'a> {
         meaning(&self.left.remove(at))
     }
 
-    /// Takes the type, which is the last word, and checks that the instruction knows it.
-    pub(super) fn ty(&mut self, lowering: &Lowering<'a>, legal: &[Type]) -> Result<Type, PtxError> {
-        let last = self.left.pop();
+    /// Takes the last type among the words, and checks that the instruction knows it.
+    pub(super) fn ty(&mut self, lowering: &Lowering<'_, 'a>, legal: &[Type]) -> Result<Type, PtxError> {
+        let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
+        let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));
         let ty = last.and_then(|m| Type::from_name(m.text));
         if let Some(ty) = ty.filter(|ty| legal.contains(ty)) {
             return Ok(ty);
@@ -105,7 +113,7 @@ impl<'a> Modifiers<'a> {
     }
 
     /// Refuses whatever nobody took.
-    pub(super) fn finish(&self, lowering: &Lowering<'a>) -> Result<(), PtxError> {
+    pub(super) fn finish(&self, lowering: &Lowering<'_, 'a>) -> Result<(), PtxError> {
         match self.left.first() {
             None => Ok(()),
             Some(word) => {

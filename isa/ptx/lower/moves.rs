@@ -10,18 +10,21 @@ use isa::map;
 use isa::program::{Dst, Inst, Op, Place, Src, Target};
 use isa::types::{Cmp, Logic, Rounding, Space, Type};
 
-use Type::{B16, B32, B64, F16, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
+use Type::{B16, B32, B64, Bf16, F16, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
 
 const MOVED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, F32, F64, Pred];
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
-const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, F32, F64];
-const CONVERTED: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64];
+const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, Bf16, F32, F64];
+const CONVERTED: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64, F16, Bf16, F32, F64];
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     pub(super) fn mov(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, MOVED)?;
         self.operand_count(inst, 2..=2)?;
         let [to, from] = [&inst.operands[0], &inst.operands[1]];
+        if let Some(lanes) = mods.take_one(&[("v2", 2), ("v4", 4)]) {
+            return self.mov_vector(to, from, ty, lanes);
+        }
         if ty == Pred {
             let mut lowered = Inst::new(Op::Pred(None));
             lowered.dsts[0] = self.pred_dst(to)?;
@@ -56,6 +59,42 @@ impl<'a> Lowering<'a> {
                 Ok(lowered)
             }
         }
+    }
+
+    /// `mov.v2.b32 {%r1, %r2}, {%r3, %r4};`: element by element, all of them read before the
+    /// first is written.
+    fn mov_vector(&mut self, to: &Operand<'a>, from: &Operand<'a>, ty: Type, lanes: usize) -> Result<Inst, PtxError> {
+        let [to, from] = [to, from].map(|operand| match &operand.kind {
+            OperandKind::Vector(elements) if elements.len() == lanes => Ok(elements),
+            _ => Err(self.error(operand.span, "here", format!("expected a vector of {lanes} elements"))),
+        });
+        let copy = |dst, src| {
+            let mut copy = Inst::new(Op::Mov(ty));
+            copy.dsts[0] = dst;
+            copy.srcs[0] = src;
+            copy
+        };
+        let mut copies = Vec::new();
+        for (to, from) in to?.iter().zip(from?) {
+            copies.push((self.dst(to, ty, Width::Exact)?, self.src(from, ty, Width::Exact)?));
+        }
+        let is_read_later = |(at, (dst, _)): (usize, &(Dst, Src))| {
+            let later = copies[at + 1..].iter();
+            later.into_iter().any(|(_, src)| matches!((dst, src), (Dst::Reg(a), Src::Reg(b)) if a == b))
+        };
+        if copies.iter().enumerate().any(is_read_later) {
+            for (_, src) in &mut copies {
+                let kept = self.temporary(ty.bits() == 64)?;
+                self.push(copy(Dst::Reg(kept), *src))?;
+                *src = Src::Reg(kept);
+            }
+        }
+        copies.retain(|(dst, _)| *dst != Dst::None);
+        let Some((dst, src)) = copies.pop() else { return Ok(Inst::new(Op::Nop)) };
+        for (dst, src) in copies {
+            self.push(copy(dst, src))?;
+        }
+        Ok(copy(dst, src))
     }
 
     /// Type of one of `count` parts of a `ty`.
@@ -153,6 +192,9 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn cvt(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        if is_packed(inst) {
+            return self.cvt_packed(inst, mods);
+        }
         let from = mods.ty(self, CONVERTED)?;
         let to = mods.ty(self, CONVERTED)?;
         let integral = mods.take_one(&[
@@ -183,7 +225,8 @@ impl<'a> Lowering<'a> {
             (true, true) if from.bits() > to.bits() && floating.is_none() => {
                 return refuse("needs one of `.rn .rz .rm .rp`");
             }
-            (true, true) if from.bits() <= to.bits() && floating.is_some() => {
+            // From and to `.bf16`, rounding may be written where it does nothing.
+            (true, true) if from.bits() <= to.bits() && floating.is_some() && ![from, to].contains(&Bf16) => {
                 return refuse("is exact and takes no rounding");
             }
             (true, true) if from.bits() != to.bits() && integral.is_some() => {
@@ -191,7 +234,10 @@ impl<'a> Lowering<'a> {
             }
             _ => {}
         }
-        let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat };
+        let is_half = from == F32 && matches!(to, F16 | Bf16);
+        let relu = is_half && mods.take("relu");
+        let finite = is_half && mods.take("satfinite");
+        let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));
         // A narrow integer may go to a 32-bit register, extended; wider ones must match.
@@ -221,6 +267,9 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn setp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        if is_packed(inst) {
+            return self.setp_packed(inst, mods);
+        }
         let (compare, _) = self.comparison(inst, mods, None)?;
         let inputs = 2 + usize::from(compare.combine.is_some());
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
@@ -279,4 +328,9 @@ impl<'a> Lowering<'a> {
         };
         Ok((CompareOp { cmp, ty, ftz, combine }, result))
     }
+}
+
+/// True if a type of the instruction holds two numbers.
+pub(super) fn is_packed(inst: &Instruction<'_>) -> bool {
+    inst.modifiers.iter().any(|word| Type::from_name(word.text).is_some_and(Type::is_packed))
 }

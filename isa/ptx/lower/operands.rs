@@ -18,7 +18,7 @@ pub(super) enum Width {
     AtLeast,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// What `name` was declared as.
     pub(super) fn find(&self, name: Name<'a>) -> Result<Found<'a>, PtxError> {
         self.scopes.find(name.text).ok_or_else(|| {
@@ -258,7 +258,7 @@ impl<'a> Lowering<'a> {
                     Err(self.error(name.span, "here", message))
                 }
             },
-            Storage::Global | Storage::Const | Storage::Tex => match self.symbols.find(variable) {
+            Storage::Global | Storage::Const | Storage::Tex => match self.prepared.symbols.find(variable) {
                 Some(Symbol::Global(number)) => Ok((Space::Global, 0, Some(Target::Global(number)))),
                 Some(Symbol::Constant(at)) => Ok((Space::Const, i64::from(at), None)),
                 Some(Symbol::Texture(number)) => Ok((Space::Global, 0, Some(Target::Texture(number)))),

@@ -7,7 +7,7 @@ use super::Lowering;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp, ConvertOp};
 use isa::program::{Dst, Inst, MemOp, Op, Reg, Src};
-use isa::types::{CacheOp, Rounding, Space, Type};
+use isa::types::{CacheOp, Space, Type};
 
 /// Where a `.param` variable is kept.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Piece {
     reg: Reg,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// Where a `.param` variable is kept; one of a body that is new gets its pieces.
     pub(super) fn param_place(&mut self, variable: &Variable<'a>) -> ParamPlace {
         let key = (self.instance(), variable.name.span.start);
@@ -189,7 +189,7 @@ fn overlap(piece: &Piece, offset: u32, bytes: u32) -> bool {
 }
 
 fn plain_conversion(to: Type, from: Type) -> ConvertOp {
-    ConvertOp { to, from, rounding: Rounding::Nearest, integral: false, ftz: false, sat: false }
+    ConvertOp::new(to, from)
 }
 
 /// The operation that brings a `ty` into a register of `bits` bits.

@@ -1,5 +1,7 @@
 //! Names and the blocks in which they hold.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::super::ast::{Name, Variable};
@@ -15,8 +17,9 @@ pub(super) struct Found<'a> {
     pub(super) is_outer: bool,
 }
 
+/// The names of a block.
 #[derive(Debug, Default)]
-struct Scope<'a> {
+pub(super) struct Scope<'a> {
     parent: Option<usize>,
     names: FxHashMap<&'a str, &'a Variable<'a>>,
     /// By the part of the name before the number.
@@ -27,14 +30,16 @@ struct Scope<'a> {
 /// All blocks seen so far; those still open are reached through `parent`.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
+    /// The file, in whose place `all` has an empty block.
+    file: Rc<Scope<'a>>,
     all: Vec<Scope<'a>>,
     current: usize,
 }
 
 impl<'a> Scopes<'a> {
-    /// The file level.
-    pub(super) fn new() -> Self {
-        Scopes { all: vec![Scope::default()], current: 0 }
+    /// The file level, with its names.
+    pub(super) fn new(file: Rc<Scope<'a>>) -> Self {
+        Scopes { file, all: vec![Scope::default()], current: 0 }
     }
 
     pub(super) fn current(&self) -> usize {
@@ -52,21 +57,7 @@ impl<'a> Scopes<'a> {
 
     /// Adds a name to the current block.
     pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
-        let scope = &mut self.all[self.current];
-        let table = match variable.family {
-            Some(_) => &mut scope.families,
-            None => &mut scope.names,
-        };
-        let name = variable.name;
-        match table.insert(name.text, variable) {
-            // An extern declaration may be repeated, and may precede the definition.
-            Some(old) if !old.is_extern && !variable.is_extern => {
-                let line = position(&source.text, old.name.span.start).0;
-                let message = format!("`{}` is declared twice in this block, first on line {line}", name.text);
-                Err(PtxError::new(source, name.span, "second declaration", message))
-            }
-            _ => Ok(()),
-        }
+        self.all[self.current].declare(source, variable)
     }
 
     /// Adds a label to the current block; false if it is there already.
@@ -87,7 +78,8 @@ impl<'a> Scopes<'a> {
 
     /// The blocks around `scope`, innermost first.
     fn outward(&self, scope: usize) -> impl Iterator<Item = &Scope<'a>> {
-        std::iter::successors(Some(scope), |&s| self.all[s].parent).map(|s| &self.all[s])
+        let blocks = std::iter::successors(Some(scope), |&s| self.all[s].parent);
+        blocks.map(|s| if s == 0 { &*self.file } else { &self.all[s] })
     }
 
     /// A label seen from `scope`.
@@ -108,6 +100,26 @@ impl<'a> Scopes<'a> {
     pub(super) fn visible(&self) -> impl Iterator<Item = &'a str> {
         let scopes = self.outward(self.current);
         scopes.flat_map(|s| s.names.keys().chain(s.families.keys()).copied())
+    }
+}
+
+impl<'a> Scope<'a> {
+    /// Adds a name.
+    pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
+        let table = match variable.family {
+            Some(_) => &mut self.families,
+            None => &mut self.names,
+        };
+        let name = variable.name;
+        match table.insert(name.text, variable) {
+            // An extern declaration may be repeated, and may precede the definition.
+            Some(old) if !old.is_extern && !variable.is_extern => {
+                let line = position(&source.text, old.name.span.start).0;
+                let message = format!("`{}` is declared twice in this block, first on line {line}", name.text);
+                Err(PtxError::new(source, name.span, "second declaration", message))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

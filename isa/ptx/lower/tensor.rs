@@ -5,6 +5,8 @@ use super::super::ast::{Instruction, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
+use isa::lanes::{AluFn, AluOp};
+use isa::map;
 use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
 use isa::tensor::{FORMS, Factor, Form, Major, Sum};
 use isa::types::{CacheOp, Space, Type};
@@ -24,8 +26,8 @@ const TYPES: [([&str; 4], Factor, Sum); 3] = [
 /// What `mma` knows. The test of the messages compares it with the forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32";
-const LDMATRIX_HELP: &str =
-    "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .shared.b16";
+const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
+     of .shared or of a generic address";
 
 /// The registers of a product.
 pub(super) struct Fragments {
@@ -35,12 +37,12 @@ pub(super) struct Fragments {
     pub(super) c: Vec<Src>,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, ..}, {%r1, ..}, {%r5, ..}, {%f1, ..};`
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.unsupported(inst).with_help(MMA_HELP);
-        let types = [(); 4].map(|()| mods.pop_last().map_or("", |word| word.text));
-        let types = TYPES.iter().find(|(words, ..)| words.iter().rev().eq(types.iter()));
+        let words = mods.take_all(&["f16", "bf16", "f32"]);
+        let types = TYPES.iter().find(|(types, ..)| words == types);
         let &(_, factor, sum) = types.ok_or_else(unsupported)?;
         let is_whole = mods.take("sync") & mods.take("aligned");
         let majors = [mods.take_one(&MAJORS), mods.take_one(&MAJORS)];
@@ -132,20 +134,43 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// An access of shared memory through its window of the generic space. Of an address outside of
+    /// the window it makes one beyond all shared memory, so that the access is a fault.
+    fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
+        if mem.space != Space::Generic {
+            return Ok(mem);
+        }
+        let Some(base) = mem.base.filter(|base| base.wide) else {
+            let message = "expected a generic address in a 64-bit register";
+            return Err(self.error(operand.span, "here", message).with_help("`.shared` takes 32 bits"));
+        };
+        let within = self.temporary(true)?;
+        let mut xor = Inst::new(Op::Alu(AluOp::new(AluFn::Xor, Type::B64)));
+        xor.dsts[0] = Dst::Reg(within);
+        xor.srcs[..2].copy_from_slice(&[Src::Reg(base), Src::Imm(map::window(Space::Shared))]);
+        self.push(xor)?;
+        Ok(MemOp { space: Space::Shared, base: Some(within), ..mem })
+    }
+
     /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];`
     pub(super) fn load_matrix(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let is_whole = mods.take("sync") & mods.take("aligned") & mods.take("m8n8") & mods.take("b16");
-        let is_shared = mods.take("shared") || mods.take("shared::cta");
+        let space = mods.space();
         let count = mods.take_one(&[("x1", 1), ("x2", 2), ("x4", 4)]);
-        let Some(count) = count.filter(|_| is_whole && is_shared) else {
+        let Some(count) = count.filter(|_| is_whole && matches!(space, Space::Shared | Space::Generic)) else {
             return Err(self.unsupported(inst).with_help(LDMATRIX_HELP));
         };
         let transposed = mods.take("trans");
         self.operand_count(inst, 2..=2)?;
         // A row: what one lane points to.
         let cache = CacheOp::Default;
-        let row = MemOp { space: Space::Shared, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
+        let row = MemOp { space, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
         let row = self.address(&inst.operands[1], row)?;
+        if !matches!(row.space, Space::Shared | Space::Generic) {
+            let message = format!("`ldmatrix` from `.{}`, expected `.shared`", row.space.name());
+            return Err(self.error(inst.operands[1].span, "here", message));
+        }
+        let row = self.in_shared(&inst.operands[1], row)?;
         let mut load = Inst::new(Op::LoadMatrix(MatrixLoad { count, transposed }, row));
         let registers = self.fragment_dst(&inst.operands[0], count.into())?;
         load.dsts.iter_mut().zip(registers).for_each(|(dst, register)| *dst = Dst::Reg(register));

@@ -12,7 +12,7 @@ use isa::types::Type;
 
 use Type::{F32, S32, U32};
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f5, %f6}];`
     pub(super) fn texture(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let shapes =
@@ -58,7 +58,7 @@ impl<'a> Lowering<'a> {
         if let OperandKind::Name(name, None) = operand.kind {
             let found = self.find(name)?.variable;
             if found.storage != Storage::Reg {
-                let Some(Symbol::Texture(number)) = self.symbols.find(found) else {
+                let Some(Symbol::Texture(number)) = self.prepared.symbols.find(found) else {
                     return Err(self.error(name.span, "here", format!("`{}` is no texture", name.text)));
                 };
                 self.pending.push((Place::Source(0), Target::Texture(number)));

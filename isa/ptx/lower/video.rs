@@ -31,7 +31,7 @@ fn function(opcode: &str) -> Option<(SimdFn, u8)> {
     Some((f, bits))
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `vadd4.u32.u32.u32.sat %r1, %r2.b3210, %r3, %r4;`; `None` if the opcode is none.
     pub(super) fn video(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let Some((mut f, bits)) = function(inst.opcode.text) else { return Ok(None) };

@@ -5,16 +5,16 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use isa::lanes::{AtomicFn, ShuffleMode, VoteMode, WarpOp};
+use isa::lanes::{AluFn, AluOp, ShuffleMode, VoteMode, WarpOp};
 use isa::program::{Dst, Inst, Op};
-use isa::types::Type;
+use isa::types::{Signs, Type};
 
-use Type::{B32, B64, Pred, S32, U32};
+use Type::{B32, B64, F32, Pred, S32, U32};
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1;` and the older form without members.
     pub(super) fn shuffle(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        mods.ty(self, &[B32, U32, S32, Type::F32])?;
+        mods.ty(self, &[B32, U32, S32, F32])?;
         let sync = mods.take("sync");
         let modes = [
             ("up", ShuffleMode::Up),
@@ -92,23 +92,30 @@ impl<'a> Lowering<'a> {
 
     /// `redux.sync.add.s32 %r1, %r2, -1;`
     pub(super) fn redux(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        const NUMBERS: &[Type] = &[U32, S32];
-        const BITS: &[Type] = &[B32, U32, S32];
-        mods.take("sync");
-        let functions = [
-            ("add", (AtomicFn::Add, NUMBERS)),
-            ("min", (AtomicFn::Min, NUMBERS)),
-            ("max", (AtomicFn::Max, NUMBERS)),
-            ("and", (AtomicFn::And, BITS)),
-            ("or", (AtomicFn::Or, BITS)),
-            ("xor", (AtomicFn::Xor, BITS)),
+        let functions: [(&str, (AluFn, &[Type])); 6] = [
+            ("add", (AluFn::Add, &[U32, S32])),
+            ("min", (AluFn::Min, &[U32, S32, F32])),
+            ("max", (AluFn::Max, &[U32, S32, F32])),
+            ("and", (AluFn::And, &[B32])),
+            ("or", (AluFn::Or, &[B32])),
+            ("xor", (AluFn::Xor, &[B32])),
         ];
         let Some((f, types)) = mods.take_one(&functions) else {
             return Err(self.unsupported(inst));
         };
         let ty = mods.ty(self, types)?;
+        mods.take("sync");
+        let mut op = AluOp::new(f, ty);
+        if ty == F32 {
+            op.f = match (f, mods.take("NaN")) {
+                (AluFn::Min, true) => AluFn::MinNan,
+                (AluFn::Max, true) => AluFn::MaxNan,
+                _ => f,
+            };
+            op.signs = if mods.take("abs") { Signs::Absolute } else { Signs::Kept };
+        }
         self.operand_count(inst, 3..=3)?;
-        let mut lowered = Inst::new(Op::Warp(WarpOp::Reduce { f, ty }));
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Reduce(op)));
         lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
         lowered.srcs[0] = self.src(&inst.operands[1], ty, Width::Exact)?;
         lowered.srcs[1] = self.src(&inst.operands[2], B32, Width::Exact)?;

@@ -32,7 +32,7 @@ struct Memory {
     bytes: u32,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> Lowering<'_, 'a> {
     /// `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};` and the loads and stores.
     pub(super) fn wmma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.unsupported(inst).with_help(HELP);

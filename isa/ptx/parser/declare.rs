@@ -3,7 +3,7 @@
 use super::super::PtxError;
 use super::super::ast::{Directive, Initial, OperandKind, Variable};
 use super::super::lexer::Token;
-use super::{Parser, storage};
+use super::{FILE_LEVEL, Parser, storage};
 use isa::types::Type;
 
 impl<'a> Parser<'a> {
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
                     head.opaque = Some(word);
                     return Ok(head);
                 }
-                _ => match Type::from_name(word) {
+                _ => match Type::from_name(word).filter(|ty| ty.is_declarable()) {
                     Some(ty) if head.ty.is_none() => {
                         // Of a pointer parameter, `.ptr` and the alignment of what it points
                         // to follow the type.
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
     /// `.maxntid 256, 1, 1` and its like, between a function's header and its body.
     pub(super) fn performance_directives(&mut self) -> Result<Vec<Directive<'a>>, PtxError> {
         let mut directives = Vec::new();
-        while self.peek() == Some(Token::Dotted) {
+        while self.peek_dotted().is_some_and(|word| !FILE_LEVEL.contains(&word)) {
             let name = self.dotted("a directive")?;
             let mut values = Vec::new();
             match name.text {

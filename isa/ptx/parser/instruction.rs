@@ -55,9 +55,25 @@ impl<'a> Parser<'a> {
                 OperandKind::List(self.scalars(Token::CloseParen, "`)`")?)
             }
             Some(Token::OpenBracket) => self.address()?,
-            _ => return self.scalar(),
+            _ => {
+                let scalar = self.scalar()?;
+                return Ok(if calls { scalar } else { self.elements(scalar) });
+            }
         };
         Ok(Operand { kind, span: start.to(self.last_span()) })
+    }
+
+    /// The name of a vector register as a vector of its elements; any other operand as it is.
+    fn elements(&self, operand: Operand<'a>) -> Operand<'a> {
+        let span = operand.span;
+        let OperandKind::Name(name, None) = operand.kind else { return operand };
+        let lanes = self.lanes(name.text) as usize;
+        if lanes == 1 {
+            return operand;
+        }
+        let element = |text| Operand { kind: OperandKind::Name(name, Some(Name { text, span })), span };
+        let elements = ["x", "y", "z", "w"].into_iter().take(lanes).map(element);
+        Operand { kind: OperandKind::Vector(elements.collect()), span }
     }
 
     /// Operands that hold no others, separated by commas, up to `close`.

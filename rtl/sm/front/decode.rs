@@ -259,7 +259,7 @@ fn pipe_of(inst: &Inst, pipes: &PipeConfig) -> Pipe {
 /// Whether an operation of the SP pipe is one of single precision: what is timed as such.
 fn is_single(op: &Op) -> bool {
     match op {
-        Op::Alu(op) => op.ty == Type::F32,
+        Op::Alu(op) => matches!(op.ty, Type::F32 | Type::F32x2),
         Op::Compare(op) => op.ty == Type::F32,
         Op::Convert(op) => op.to == Type::F32,
         _ => false,
@@ -308,7 +308,7 @@ fn tensor_timing(op: &TensorOp, &OpTiming { latency, interval }: &OpTiming) -> O
 fn class_of(ty: Type, pipes: &PipeConfig) -> &ClassTiming {
     match ty {
         Type::F64 => &pipes.dp,
-        Type::F32 => &pipes.fp,
+        Type::F32 | Type::F32x2 => &pipes.fp,
         _ => &pipes.int,
     }
 }
@@ -347,6 +347,9 @@ fn alu_timing(op: &AluOp, pipes: &PipeConfig) -> OpTiming {
         | Lop3(_)
         | Fns
         | Sad
-        | CopySign => class.add,
+        | CopySign
+        | ConvertPair
+        | BitMask { .. }
+        | ExtendField { .. } => class.add,
     }
 }

@@ -200,7 +200,7 @@ impl SmCore {
             old[lane] = self.shared.load(place, mem.ty.bytes());
             let new = atomic(f, mem.ty, old[lane], b[lane], c[lane]);
             self.counters.shared_changes += u64::from(new != old[lane]);
-            self.shared.store(place, 4, new as u32);
+            self.shared.store(place, mem.ty.bytes().min(4), new as u32);
             if mem.ty.bytes() == 8 {
                 self.shared.store(place + 4, 4, (new >> 32) as u32);
             }

@@ -1,53 +1,67 @@
-//! `.f16x2`: two halves in a word. The instruction is one for each half, between an unpacking
-//! of the inputs and a packing of the results.
+//! Types that hold two numbers: comparisons of pairs, which are one for each half between an
+//! unpacking of the inputs and a packing of the results, and conversions. Arithmetic on pairs is
+//! a single operation.
 
 use super::super::PtxError;
-use super::super::ast::{Instruction, Name, Operand, OperandKind};
+use super::super::ast::{Instruction, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
+use isa::lanes::{AluFn, AluOp, ConvertOp};
 use isa::program::{Dst, Guard, Inst, Op, Src};
-use isa::types::Type;
+use isa::types::{Rounding, Type};
 
-use Type::{B16, B32, F16, S32, U32};
+use Type::{B16, B32, Bf16, Bf16x2, E4m3x2, E5m2x2, F16, F16x2, F32, S32, U32};
 
 /// One half, for the low and for the high word half.
 type Halves = [Src; 2];
 
-impl<'a> Lowering<'a> {
-    /// Lowers an instruction on pairs of halves; `None` if it is none.
-    pub(super) fn half2(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
-        let opcode = inst.opcode.text;
-        let arithmetic = ["add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "tanh"];
-        if !mods.replace_last("f16x2", "f16") {
-            return Ok(None);
+impl<'a> Lowering<'_, 'a> {
+    /// `cvt.rn.f16x2.f32 %r1, %f1, %f2;`, whose first operand becomes the upper half, and
+    /// conversions between pairs: `cvt.rn.f16x2.e4m3x2 %r1, %rs1;`.
+    pub(super) fn cvt_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let from = mods.ty(self, &[F32, F16x2, E4m3x2, E5m2x2])?;
+        let to = mods.ty(
+            self,
+            match from {
+                F32 => &[F16x2, Bf16x2, E4m3x2, E5m2x2],
+                F16x2 => &[E4m3x2, E5m2x2],
+                _ => &[F16x2],
+            },
+        )?;
+        let refuse = |message: &str| {
+            let text = format!("`cvt` from `{from}` to `{to}` {message}");
+            Err(self.error(inst.span, "this instruction", text))
+        };
+        let roundings = [("rn", Rounding::Nearest), ("rz", Rounding::Zero)];
+        let is_half = from == F32 && to.bits() == 32;
+        let Some(rounding) = mods.take_one(&roundings[..1 + usize::from(is_half)]) else {
+            return refuse(if is_half { "needs `.rn` or `.rz`" } else { "needs `.rn`" });
+        };
+        let (relu, finite) = (mods.take("relu"), to.bits() < 32 || is_half);
+        let finite = finite && mods.take("satfinite");
+        if to.bits() < 32 && !finite {
+            return refuse("needs `.satfinite`");
         }
-        match opcode {
-            "setp" => self.half2_setp(inst, mods).map(Some),
-            "set" => self.half2_set(inst, mods).map(Some),
-            _ if arithmetic.contains(&opcode) => self.half2_arithmetic(inst, mods).map(Some),
-            _ => Err(self.unsupported(inst)),
-        }
-    }
-
-    fn half2_arithmetic(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let Some(op) = self.alu_op(inst, mods)? else { return Err(self.unsupported(inst)) };
-        let arity = op.arity();
-        self.operand_count(inst, arity + 1..=arity + 1)?;
-        let inputs = self.unpacked(&inst.operands[1..])?;
-        let mut results = [Src::None; 2];
-        for (half, result) in results.iter_mut().enumerate() {
-            let mut one = Inst::new(Op::Alu(op));
-            for (src, input) in one.srcs.iter_mut().zip(&inputs) {
-                *src = input[half];
+        let (op, inputs) = match from {
+            F32 => {
+                let op = AluOp { rounding, relu, finite, ..AluOp::new(AluFn::ConvertPair, to) };
+                (Op::Alu(op), 2)
             }
-            *result = self.kept(one)?;
+            _ => (Op::Convert(ConvertOp { rounding, relu, finite, ..ConvertOp::new(to, from) }), 1),
+        };
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut lowered = Inst::new(op);
+        lowered.dsts[0] = self.dst(&inst.operands[0], to, Width::Exact)?;
+        for (src, operand) in lowered.srcs.iter_mut().zip(&inst.operands[1..]) {
+            *src = self.src(operand, from, Width::Exact)?;
         }
-        self.packed(&inst.operands[0], results)
+        Ok(lowered)
     }
 
     /// `setp.lt.f16x2 %p1|%p2, %r1, %r2;`: a predicate for each half.
-    fn half2_setp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+    pub(super) fn setp_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        mods.unpack();
         let (compare, _) = self.comparison(inst, mods, None)?;
         let combines = usize::from(compare.combine.is_some());
         self.operand_count(inst, 3 + combines..=3 + combines)?;
@@ -81,14 +95,16 @@ impl<'a> Lowering<'a> {
 
     /// `set.lt.f16x2.f16x2`: 1.0 in each half where the relation holds; all its bits for
     /// `set.lt.u32.f16x2`.
-    fn half2_set(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let from = mods.pop_last();
-        mods.replace_last("f16x2", "f16");
-        mods.restore_last(from);
-        let (compare, to) = self.comparison(inst, mods, Some(&[F16, U32, S32]))?;
+    pub(super) fn set_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let of = mods.unpack().map_or(F16, Type::element);
+        let (compare, to) = self.comparison(inst, mods, Some(&[of, U32, S32]))?;
         let combines = usize::from(compare.combine.is_some());
         self.operand_count(inst, 3 + combines..=3 + combines)?;
-        let yes = if to == Some(F16) { 0x3c00 } else { 0xffff };
+        let yes = match to {
+            Some(F16) => 0x3c00,
+            Some(Bf16) => 0x3f80,
+            _ => 0xffff,
+        };
         let inputs = self.unpacked(&inst.operands[1..3])?;
         let third = match inst.operands.get(3) {
             Some(operand) => self.pred_src(operand)?,
@@ -142,15 +158,5 @@ impl<'a> Lowering<'a> {
         inst.dsts[0] = Dst::Reg(reg);
         self.push(inst)?;
         Ok(Src::Reg(reg))
-    }
-}
-
-impl<'a> Modifiers<'a> {
-    /// Puts `new` in the place of the last word if that is `old`.
-    fn replace_last(&mut self, old: &str, new: &'static str) -> bool {
-        let last = self.pop_last();
-        let found = last.is_some_and(|name| name.text == old);
-        self.restore_last(last.map(|name| if found { Name { text: new, ..name } } else { name }));
-        found
     }
 }

@@ -1,0 +1,215 @@
+//! # Forms of the PTX ISA
+//! Tells what is refused apart: a word that PTX does not have is a mistake in the text, a form
+//! that it has is not modelled. The forms are data: `forms.txt` says how they are written.
+
+use std::fmt;
+
+use super::ast::Name;
+
+const TABLE: &str = include_str!("forms.txt");
+
+/// What PTX says of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// No instruction has this name.
+    NoName,
+    /// The modifier with this number goes with no instruction.
+    NoModifier(usize),
+    /// Each modifier is known, but not all of them with this instruction, or together.
+    NoForm,
+    /// The machine has it.
+    Modelled,
+    /// The machine does not have it.
+    NotModelled(Advice),
+}
+
+/// What helps to do without a form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Advice {
+    /// The first target that has it, if not all do.
+    pub(super) since: Option<u32>,
+    /// Another way.
+    pub(super) instead: Option<&'static str>,
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // For each target with new instructions, one before it for which compilers write others.
+        const OLDER: [(u32, u32); 8] =
+            [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
+        let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
+        match (self.instead, older) {
+            (Some(instead), Some(older)) => write!(f, "instead: {instead}, or code for `-arch=sm_{older}`"),
+            (Some(instead), None) => write!(f, "instead: {instead}"),
+            (None, Some(older)) => write!(f, "code for `-arch=sm_{older}` does without it"),
+            (None, None) => f.write_str("`docs/programs.md` says what is"),
+        }
+    }
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    is_modelled: bool,
+    groups: &'static str,
+    since: Option<u32>,
+    instead: Option<&'static str>,
+}
+
+/// Looks an instruction up.
+pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
+    const MOST_MODIFIERS: usize = 24;
+    let found: Vec<Form> = forms(opcode).collect();
+    if found.is_empty() {
+        return Verdict::NoName;
+    }
+    let words: Vec<&str> = modifiers.iter().map(|name| name.text).collect();
+    let is_short = words.len() <= MOST_MODIFIERS;
+    let fitting: Vec<&Form> = found.iter().filter(|form| is_short && form.fits(&words)).collect();
+    match fitting.first() {
+        Some(_) if fitting.iter().any(|form| form.is_modelled) => Verdict::Modelled,
+        Some(form) => Verdict::NotModelled(Advice { since: form.since, instead: form.instead }),
+        None => {
+            let is_known = |word: &str| lines().any(|line| form_of(line).1.groups().any(|group| group.has(word)));
+            words.iter().position(|word| !is_known(word)).map_or(Verdict::NoForm, Verdict::NoModifier)
+        }
+    }
+}
+
+/// Every form, with whether the machine has it, as an instruction without operands and with as few
+/// modifiers as it can have.
+#[cfg(test)]
+pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
+    let names: std::collections::BTreeSet<&str> =
+        lines().filter_map(|line| line.split_whitespace().next()).map(|name| name.trim_start_matches('-')).collect();
+    names.into_iter().flat_map(|name| {
+        forms(name).map(move |form| {
+            let needed = form.groups().filter(|group| !group.is_optional() && group.0 != "*");
+            let words = needed.filter_map(|group| group.words().next()).map(|word| word.replace('#', "16"));
+            let text = std::iter::once(name.to_string()).chain(words).collect::<Vec<_>>().join(".");
+            (form.is_modelled, text)
+        })
+    })
+}
+
+/// The name of an instruction that is most like this one.
+pub(super) fn closest_name(opcode: &str) -> Option<&'static str> {
+    closest(opcode, lines().filter_map(|line| line.split_whitespace().next()).map(|name| name.trim_start_matches('-')))
+}
+
+/// The modifier of an instruction that is most like this one.
+pub(super) fn closest_modifier(opcode: &str, word: &str) -> Option<&'static str> {
+    closest(word, forms(opcode).flat_map(|form| form.groups().flat_map(Group::words)))
+}
+
+fn closest(text: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let likeness = words.map(|word| (strsim::damerau_levenshtein(word, text), word));
+    let (distance, word) = likeness.min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + text.len() / 4 && distance < text.len()).then_some(word)
+}
+
+/// The lines with forms.
+fn lines() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '=']))
+}
+
+/// The forms of an instruction.
+fn forms(opcode: &str) -> impl Iterator<Item = Form> {
+    lines().map(form_of).filter_map(move |(name, form)| (name == opcode).then_some(form))
+}
+
+/// The name in a line, and the form.
+fn form_of(line: &'static str) -> (&'static str, Form) {
+    let (form, instead) = match line.split_once(" ; ") {
+        Some((form, instead)) => (form, Some(instead)),
+        None => (line, None),
+    };
+    let (form, since) = match form.split_once(" @") {
+        Some((form, since)) => (form, since.parse().ok()),
+        None => (form, None),
+    };
+    let (name, groups) = form.split_once(' ').unwrap_or((form, ""));
+    let is_modelled = !name.starts_with('-');
+    (name.trim_start_matches('-'), Form { is_modelled, groups, since, instead })
+}
+
+impl Form {
+    fn groups(self) -> impl Iterator<Item = Group> {
+        self.groups.split(' ').filter(|group| !group.is_empty()).map(Group)
+    }
+
+    /// True if each word stands for a group of its own, and the groups left over may be missing.
+    fn fits(self, words: &[&str]) -> bool {
+        let groups: Vec<Group> = self.groups().collect();
+        let anything = groups.iter().any(|group| group.0 == "*");
+        let groups: Vec<Group> = groups.into_iter().filter(|group| group.0 != "*").collect();
+        assign(words, &groups, 0, anything)
+    }
+}
+
+/// Assigns the words one after the other to groups that are not in `used`; those of no group may be
+/// left out if `anything` goes.
+fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
+    let Some((word, rest)) = words.split_first() else {
+        return groups.iter().enumerate().all(|(at, group)| used >> at & 1 != 0 || group.is_optional());
+    };
+    if !anything && words.len() > groups.len() {
+        return false;
+    }
+    let mut fitting = (0..groups.len()).filter(|at| used >> at & 1 == 0 && groups[*at].has(word)).peekable();
+    if fitting.peek().is_none() {
+        return anything && assign(rest, groups, used, anything);
+    }
+    fitting.any(|at| assign(rest, groups, used | 1 << at, anything))
+}
+
+/// Alternatives for one modifier.
+#[derive(Clone, Copy, Debug)]
+struct Group(&'static str);
+
+impl Group {
+    fn is_optional(self) -> bool {
+        self.0.ends_with('?')
+    }
+
+    /// The words, names of groups replaced.
+    fn words(self) -> impl Iterator<Item = &'static str> {
+        self.0.trim_end_matches('?').split('|').flat_map(|word| {
+            match word.strip_prefix('$') {
+                Some(name) => named(name),
+                None => word,
+            }
+            .split('|')
+        })
+    }
+
+    fn has(self, word: &str) -> bool {
+        self.words().any(|known| match known.contains('#') {
+            true => strip_numbers(known) == strip_numbers(word) && word.contains(|c: char| c.is_ascii_digit()),
+            false => known == word,
+        })
+    }
+}
+
+/// The word with each number replaced by `#`.
+fn strip_numbers(word: &str) -> String {
+    let mut stripped = String::new();
+    for c in word.chars() {
+        match c {
+            '0'..='9' | '#' if stripped.ends_with('#') => {}
+            '0'..='9' => stripped.push('#'),
+            c => stripped.push(c),
+        }
+    }
+    stripped
+}
+
+/// The words of a named group.
+fn named(name: &str) -> &'static str {
+    let mut groups = TABLE.lines().filter_map(|line| line.strip_prefix('=')?.split_once(' '));
+    groups.find(|(group, _)| *group == name).map_or("", |(_, words)| words)
+}
+
+#[cfg(test)]
+#[path = "forms_tests.rs"]
+mod tests;
