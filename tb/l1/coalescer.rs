@@ -43,8 +43,8 @@ const LENGTHS: [u32; 2] = [64, 128];
 pub(crate) fn cross() -> Cross {
     let atomics = vec!["atomic", "atomic without a result"];
     let narrow = Excluded {
-        of: vec![Vec::new(), atomics, vec!["1 byte", "2 bytes"], Vec::new()],
-        reason: "atomics are of words and pairs of words",
+        of: vec![Vec::new(), atomics, vec!["1 byte"], Vec::new()],
+        reason: "atomics are of halves, words and pairs of words",
     };
     let axes = vec![
         Axis::new("line", LENGTHS.map(|length| format!("{length} bytes"))),
@@ -59,7 +59,7 @@ pub(crate) fn cross() -> Cross {
 fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
     let any = |random: &mut Random| random.below(1 << 32) as u32;
     let (kind, space, name) = KINDS[random.below(KINDS.len() as u64) as usize];
-    let size_log2 = random.below(4) as u8 | if kind.is_atomic() { 2 } else { 0 };
+    let size_log2 = if kind.is_atomic() { 1 + random.below(3) } else { random.below(4) } as u8;
     let lines = [1, 2 + random.below(3), 1 << (ADDR_BITS - 7)][random.below(3) as usize];
     let few = any(random) & any(random) & any(random);
     let mask = [u32::MAX, any(random).max(1), few.max(1), 1 << random.below(32)][random.below(4) as usize];
@@ -77,7 +77,7 @@ fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
         beat: u2::default(),
         size_log2,
         mask,
-        atomic: AtomicOp { f, ty: if size_log2 == 3 { Type::U64 } else { Type::U32 } },
+        atomic: AtomicOp { f, ty: [Type::U8, Type::F16, Type::U32, Type::U64][usize::from(size_log2)] },
         address: std::array::from_fn(|_| {
             let at = random.below(lines) * LINE_BYTES as u64 + random.below(LINE_BYTES as u64);
             at >> size_log2 << size_log2

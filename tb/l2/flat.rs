@@ -13,7 +13,10 @@ use rtl::dram::message::DramRequest;
 use rtl::l2::BankPlace;
 use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind, SECTOR_BYTES, Sharing, sectors_of};
 
-const OPERATIONS: [(AtomicFn, Type); 12] = [
+const OPERATIONS: [(AtomicFn, Type); 15] = [
+    (AtomicFn::Add, Type::F16),
+    (AtomicFn::Add, Type::Bf16x2),
+    (AtomicFn::CompareSwap, Type::B16),
     (AtomicFn::Add, Type::U32),
     (AtomicFn::Add, Type::F32),
     (AtomicFn::Add, Type::F64),
