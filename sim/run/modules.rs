@@ -1,6 +1,6 @@
 //! The PTX files of a launch file: their kernels, and where their variables lie.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
