@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 
 use super::ast::{Module, Name};
-use super::error::position;
 use super::{PtxError, Source};
 
 /// Refuses the first name of the file level that is defined a second time: kernels, functions and variables share
@@ -17,7 +16,7 @@ pub(super) fn refuse(source: &Source, module: &Module<'_>) -> Result<(), PtxErro
     let mut known: FxHashMap<&str, Name<'_>> = FxHashMap::default();
     for (name, what) in defined {
         if let Some(first) = known.insert(name.text, name) {
-            let line = position(&source.text, first.span.start).0;
+            let line = source.numbered.place(first.span.start as usize).0;
             let message = format!("{what} `{}` is defined twice: line {line} defines it already", name.text);
             let error = PtxError::new(source, name.span, "second definition", message);
             return Err(error.with_help("give each kernel, function and variable of a file a name of its own"));

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::super::ast::{Name, Variable};
-use super::super::error::position;
 use super::super::{PtxError, Source};
 
 /// What a name stands for: a variable, and for a member of a family its number.
@@ -114,7 +113,7 @@ impl<'a> Scope<'a> {
         match table.insert(name.text, variable) {
             // An extern declaration may be repeated, and may precede the definition.
             Some(old) if !old.is_extern && !variable.is_extern => {
-                let line = position(&source.text, old.name.span.start).0;
+                let line = source.numbered.place(old.name.span.start as usize).0;
                 let message = format!("`{}` is declared twice in this block, first on line {line}", name.text);
                 Err(PtxError::new(source, name.span, "second declaration", message))
             }
