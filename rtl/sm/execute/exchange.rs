@@ -31,8 +31,10 @@ impl SmCore {
         let (a, b, c, pred) = (read.wide(&decoded.srcs[0]), word(1), word(2), read.pred(&decoded.inst.srcs[0]));
         let members = op.members().map(word);
         if let Some(members) = &members {
-            let live = (self.awaited(loaded, issue.warp) >> (LANES * usize::from(issue.half))) as u32;
-            if let Some(wrong) = find_fault(op.name(), issue.mask, live, members) {
+            let of_half = |lanes: u64| (lanes >> (LANES * usize::from(issue.half))) as u32;
+            let wrong = |live| find_fault(op.name(), issue.mask, of_half(live), members);
+            let wrong = wrong(self.stacks.alive(issue.warp)).and_then(|_| wrong(self.awaited(loaded, issue.warp)));
+            if let Some(wrong) = wrong {
                 return self.stop(loaded, issue, decoded, wrong.lane() as u8, FaultKind::Convergence(wrong));
             }
         }
@@ -66,10 +68,10 @@ impl SmCore {
     /// from which a thread does nothing but exit, such as the end of the kernel. Hardware has a bit of this in each
     /// entry of the stack.
     fn awaited(&self, loaded: &Loaded, warp: u8) -> u64 {
-        let (alive, entries) = self.stacks.entries(warp);
+        let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
         // A lane stands where the highest entry that has it does.
-        for entry in entries {
+        for entry in self.stacks.all(warp) {
             let lanes = entry.mask & alive & !seen;
             seen |= lanes;
             if !loaded.image.program.is_end(entry.pc) {
@@ -83,6 +85,7 @@ impl SmCore {
     /// warp of 64 lanes may come alone to a barrier that counts threads, where it stands for 32.
     #[inline(never)]
     pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded) -> bool {
+        const LOWER: u64 = u32::MAX as u64;
         let op = match decoded.inst.op {
             Op::BarrierWith(kind) => kind.name(),
             _ => BarrierKind::Sync.name(),
@@ -92,7 +95,6 @@ impl SmCore {
             return false;
         }
         let is_whole = |half: u64| lanes & half == 0 || lanes & half == live & half;
-        const LOWER: u64 = u32::MAX as u64;
         if decoded.inst.srcs[1] != Src::None && is_whole(LOWER) && is_whole(!LOWER) {
             return false;
         }

@@ -117,9 +117,14 @@ impl SimtStacks {
     /// Lanes that have not exited, and all entries, top first: without a port, for reports.
     #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {
-        let Stack { top, below, alive } = self.stacks[usize::from(warp) % MAX_WARPS];
+        (self.alive(warp), self.all(warp).collect())
+    }
+
+    /// All entries, top first.
+    pub(in crate::sm) fn all(&self, warp: u8) -> impl Iterator<Item = Entry> {
+        let Stack { top, below, .. } = self.stacks[usize::from(warp) % MAX_WARPS];
         let below = &self.memory.row(warp.into())[..usize::from(below)];
-        (alive, std::iter::once(top).chain(below.iter().rev().copied()).collect())
+        std::iter::once(top).chain(below.iter().rev().copied())
     }
 
     /// Goes on to the next instruction.
