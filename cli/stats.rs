@@ -82,8 +82,10 @@ pub struct Stats<'a> {
     dram: Dram,
     /// In pJ, by block; an estimate, only where structures were counted.
     energy: Option<&'a Energy>,
-    /// Scheduler cycles in which nothing was issued, by reason, over all SMs: with `warp_instructions`, they are `cycles` of
-    /// each scheduler.
+    /// Scheduler cycles in which an instruction was issued, over all SMs; a warp of 64 lanes may take one for each half.
+    issued: u64,
+    /// Scheduler cycles in which nothing was issued, by reason, over all SMs: with `issued`, they are `cycles` of each
+    /// scheduler.
     stalls: Stalls,
     /// Block copies of a trace that were issued, by opcode, whose traffic is not modelled; only where there are any.
     block_copies: Option<BlockCopies>,
@@ -410,6 +412,8 @@ struct Sm {
     operand_conflicts: Option<u64>,
     /// Stores to shared memory, and atomics that left another value there than they found.
     shared_changes: u64,
+    /// Cycles in which its schedulers issued an instruction, or a half of one.
+    issued: u64,
     /// Cycles in which its schedulers issued nothing, by reason.
     stalls: Stalls,
 }
@@ -480,6 +484,7 @@ impl<'a> Stats<'a> {
             },
             dram: Dram::of(&counters.dram),
             energy,
+            issued: issued(&counters.stalls),
             stalls: Stalls::of(&counters.stalls, !counters.icache.is_empty()),
             block_copies: BlockCopies::if_any(counters),
             loads: report.loads.iter().map(Load::of).collect(),
@@ -691,6 +696,7 @@ impl Sm {
             shared_conflicts: core.shared_conflicts,
             operand_conflicts: has_banks.then_some(core.operand_conflicts),
             shared_changes: core.shared_changes,
+            issued: issued(from_ref(cycles)),
             stalls: Stalls::of(from_ref(cycles), !counters.icache.is_empty()),
         });
         sm.collect()
@@ -704,6 +710,11 @@ impl Pipes {
         let value = |pipe: Pipe| pipe.exists(&config.sm.pipes).then(|| count(pipe)).into();
         Self(Pipe::ALL.into_iter().map(|pipe| (pipe.name().to_owned(), value(pipe))).collect())
     }
+}
+
+/// Scheduler cycles in which the given SMs issued.
+fn issued(units: &[Vec<u64>]) -> u64 {
+    units.iter().filter_map(|unit| unit.get(StallReason::Issued as usize)).sum()
 }
 
 impl Stalls {

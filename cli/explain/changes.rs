@@ -429,7 +429,7 @@ fn is_refusal(key: &str) -> bool {
 
 /// Whether a number is told in no other section.
 fn is_counter(key: &str) -> bool {
-    let elsewhere = ["schema", "cycles", "schedulers", "core_mhz"].contains(&key)
+    let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));
     !elsewhere && !is_refusal(key)
 }

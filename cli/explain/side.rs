@@ -67,6 +67,8 @@ struct Units {
 struct Sm {
     /// Instructions issued: an SM that had a warp has issued the last one of it at least.
     warp_instructions: u64,
+    /// Cycles in which its schedulers issued.
+    issued: u64,
     /// Cycles of its schedulers without an instruction, by reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
@@ -168,7 +170,7 @@ impl Side {
         let mut slots = BTreeMap::from([("issued", 0.0)]);
         for sm in self.busy_sms() {
             let reasons = sm.stalls.iter().map(|(reason, cycles)| (reason.as_str(), cycles.unwrap_or(0)));
-            for (reason, cycles) in reasons.chain([("issued", sm.warp_instructions)]) {
+            for (reason, cycles) in reasons.chain([("issued", sm.issued)]) {
                 *slots.entry(reason).or_default() += cycles as f64;
             }
         }
@@ -235,6 +237,11 @@ impl Side {
             let [a, b] = [a, b].map(|(node_nm, hop_mm)| format!("{node_nm} nm with wires of {hop_mm} mm"));
             differs("the energies are of different estimates", a, b);
         }
+        if mine.config_hash == its.config_hash {
+            notes.push("both ran on the same configuration".to_owned());
+        }
+        let failed = [self, other].into_iter().filter(|side| side.statistics.check == "failed");
+        notes.extend(failed.map(|side| format!("{}: its check failed", side.name)));
         match [self, other].map(Self::idle_sms) {
             [None, None] => {}
             idle => {
@@ -243,11 +250,6 @@ impl Side {
                 notes.push(format!("idle SMs: {idle}; issue slots and refusals are those of the others"));
             }
         }
-        if mine.config_hash == its.config_hash {
-            notes.push("both ran on the same configuration".to_owned());
-        }
-        let failed = [self, other].into_iter().filter(|side| side.statistics.check == "failed");
-        notes.extend(failed.map(|side| format!("{}: its check failed", side.name)));
         for key in all_of(&mine.no_evictions, &its.no_evictions) {
             let runs = match [mine, its].map(|statistics| statistics.no_evictions.contains(key)) {
                 [true, true] => "A and B",

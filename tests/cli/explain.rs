@@ -109,8 +109,7 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps() {
     for (side, statistics) in [("a", read(&a)), ("b", read(&b))] {
         assert_eq!(busy(&statistics).count(), 11);
         let counted = |reason: &str| -> u64 {
-            let of =
-                |sm: &Value| if reason == "issued" { &sm["warp_instructions"] } else { &sm["stalls"][reason] }.as_u64();
+            let of = |sm: &Value| if reason == "issued" { &sm["issued"] } else { &sm["stalls"][reason] }.as_u64();
             busy(&statistics).map(|sm| of(sm).unwrap()).sum()
         };
         for row in slots["rows"].as_array().unwrap() {

@@ -89,6 +89,7 @@ fn statistics_have_every_key_of_schema_1() {
         "dram",
         "candel2018",
         "energy",
+        "issued",
         "stalls",
         "loads",
         "stages",

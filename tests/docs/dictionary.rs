@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpsieve_cli::dictionary::{COUNTERS, Counter, STALLS};
 
 /// Runs that together have everything that is counted; the first has only what every machine has.
-const RUNS: [&[&str]; 12] = [
+const RUNS: [&[&str]; 13] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
@@ -18,6 +18,7 @@ const RUNS: [&[&str]; 12] = [
     &["--design", "icache"],
     &["--design", "sub-cores"],
     &["--design", "l1-sectored"],
+    &["--machine", "volta"],
     &["--design", "l2-sectored"],
     &["--design", "streaming-l2"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],

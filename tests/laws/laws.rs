@@ -72,8 +72,7 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| {
             let slots = s.count("cycles") * s.count("schedulers");
-            let sm =
-                |sm: String| Equal(s.count(&format!("{sm}.warp_instructions")) + s.all(&format!("{sm}.stalls")), slots);
+            let sm = |sm: String| Equal(s.count(&format!("{sm}.issued")) + s.all(&format!("{sm}.stalls")), slots);
             s.each("units.sm").into_iter().map(sm).collect()
         },
     },
@@ -83,7 +82,7 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| {
             let slots = s.count("cycles") * s.count("schedulers") * s.each("units.sm").len() as i128;
-            vec![Equal(s.count("warp_instructions") + s.all("stalls"), slots)]
+            vec![Equal(s.count("issued") + s.all("stalls"), slots)]
         },
     },
     Law {
@@ -112,7 +111,7 @@ pub const LAWS: &[Law] = &[
             let slots = s.real("cycles") * s.real("schedulers") * s.each("units.sm").len() as f64;
             let share = |path: String| {
                 let reason = path.trim_start_matches("shares.").to_owned();
-                let of = if reason == "issued" { "warp_instructions".to_owned() } else { format!("stalls.{reason}") };
+                let of = if reason == "issued" { "issued".to_owned() } else { format!("stalls.{reason}") };
                 Near(s.real(&path) * slots, s.real(&of))
             };
             s.keys("shares").into_iter().map(share).collect()
@@ -120,13 +119,34 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "warp instructions are those of all SMs",
-        says: "warp instructions = sum over SMs",
+        says: "warp and thread instructions, and issue slots taken = sums over SMs",
         on: On::Every,
         holds: |s| {
             let sms = s.each("units.sm");
-            ["warp_instructions", "thread_instructions"]
+            ["warp_instructions", "thread_instructions", "issued"]
                 .map(|key| Equal(s.count(key), sms.iter().map(|sm| s.count(&format!("{sm}.{key}"))).sum()))
                 .into()
+        },
+    },
+    Law {
+        name: "an instruction takes a slot",
+        says: "issued slots = warp instructions, in each SM",
+        on: On::Only(|s| s.config.sm.warp_lanes <= 32, "a half of 64 lanes may take a slot of its own"),
+        holds: |s| {
+            let sm = |sm: String| Equal(s.count(&format!("{sm}.issued")), s.count(&format!("{sm}.warp_instructions")));
+            s.each("units.sm").into_iter().map(sm).collect()
+        },
+    },
+    Law {
+        name: "an instruction takes a slot for each half at most",
+        says: "warp instructions <= issued slots <= 2 x warp instructions, in each SM",
+        on: On::Only(|s| s.config.sm.warp_lanes > 32, "a warp has no halves"),
+        holds: |s| {
+            let sm = |sm: String| {
+                let [issued, all] = ["issued", "warp_instructions"].map(|key| s.count(&format!("{sm}.{key}")));
+                [AtMost(all, issued), AtMost(issued, 2 * all)]
+            };
+            s.each("units.sm").into_iter().flat_map(sm).collect()
         },
     },
     Law {
@@ -389,10 +409,14 @@ pub const LAWS: &[Law] = &[
         },
     },
     Law {
-        name: "every read of a load goes through every stage",
-        says: "L1 misses + bypasses + misses of read-only caches = reads in the miss queue, as requests, in the L2 and as replies",
+        name: "every miss of a load goes through every stage",
+        says: "L1 misses + misses of read-only caches = reads in the miss queue, as requests, in the L2 and as replies",
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
-        holds: |s| READ_STAGES.map(|stage| Equal(s.count(&format!("stages.{stage}.number")), data_reads(s))).into(),
+        holds: |s| {
+            READ_STAGES
+                .map(|stage| Equal(s.count(&format!("stages.{stage}.number")), data_reads(s) - s.count("l1.bypasses")))
+                .into()
+        },
     },
     // Crossbars.
     Law {
@@ -569,11 +593,11 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "an evicted line is written back once at most",
-        says: "write-backs <= evictions, in each bank",
+        says: "write-backs <= evictions + bypassed writes, in each bank",
         on: On::Every,
         holds: |s| {
             s.of_all(&["l2"], |bank| {
-                AtMost(s.count(&format!("{bank}.writebacks")), s.count(&format!("{bank}.evictions")))
+                AtMost(s.count(&format!("{bank}.writebacks")), s.sum(bank, &["evictions", "bypasses"]))
             })
         },
     },
@@ -704,11 +728,9 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "a DRAM write is of a line that was written back",
-        says: "DRAM writes <= (L2 write-backs + bypassed writes) x bursts of a line",
+        says: "DRAM writes <= L2 write-backs x bursts of a line",
         on: On::Only(is_by_lines, BY_SECTORS),
-        holds: |s| {
-            vec![AtMost(s.count("dram.writes"), (s.count("l2.writebacks") + s.count("l2.bypasses")) * bursts(s.config))]
-        },
+        holds: |s| vec![AtMost(s.count("dram.writes"), s.count("l2.writebacks") * bursts(s.config))],
     },
     Law {
         name: "bytes on the DRAM bus",

@@ -33,17 +33,22 @@ pub struct Statistics<'a> {
     pub config: &'a MachineConfig,
     value: &'a Value,
     /// JSON pointers of the numbers that were read.
-    read: RefCell<BTreeSet<String>>,
+    read: Option<RefCell<BTreeSet<String>>>,
 }
 
 impl<'a> Statistics<'a> {
     pub fn new(value: &'a Value, config: &'a MachineConfig) -> Self {
-        Self { config, value, read: RefCell::default() }
+        Self { config, value, read: None }
+    }
+
+    /// The same, to note what is read.
+    pub fn noting(self) -> Self {
+        Self { read: Some(RefCell::default()), ..self }
     }
 
     /// The numbers that were read.
     pub fn read(self) -> BTreeSet<String> {
-        self.read.into_inner()
+        self.read.map(RefCell::into_inner).unwrap_or_default()
     }
 
     /// What stands at a path such as `units.l1`, or below it at `0/hits`; `null` if nothing does.
@@ -58,8 +63,8 @@ impl<'a> Statistics<'a> {
     /// A number, 0 if there is none.
     pub fn real(&self, path: &str) -> f64 {
         let value = self.at(path);
-        if !value.is_null() {
-            self.read.borrow_mut().insert(pointer(path));
+        if let (Some(read), false) = (&self.read, value.is_null()) {
+            read.borrow_mut().insert(pointer(path));
         }
         value.as_f64().unwrap_or(0.0)
     }
