@@ -108,9 +108,10 @@ const REPRODUCE_EXAMPLES: &str = "Examples:
   warpsieve reproduce suite
   warpsieve reproduce xie2013/fig2 xie2013/fig4
   warpsieve reproduce suite --quick --output /dev/shm
+  warpsieve reproduce li2015/fig8 --pdf single
   warpsieve reproduce --summary
 
-Each figure is written as Markdown and as CSV, with its charts as SVG. They hold no times of this host: every
+Each figure is written as Markdown and as CSV, with its charts as SVG, with --pdf as PDF too. They hold no times of this host: every
 run gives the same bytes. Runs are kept below --cache by what decides their result; after an interruption the
 same command goes on where it was.";
 
@@ -859,6 +860,9 @@ pub(super) struct ReproduceArguments {
     /// Folder to keep results of runs in, instead of the user's folder for such things
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
+    /// Write the charts as PDF too, for a paper, as wide as a column or both
+    #[arg(long, value_name = "WIDTH", value_enum, conflicts_with = "summary")]
+    pub pdf: Option<PlotWidth>,
     /// Write the figures to one HTML file too, to read and to send, with their charts in it
     #[arg(long, value_name = "FILE.html", conflicts_with = "summary", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,

@@ -7,6 +7,7 @@ use std::path::Path;
 use miette::{Report, miette};
 use papers::judge::Class;
 use papers::page::Page;
+use papers::picture::Width;
 use papers::runs::Runner;
 use papers::store::Store;
 use papers::{Desk, Figure, Halt, figures};
@@ -37,10 +38,11 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
     let asked = &arguments.figures;
     let report = arguments.report.as_deref().map(report::open).transpose()?;
+    let printed = arguments.pdf.map(Width::from);
     let (mut exit, mut pages) = (Exit::Done, Vec::new());
     for figure in figures() {
         if asked.is_empty() || asked.iter().any(|asked| figure.is_named(asked)) {
-            let (ended, page) = drawn(figure, &desk, &folder)?;
+            let (ended, page) = drawn(figure, &desk, &folder, printed)?;
             exit = worse(exit, ended);
             pages.extend(page);
         }
@@ -56,7 +58,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
 }
 
 /// Draws a figure and writes it, or says on stderr why not.
-fn drawn(figure: &Figure, desk: &Desk, folder: &Path) -> Result<(Exit, Option<Page>), Report> {
+fn drawn(figure: &Figure, desk: &Desk, folder: &Path, printed: Option<Width>) -> Result<(Exit, Option<Page>), Report> {
     let page = match crash::caught(|| (figure.draw)(desk)) {
         Ok(Ok(page)) => page,
         Ok(Err(Halt::Input(report))) => return Err(report),
@@ -69,7 +71,7 @@ fn drawn(figure: &Figure, desk: &Desk, folder: &Path) -> Result<(Exit, Option<Pa
             return Ok((Exit::CheckFailed, None));
         }
     };
-    for path in page.write(folder)? {
+    for path in page.write(folder, printed)? {
         output::print(&format!("wrote {}\n", path.display()))?;
     }
     // What follows from the paper's text alone must come out; what depends on kernels and inputs is a finding.

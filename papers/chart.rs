@@ -507,7 +507,7 @@ mod tests {
         // The legend has a box as well.
         let boxes = |fill: &str| svg.matches(&format!("fill=\"{fill}\"")).count();
         assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
-        assert_eq!(boxes("url(#hatch-1000-black)"), 1 + 1, "{svg}");
+        assert_eq!(svg.matches("fill=\"url(#hatch-").count(), 1 + 1, "{svg}");
         // Crosses for the two that are not known.
         assert_eq!(svg.matches("stroke=\"#E69F00\"").count(), 2 * 2, "{svg}");
     }

@@ -12,6 +12,8 @@ use waves::part_file::PartFile;
 
 use super::chart::Chart;
 use super::judge::Row;
+use super::picture::{Picture, Width};
+use super::scatter::Scatter;
 
 /// A figure, ready to be written.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +24,46 @@ pub struct Page {
     pub markdown: String,
     /// Its numbers.
     pub csv: String,
-    /// SVG texts, each with what it adds to the name of its file; may be empty.
-    pub charts: Vec<(String, String)>,
+    /// Charts, each with what it adds to the name of its file; may be empty.
+    pub charts: Vec<(String, Drawing)>,
     /// Judged rows; none where a paper states nothing to be held to.
     pub rows: Vec<Row>,
+}
+
+/// A chart of some kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drawing {
+    /// Bars or lines.
+    Chart(Chart),
+    /// Things by two numbers.
+    Scatter(Scatter),
+}
+
+impl Drawing {
+    /// The chart with its title, as wide as it needs.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        match self {
+            Self::Chart(chart) => chart.svg(),
+            Self::Scatter(scatter) => scatter.svg(),
+        }
+    }
+
+    /// The chart for a paper, whose captions are its titles.
+    #[must_use]
+    pub fn printed(&self, width: Width) -> Picture {
+        match self.clone() {
+            Self::Chart(chart) => Chart { title: String::new(), ..chart }.picture(width),
+            Self::Scatter(scatter) => Scatter { title: String::new(), ..scatter }.picture(width),
+        }
+    }
+
+    fn title(&self) -> &str {
+        match self {
+            Self::Chart(chart) => &chart.title,
+            Self::Scatter(scatter) => &scatter.title,
+        }
+    }
 }
 
 /// Ending of the files with judged rows.
@@ -108,41 +146,45 @@ impl Page {
 
     /// Adds a chart; `suffix` tells several of a page apart.
     pub fn chart(&mut self, suffix: &str, chart: &Chart) {
-        self.drawing(suffix, &chart.title, chart.svg());
+        self.drawing(suffix, Drawing::Chart(chart.clone()));
     }
 
-    /// Adds a drawing of any kind.
-    pub fn drawing(&mut self, suffix: &str, title: &str, svg: String) {
+    /// Adds a chart of any kind.
+    pub fn drawing(&mut self, suffix: &str, drawing: Drawing) {
         let file = self.name.rsplit('/').next().unwrap_or_default().to_owned();
-        self.text(&format!("![{title}]({file}{suffix}.svg)"));
-        self.charts.push((suffix.to_owned(), svg));
+        self.text(&format!("![{}]({file}{suffix}.svg)", drawing.title()));
+        self.charts.push((suffix.to_owned(), drawing));
     }
 
-    /// Writes all files and returns their paths.
+    /// Writes all files and returns their paths; charts as PDF as well if `printed` says how wide.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Report> {
-        let mut files = vec![(format!("{}.md", self.name), self.markdown.clone())];
-        files.push((format!("{}.csv", self.name), self.csv.clone()));
-        files.extend(self.charts.iter().map(|(suffix, svg)| (format!("{}{suffix}.svg", self.name), svg.clone())));
-        if !self.rows.is_empty() {
-            files.push((format!("{}.{ROWS}", self.name), rows_as_csv(&self.rows)?));
+    pub fn write(&self, folder: &Path, printed: Option<Width>) -> Result<Vec<PathBuf>, Report> {
+        let mut files = vec![(format!("{}.md", self.name), self.markdown.clone().into_bytes())];
+        files.push((format!("{}.csv", self.name), self.csv.clone().into_bytes()));
+        for (suffix, drawing) in &self.charts {
+            let name = format!("{}{suffix}", self.name);
+            files.push((format!("{name}.svg"), drawing.svg().into_bytes()));
+            files.extend(printed.map(|width| (format!("{name}.pdf"), drawing.printed(width).pdf())));
         }
-        let written = files.into_iter().map(|(name, text)| {
+        if !self.rows.is_empty() {
+            files.push((format!("{}.{ROWS}", self.name), rows_as_csv(&self.rows)?.into_bytes()));
+        }
+        let written = files.into_iter().map(|(name, content)| {
             let path = folder.join(name);
-            write(&path, &text)?;
+            write(&path, &content)?;
             Ok(path)
         });
         written.collect()
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Report> {
+fn write(path: &Path, content: &[u8]) -> Result<(), Report> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| format!("folder {}", folder.display()))?;
     let written = PartFile::create(path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        file.write_all(content)?;
         file.keep()
     });
     written.map(drop).into_diagnostic().wrap_err("a figure cannot be written")
@@ -217,7 +259,7 @@ mod tests {
         for (figure, is_quick) in [("p/fig1", false), ("p/fig2", false), ("p/fig2", true)] {
             let mut page = Page::new(figure, is_quick, "Title");
             page.judged(vec![row(figure)]);
-            assert_eq!(page.write(folder.path()).unwrap().len(), 3);
+            assert_eq!(page.write(folder.path(), None).unwrap().len(), 3);
         }
         assert_eq!(rows(folder.path(), "p", false).unwrap(), [row("p/fig1"), row("p/fig2")]);
         assert_eq!(rows(folder.path(), "p", true).unwrap(), [row("p/fig2")]);
@@ -231,7 +273,7 @@ mod tests {
         assert!(page.markdown.contains("1 of 2 rows hold. No evidence: 1."), "{}", page.markdown);
         assert!(page.markdown.contains("| no evidence ") && page.markdown.contains("- c: it repeats a"));
         let folder = tempfile::tempdir().unwrap();
-        page.write(folder.path()).unwrap();
+        page.write(folder.path(), None).unwrap();
         assert_eq!(rows(folder.path(), "p", false).unwrap(), page.rows);
     }
 
@@ -240,8 +282,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut page = Page::new("p/fig1", true, "Title");
         page.chart("-b", &Chart { title: "Hits".to_owned(), ..Chart::default() });
-        page.write(folder.path()).unwrap();
+        page.write(folder.path(), None).unwrap();
         assert!(page.markdown.contains("![Hits](fig1-quick-b.svg)"), "{}", page.markdown);
-        assert!(folder.path().join("p/fig1-quick-b.svg").is_file());
+        let [svg, pdf] = ["svg", "pdf"].map(|ending| folder.path().join(format!("p/fig1-quick-b.{ending}")));
+        assert!(svg.is_file() && !pdf.exists());
+        page.write(folder.path(), Some(Width::Single)).unwrap();
+        assert!(fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
+        // A caption is the title in print.
+        assert!(page.charts[0].1.svg().contains("\nHits\n"));
+        assert!(!page.charts[0].1.printed(Width::Single).svg().contains("\nHits\n"));
     }
 }

@@ -37,25 +37,37 @@ const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
 /// Side of the plot.
 const PLOT: (f64, f64) = (330.0, 250.0);
+/// Least width of a plot.
+const LEAST: f64 = 60.0;
 const TICKS: usize = 7;
 /// Dots on the line are larger.
 const LARGER: f64 = 1.45;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
 impl Scatter {
-    /// The drawing as SVG.
+    /// The drawing as SVG, as wide as it needs.
     #[must_use]
     pub fn svg(&self) -> String {
-        let letters = Width::Free.letters();
+        self.picture(Width::Free).svg()
+    }
+
+    /// The drawing of some width.
+    #[must_use]
+    pub fn picture(&self, width: Width) -> Picture {
+        let letters = width.letters();
         let line = LINE_EMS * letters;
         let [(low_x, high_x), (low_y, high_y)] =
             [range(self.dots.iter().map(|dot| dot.at.0)), range(self.dots.iter().map(|dot| dot.at.1))];
         let (ticks_x, ticks_y) = (linear_ticks(low_x, high_x, TICKS), linear_ticks(low_y, high_y, TICKS));
         let numbers = ticks_y.iter().map(|(_, text)| room_of(text, letters)).fold(0.0, f64::max);
         let names = self.dots.iter().map(|dot| room_of(&dot.name, letters)).fold(0.0, f64::max);
-        let (left, top) = (MARGIN + line + numbers + APART, MARGIN + 1.5 * line);
-        let (right, bottom) = (left + PLOT.0, top + PLOT.1.max(self.dots.len() as f64 * line));
-        let all = right + 2.0 * line + names + MARGIN;
+        let title = if self.title.is_empty() { 0.0 } else { line };
+        let (left, top) = (MARGIN + line + numbers + APART, MARGIN + title + line / 2.0);
+        let beside = 2.0 * line + names + MARGIN;
+        let right = width.points().map_or(left + PLOT.0, |all| (all - beside).max(left + LEAST));
+        let high = (PLOT.1 / PLOT.0 * (right - left)).min(PLOT.1);
+        let bottom = top + high.max(self.dots.len() as f64 * line);
+        let all = right + beside;
         let place = |(x, y): (f64, f64)| {
             let [across, up] = [(x - low_x) / (high_x - low_x), (y - low_y) / (high_y - low_y)];
             (left + across * (right - left), bottom - up * (bottom - top))
@@ -89,7 +101,7 @@ impl Scatter {
             marker(&mut picture, (right + line, y), half, number);
             picture.text(&dot.name, (right + 1.7 * line, y), label(Anchor::Start));
         }
-        picture.svg()
+        picture
     }
 }
 

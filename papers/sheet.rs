@@ -188,6 +188,7 @@ pub fn row(name: &str, cells: impl IntoIterator<Item = String>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::judge::mean;
+    use crate::page::Drawing;
 
     fn sheet() -> Sheet {
         let sheet = Sheet::new(["app", "class"], [["vadd", "streaming"], ["syrk", "conflict"]]);
@@ -220,12 +221,13 @@ mod tests {
         sheet().chart(&mut page, "-b", Chart::new("One", "times"), [1]);
         sheet().lines(&mut page, Chart::new("Lines", "times"));
         let of = |series: &[(&str, [f64; 2])]| series.iter().map(|(name, values)| Series::new(name, *values)).collect();
-        let drawn = |groups: [&str; 2], series, chart: Chart| Chart { groups: owned(groups), series, ..chart }.svg();
+        let drawn = |groups: [&str; 2], series, chart: Chart| Chart { groups: owned(groups), series, ..chart };
         let bars = of(&[("b", [3.0, 5.0])]);
         let bars = Chart { groups: owned(["vadd", "syrk"]), series: bars, ..Chart::new("One", "times") };
-        let bars = bars.with_mean().svg();
+        let bars = bars.with_mean();
         let rows = of(&[("vadd", [1.0, 3.0]), ("syrk", [2.0, 5.0])]);
         let lines = drawn(["a", "b"], rows, Chart { form: Form::Lines, ..Chart::new("Lines", "times") });
+        let [bars, lines] = [bars, lines].map(Drawing::Chart);
         assert_eq!(page.charts, [("-b".to_owned(), bars), (String::new(), lines)]);
     }
 }

@@ -1,7 +1,7 @@
 //! The report of figures: their pages, with the charts in them.
 
 use maud::{Markup, PreEscaped, html};
-use papers::page::Page;
+use papers::page::{Drawing, Page};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::html::{self, Section, table, text};
@@ -35,8 +35,8 @@ fn held(pages: &[Page]) -> Markup {
 fn body(page: &Page) -> Markup {
     let file = page.name.rsplit('/').next().unwrap_or_default();
     let picture = |name: &str| {
-        let named = |(suffix, _): &&(String, String)| format!("{file}{suffix}.svg") == name;
-        page.charts.iter().find(named).map(|(_, svg)| html::picture(svg).into_string())
+        let named = |(suffix, _): &&(String, Drawing)| format!("{file}{suffix}.svg") == name;
+        page.charts.iter().find(named).map(|(_, drawing)| html::picture(&drawing.svg()).into_string())
     };
     // The text of a picture is what stands in its place.
     let mut is_drawn = false;
@@ -74,15 +74,19 @@ fn lower(level: HeadingLevel) -> HeadingLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use papers::chart::Chart;
 
     #[test]
     fn a_page_keeps_its_tables_and_pictures_but_no_link_and_no_markup_of_its_own() {
         let markdown = "# T\n\n<i>a</i> [b](c.md)\n\n![Hits](fig1-x.svg) ![Gone](other.svg)\n\n| k | n |\n|---|--:|\n| <u> | 1 |\n";
-        let charts = vec![("-x".to_owned(), "<svg/>".to_owned())];
+        let drawing = Drawing::Chart(Chart::new("Hits", "percent"));
+        let svg = drawing.svg();
+        let charts = vec![("-x".to_owned(), drawing)];
         let page = Page { name: "p/fig1".to_owned(), markdown: markdown.to_owned(), charts, ..Page::default() };
         let html = body(&page).into_string();
         assert!(html.contains("<h3>T</h3>") && html.contains("&lt;i&gt;a&lt;/i&gt; b"), "{html}");
-        assert!(html.contains("<span class=\"chart\"><svg/></span> Gone") && !html.contains("Hits"), "{html}");
+        assert!(html.contains(&format!("<span class=\"chart\">{svg}</span> Gone")), "{html}");
+        assert!(!html.contains("![") && !html.contains("alt="), "{html}");
         assert!(
             html.contains("&lt;u&gt;</td><td style=\"text-align: right\">1</td>") && !html.contains("href"),
             "{html}"

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::counted::{Measured, NODE};
 use crate::judge::{geometric_mean, leave_one_out};
-use crate::page::Page;
+use crate::page::{Drawing, Page};
 use crate::scatter::{Dot, Scatter};
 use crate::structures::block;
 use crate::{Desk, Halt};
@@ -146,7 +146,7 @@ fn drawing(
     let title = format!("Speed-up and {what}: the line joins the front");
     let dots = drawn.into_iter().map(dot).collect();
     let scatter = Scatter { title, across: "speed-up, geometric mean".to_owned(), up: up.to_owned(), dots };
-    page.drawing(suffix, &scatter.title, scatter.svg());
+    page.drawing(suffix, Drawing::Scatter(scatter));
     if !far.is_empty() {
         let far: Vec<_> = far.into_iter().map(|(one, _)| name(one.parts)).collect();
         page.text(&format!(

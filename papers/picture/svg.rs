@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use warpsieve::config::fnv1a;
+
 use super::{Anchor, Hatch, Label, Lines, PITCH, Picture, Point, STROKE, Shape, foot};
 
 /// Units of the text in a point: its coordinates are integers.
@@ -88,6 +90,8 @@ fn stand_in(number: usize) -> RGBColor {
 
 /// Defines the hatches, and has boxes be filled with them.
 fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
+    // A page may hold several pictures, and a name only once.
+    let digest = fnv1a(text.as_bytes()) as u32;
     let mut defined = String::new();
     for (number, hatch) in hatches.iter().enumerate() {
         let RGBColor(red, green, blue) = stand_in(number);
@@ -114,9 +118,7 @@ fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
         ];
         let path: String = paths.into_iter().filter(|(is_drawn, _)| *is_drawn).map(|(_, path)| path).collect();
         let colour = if is_white { "white" } else { "black" };
-        let directions = [rising, falling, level, upright].map(|is_drawn| if is_drawn { '1' } else { '0' });
-        // Pictures of one page may define a hatch again: names tell different ones apart.
-        let name = format!("hatch-{}-{colour}", directions.iter().collect::<String>());
+        let name = format!("hatch-{digest:08x}-{number}");
         text = text.replace(&format!("fill=\"#{red:02X}{green:02X}{blue:02X}\""), &format!("fill=\"url(#{name})\""));
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -145,10 +147,13 @@ mod tests {
         let again = picture.shapes[1].clone();
         picture.shapes.push(again);
         let svg = picture.svg();
-        let name = "hatch-1000-white";
-        assert_eq!(svg.matches(&format!("<pattern id=\"{name}\"")).count(), 1, "{svg}");
-        assert_eq!((svg.matches("<pattern").count(), svg.matches(&format!("url(#{name})")).count()), (1, 2), "{svg}");
+        let names: Vec<_> = svg.split("<pattern id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let [name] = names[..] else { panic!("{svg}") };
+        assert_eq!(svg.matches(&format!("fill=\"url(#{name})\"")).count(), 2, "{svg}");
         assert!(svg.contains("\nspeed-up &lt;1&gt;\n"), "{svg}");
+        // Another picture on the same page has another name for it.
+        picture.circle((1.0, 1.0), 1.0, plotters::style::BLACK);
+        assert!(!picture.svg().contains(name));
         picture.shapes.truncate(1);
         assert!(!picture.svg().contains("<defs>"));
     }

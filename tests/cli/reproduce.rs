@@ -49,6 +49,16 @@ fn a_figure_has_the_same_bytes_whether_its_runs_are_made_or_found() {
 }
 
 #[test]
+fn charts_are_written_as_pdf_for_a_column_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("results");
+    assert_eq!(drawn(folder.path(), &output, &["--pdf", "single"]).status, Some(0));
+    let page = fs::read(output.join("li2015/fig3-quick.pdf")).unwrap();
+    assert!(String::from_utf8_lossy(&page).contains("/MediaBox [0 0 237.6 "), "{} bytes", page.len());
+    drawn(folder.path(), &output, &["--pdf", "wide"]).refused(&["--pdf <WIDTH>", "single, double"]);
+}
+
+#[test]
 fn the_summary_counts_the_rows_of_figures_that_were_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
