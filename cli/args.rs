@@ -523,6 +523,15 @@ fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
+/// The name of an SVG.
+fn svg(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.extension().is_some_and(|ending| ending == "svg") {
+        Ok(path)
+    } else {
+        Err("expected a name that ends in .svg")
+    }
+}
+
 /// A number of bytes, with K, M or G for powers of 1,024.
 fn size(text: &str) -> Result<u64, &'static str> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
@@ -1016,7 +1025,7 @@ pub(super) struct AreaArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 3)]
     pub depth: u8,
     /// Draw where the area goes
-    #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(picture))]
+    #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(svg))]
     pub svg: Option<PathBuf>,
     /// Write an input file for CACTI for each memory
     #[arg(long, value_name = "FOLDER")]
@@ -1126,7 +1135,10 @@ pub(super) struct WavesArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum WavesCommand {
     /// Print where one memory request was at which time, or what happened to a line, an instruction or a warp
-    #[command(after_help = FOLLOW_EXAMPLES)]
+    #[command(
+        after_help = FOLLOW_EXAMPLES,
+        override_usage = "warpsieve waves follow [OPTIONS] --request|--line|--pc|--warp <N> <FILE.vcd|FILE.fst>"
+    )]
     Follow(FollowArguments),
     /// Write candel2018 Figure 2 as waveforms: three replacements of a line, without an FRC and with one
     Figure2 {

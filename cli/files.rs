@@ -20,6 +20,8 @@ struct Entry {
     path: PathBuf,
     identity: Identity,
     is_written: bool,
+    /// It is no folder.
+    is_file: bool,
 }
 
 impl Files {
@@ -58,12 +60,16 @@ impl Files {
     /// A waveform with all that comes along beside it.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
-        view::beside(path).iter().for_each(|path| self.writes(&format!("what {what} brings along"), Some(path)));
+        for path in view::beside(path) {
+            self.add(&format!("what {what} brings along"), &path, true);
+            // Some of it are folders.
+            self.0.last_mut().into_iter().for_each(|entry| entry.is_file = false);
+        }
     }
 
     fn add(&mut self, what: &str, path: &Path, is_written: bool) {
         let (what, path, identity) = (what.to_owned(), path.to_owned(), Identity::of(path));
-        self.0.push(Entry { what, path, identity, is_written });
+        self.0.push(Entry { what, path, identity, is_written, is_file: true });
     }
 
     /// Refuses an output that is a folder or another file of the list.
@@ -75,7 +81,7 @@ impl Files {
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
             // It would be said to be above some other file.
-            if entry.path.is_dir() {
+            if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, a folder, expected the name of a file",
                     entry.what,

@@ -64,10 +64,16 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     }
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
     let lock = if locked { "complete: it builds offline and with --locked" } else { "completed by the first build" };
-    output::print(&format!(
-        "{name}/src/lib.rs has the scheme, {name}/src/twin.rs its twin, {name}/{name}.toml the design\n         dependencies: {}; Cargo.lock is {lock}\n         next: cd {name} && cargo test && cargo run --release -- compare syrk/small --design-set baseline,{name}\n         the first build takes about five minutes of processor time and 1 GB of disk, of each profile; later ones seconds\n",
-        sources.shown()
-    ))?;
+    let lines = [
+        format!("{name}/src/lib.rs has the scheme, {name}/src/twin.rs its twin, {name}/{name}.toml the design"),
+        format!("dependencies: {}; Cargo.lock is {lock}", sources.shown()),
+        format!(
+            "next: cd {name} && cargo test && cargo run --release -- compare syrk/small --design-set baseline,{name}"
+        ),
+        "the first build of a profile takes about five minutes of processor time and 1 GB of disk, later ones seconds"
+            .to_owned(),
+    ];
+    output::print(&(lines.join("\n") + "\n"))?;
     Ok(Exit::Done)
 }
 
@@ -177,7 +183,7 @@ fn relative(here: &Path, to: &Path) -> Option<PathBuf> {
 /// Has Cargo take out of the lock file what the crate does not need, and put the crate in; true if that went well.
 fn lock(folder: &Path) -> bool {
     let mut cargo = Command::new("cargo");
-    let cargo = cargo.args(["metadata", "--offline", "--format-version", "1"]).current_dir(folder);
+    let cargo = cargo.args(["update", "--workspace", "--offline"]).current_dir(folder);
     cargo.stdin(Stdio::null()).output().is_ok_and(|ran| ran.status.success())
 }
 

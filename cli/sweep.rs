@@ -147,7 +147,7 @@ impl<'a> Outputs<'a> {
         plan: &Plan,
         mut files: Files,
     ) -> Result<Self, Report> {
-        let SweepOutput { csv, json, plot, report, columns, plot_over } = options;
+        let SweepOutput { csv, json, plot, report, plot_over, columns } = options;
         let shown = Shown::of(columns)?;
         for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", &plot.plot), ("`--report`", report)] {
             files.writes(option, path.as_deref());

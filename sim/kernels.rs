@@ -87,24 +87,20 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(launches)
 }
 
-/// The launch file of which a name or path is a slip: by its path, by the name of its kernel, or by its last words.
+/// The launch file of which a name or path is a slip: of a kernel, of a kernel with a size, or of the last words of a path.
 fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
-    let given = given.to_str()?;
-    let is_path = given.ends_with(".toml");
-    let paths: Vec<_> = launches.iter().map(|(_, file)| file.display().to_string()).collect();
-    let by = |slip: &str, words: &[&str]| {
-        let near = near(slip, words)?;
-        words.iter().position(|word| *word == near)
-    };
-    let names: Vec<_> = launches.iter().map(|(name, _)| name.as_str()).collect();
-    let shown: Vec<_> = paths.iter().map(String::as_str).collect();
-    let name = given.trim_end_matches(".toml").trim_end_matches('/');
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let of_path = || is_path.then(|| by(given, &shown)).flatten();
-    // A slip of one word is one of kernels, whose names are short: `small` is none.
-    let kernels: Vec<_> = names.iter().map(|name| if name.contains('/') { "" } else { *name }).collect();
-    let at = by(name, &kernels).or_else(|| by(name, &names)).or_else(of_path).or_else(|| by(last, &kernels))?;
-    Some(format!("did you mean {}?", paths[at]))
+    let given = given.to_str()?.trim_end_matches('/');
+    let name = given.strip_suffix(".toml").unwrap_or(given);
+    let words: Vec<_> = name.rsplit('/').collect();
+    let of_path = words.get(1).map(|folder| format!("{folder}/{}", words[0]));
+    let known =
+        |is_legal: fn(&str) -> bool| launches.iter().map(|(name, _)| name.as_str()).filter(move |name| is_legal(name));
+    let sizes: Vec<_> = known(|name| name.contains('/')).collect();
+    let kernels: Vec<_> = known(|name| !name.contains('/')).collect();
+    let by_path = of_path.as_deref().and_then(|path| near(path, &sizes));
+    let found = by_path.or_else(|| near(words[0], &kernels)).or_else(|| near(name, &sizes))?;
+    let (_, file) = launches.iter().find(|(name, _)| name == found)?;
+    Some(format!("did you mean {}?", file.display()))
 }
 
 /// What a folder holds, in order of names.

@@ -170,8 +170,8 @@ fn a_file_of_another_kind_is_named_as_what_it_is_in_one_message() {
 fn an_output_that_is_a_folder_or_a_picture_of_another_form_is_refused_by_name() {
     warpsieve(&["run", SMALL, "--stats", "."]).refused(&["`--stats` is ., a folder, expected the name of a file"]);
     for (arguments, option) in [
-        (&["sweep", "docs/example/sweep.toml", "--plot", "x.png"][..], "--plot <FILE.svg>"),
-        (&["sweep", "docs/example/sweep.toml", "--plot", "svg"], "--plot <FILE.svg>"),
+        (&["sweep", "docs/example/sweep.toml", "--plot", "x.png"][..], "--plot <FILE.svg|FILE.pdf>"),
+        (&["sweep", "docs/example/sweep.toml", "--plot", "svg"], "--plot <FILE.svg|FILE.pdf>"),
         (&["area", "--svg", "x.png"], "--svg <FILE.svg>"),
     ] {
         warpsieve(arguments).refused(&[option, "expected a name that ends in .svg"]);
@@ -245,7 +245,7 @@ fn an_unknown_design_comes_with_the_one_that_was_meant() {
 
 #[test]
 fn usage_errors_name_the_argument() {
-    warpsieve(&["run"]).refused(&["required arguments were not provided", "<LAUNCH.toml>"]);
+    warpsieve(&["run"]).refused(&["required arguments were not provided", "<KERNEL|LAUNCH.toml>"]);
     warpsieve(&["rum", SMALL]).refused(&["unrecognized subcommand 'rum'", "'run'"]);
     warpsieve(&["run", SMALL, "--stat", "x.json"]).refused(&["unexpected argument '--stat'", "'--stats'"]);
     warpsieve(&["run", SMALL, "--max-cycles", "0"]).refused(&["invalid value '0' for '--max-cycles <N>'"]);

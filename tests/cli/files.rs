@@ -98,7 +98,9 @@ fn no_other_command_replaces_an_input() {
     inputs.refuses(&["optimize", "k.toml", "-o", "vadd.ptx"], ("`--output`", "the PTX file, vadd.ptx"));
     inputs
         .refuses(&["optimize", "k.toml", "-o", "x.ptx", "--graph", "k.toml"], ("`--graph`", "the launch file, k.toml"));
-    inputs.refuses(&["area", "--machine", "m.toml", "--svg", "base.toml"], ("`--svg`", "design file, ./base.toml"));
+    fs::hard_link(inputs.path("base.toml"), inputs.path("base.svg")).unwrap();
+    inputs.refuses(&["area", "--machine", "m.toml", "--svg", "base.svg"], ("`--svg`", "design file, ./base.toml"));
+    fs::remove_file(inputs.path("base.svg")).unwrap();
     fs::create_dir(inputs.path("out")).unwrap();
     fs::hard_link(inputs.path("vadd.ptx"), inputs.path("out/kernel-1.traceg")).unwrap();
     inputs.refuses(&["trace", "export", "k.toml", "-o", "out"], ("out/kernel-1.traceg", "the PTX file, vadd.ptx"));

@@ -78,6 +78,8 @@ fn grouped(number: u64) -> String {
 /// The commands that a help names.
 fn commands(help: &str) -> Vec<&str> {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A line that goes on with a sentence begins further to the right.
+    let commands = commands.filter(|line| !line.starts_with("   "));
     commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
