@@ -193,8 +193,8 @@ fn brains_compute_like_the_upper_halves_of_singles() {
     check("min.xorsign.abs.bf16 %rs3, %rs1, %rs2;", |t| -t.min(2.0));
     check("neg.bf16 %rs3, %rs1;", |t| -t);
     check("abs.bf16 %rs3, %rs2;", |_| 2.0);
-    check("setp.gt.bf16 %p1, %rs1, 0x4000; selp.b16 %rs3, 0x3f80, 0, %p1;", |t| f32::from(t > 2.0));
-    check("set.gt.bf16.bf16 %rs3, %rs1, 0x4000;", |t| f32::from(t > 2.0));
+    check("mov.b16 %rs4, 0x4000; setp.gt.bf16 %p1, %rs1, %rs4; selp.b16 %rs3, 0x3f80, 0, %p1;", |t| f32::from(t > 2.0));
+    check("mov.b16 %rs4, 0x4000; set.gt.bf16.bf16 %rs3, %rs1, %rs4;", |t| f32::from(t > 2.0));
     check("cvt.rzi.s32.bf16 %r2, %rs1; cvt.rn.bf16.s32 %rs3, %r2;", |t| t);
     check(
         "add.f16x2 %r2, 0, 0; cvt.rn.bf16x2.f32 %r2, %f1, %f2; fma.rn.bf16x2 %r2, %r2, %r2, %r2; mov.b32 {_, %rs3}, %r2;",

@@ -232,14 +232,15 @@ impl Counters {
             let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
             Evictions { cache, key, evictions: sum(|unit| unit.evictions), bypasses: sum(|unit| unit.bypasses) }
         };
+        let read_only = |cache, key, units: &[L1Stats]| Evictions { bypasses: 0, ..l1(cache, key, units) };
         let is_used = |units: &[L1Stats]| units.iter().any(|unit| unit.accesses > 0);
         let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum();
         let (evictions, bypasses) = (sum(|unit| unit.evictions), sum(|unit| unit.bypasses));
         let all = [
             (!self.icache.is_empty(), Evictions { cache: "L1I", key: "icache", evictions: fetches, bypasses: 0 }),
             (true, l1("L1D", "l1", &self.l1)),
-            (is_used(&self.const_cache), l1("constants", "const_cache", &self.const_cache)),
-            (is_used(&self.texture_cache), l1("texels", "texture_cache", &self.texture_cache)),
+            (is_used(&self.const_cache), read_only("constants", "const_cache", &self.const_cache)),
+            (is_used(&self.texture_cache), read_only("texels", "texture_cache", &self.texture_cache)),
             (true, Evictions { cache: "L2", key: "l2", evictions, bypasses }),
         ];
         all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
