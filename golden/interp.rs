@@ -149,10 +149,7 @@ impl FaultKind {
     /// True if threads wait for others that cannot come.
     #[must_use]
     pub fn is_wait(&self) -> bool {
-        matches!(
-            self,
-            FaultKind::Barrier(_) | FaultKind::Waits | FaultKind::Lanes(_) | FaultKind::Convergence(_)
-        )
+        matches!(self, FaultKind::Barrier(_) | FaultKind::Waits | FaultKind::Lanes(_) | FaultKind::Convergence(_))
     }
 }
 

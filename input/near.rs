@@ -47,12 +47,10 @@ mod tests {
     fn the_nearest_is_that_of_the_least_distance_of_all() {
         let names = ["sets", "ways", "mshr_entries", "mshr_merges", "line_bytes", "größe"];
         let near = |name: &str| nearest(name, names);
-        assert_eq!([near("setz"), near("wyas"), near("mshr_entires"), near("grösse")], [
-            Some("sets"),
-            Some("ways"),
-            Some("mshr_entries"),
-            Some("größe")
-        ]);
+        assert_eq!(
+            [near("setz"), near("wyas"), near("mshr_entires"), near("grösse")],
+            [Some("sets"), Some("ways"), Some("mshr_entries"), Some("größe")]
+        );
         assert_eq!([near("x"), near(""), near("something"), near(&"sets".repeat(100))], [None; 4]);
     }
 

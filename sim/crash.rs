@@ -97,12 +97,16 @@ mod tests {
     fn a_panic_in_a_hook_names_the_scheme_the_hook_and_the_cycle() {
         let numbers = hook::Numbers::default();
         let called = || {
-            numbers.call(("l1.bypass", "mine", &["start", "served"]), 1, Some(118), || -> u32 { panic!("no such line") })
+            numbers
+                .call(("l1.bypass", "mine", &["start", "served"]), 1, Some(118), || -> u32 { panic!("no such line") })
         };
         let report = caught(called).unwrap_err();
         let named = "internal error: scheme `mine` of `l1.bypass` in its hook `served`, cycle 118: no such line\n  at ";
         assert!(report.starts_with(named), "{report}");
-        assert!(report.ends_with("\nThe scheme broke one of its own rules. Nothing of this run can be trusted."), "{report}");
+        assert!(
+            report.ends_with("\nThe scheme broke one of its own rules. Nothing of this run can be trusted."),
+            "{report}"
+        );
         let next = caught(|| -> u32 { panic!("of the model") }).unwrap_err();
         assert!(next.starts_with("internal error: of the model\n") && next.contains("\nThe model broke"), "{next}");
     }

@@ -79,13 +79,24 @@ impl Cta<'_> {
     }
 
     /// A warp comes to a barrier, to wait or to go on.
-    pub(super) fn come_to_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
+    pub(super) fn come_to_barrier(
+        &mut self,
+        warp: usize,
+        kind: BarrierKind,
+        arrival: Arrival,
+        count: Option<u32>,
+    ) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
         let live = if arrival.lanes == alive { alive } else { self.awaited(warp) };
         if arrival.lanes != live {
             let (op, lanes, live) = (kind.name(), arrival.lanes.into(), live.into());
             let fault = ConvergenceFault::Split { op, lanes, live };
             return Err((first + fault.lane() as usize, FaultKind::Convergence(fault)));
+        }
+        if let Some(count) = count
+            && !kind.takes_count(count, self.threads() as u32)
+        {
+            return Err((first + arrival.lanes.trailing_zeros() as usize, FaultKind::BarrierCount(count)));
         }
         match kind {
             BarrierKind::Arrive => self.pass(arrival.id),

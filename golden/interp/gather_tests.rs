@@ -79,7 +79,7 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_launch() {
             "`vote.sync` in the lanes 0x00000001, which are not among the members 0x00000006 that they name".to_owned(),
         ),
         (parted("bar.sync 0;"), "`barrier.sync` in the lanes 0x00000007 of a warp in which 0x000000ff".to_owned()),
-        (parted("bar.arrive 1, 64;"), "`barrier.arrive` in the lanes 0x00000007 of a warp".to_owned()),
+        (parted("bar.arrive 1, 32;"), "`barrier.arrive` in the lanes 0x00000007 of a warp".to_owned()),
         (parted("barrier.red.popc.u32 %r1, 0, 1;"), "`barrier.red` in the lanes 0x00000007 of a warp".to_owned()),
         // Every lane names itself and its neighbour, which names another.
         (

@@ -82,6 +82,11 @@ impl Format {
         if self.is_nan(x) || x & self.sign() != 0 { 0 } else { x.min(self.one()) }
     }
 
+    /// What `.relu` makes of a result.
+    fn rectify(&self, x: u64) -> u64 {
+        if !self.is_nan(x) && x & self.sign() != 0 { 0 } else { x }
+    }
+
     /// Zeros, subnormals, both ends of every binade that matters here, infinities and NaN, of both signs.
     fn floats(&self) -> Vec<u64> {
         let unit = 1 << self.fraction;
@@ -248,7 +253,11 @@ fn float(format: &Format, opcode: &str, words: &[&str], inputs: [u64; 3]) -> u64
         }),
     };
     let result = flush(result);
-    if has("sat") { format.clamp(result) } else { result }
+    match (has("sat"), has("relu")) {
+        (true, _) => format.clamp(result),
+        (_, true) => format.rectify(result),
+        _ => result,
+    }
 }
 
 /// Opcode, number of inputs, and what `.f16` (alone and in pairs), `.f32` and `.f64` take (PTX ISA).
@@ -256,7 +265,7 @@ const FLOATS: &[(&str, usize, [Option<&str>; 3])] = &[
     ("add", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
     ("sub", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
     ("mul", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
-    ("fma", 3, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
+    ("fma", 3, [Some("rn ftz sat relu"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
     ("mad", 3, [None, Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
     ("div", 2, [None, Some("rn rz rm rp ftz"), Some("rn rz rm rp")]),
     ("rcp", 1, [None, Some("rn rz rm rp ftz"), Some("rn rz rm rp")]),
@@ -281,7 +290,11 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
             for words in &all {
                 let dotted: String = words.iter().map(|word| format!(".{word}")).collect();
                 let instruction = format!("{opcode}{dotted}.{} {{d}}, {operands};", format.name);
-                let illegal = words.iter().find(|word| !takes.split(' ').any(|legal| legal == **word));
+                // `.sat` and `.relu` exclude each other.
+                let takes = |word: &str| {
+                    takes.split(' ').any(|legal| legal == word) && (word != "relu" || !words.contains(&"sat"))
+                };
+                let illegal = words.iter().find(|word| !takes(word));
                 if let Some(illegal) = illegal {
                     let message = format!("`.{illegal}` is not supported on `{opcode}`");
                     let refused = run(&instruction, [format; 2], &inputs[..1]).unwrap_err();
@@ -336,6 +349,7 @@ fn converted([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
     let (low, high) = to.range();
     let finish = |bits: u64| {
         let bits = if has("ftz") && to.bits == 32 { to.flush(bits) } else { bits };
+        let bits = if has("relu") { to.rectify(bits) } else { bits };
         if has("sat") { to.clamp(bits) } else { bits }
     };
     if from.fraction == 0 {
@@ -380,7 +394,9 @@ fn is_conversion([from, to]: [&Format; 2], words: &[&str]) -> bool {
         _ if from.bits == to.bits => !floating,
         _ => rounds.is_none(),
     };
-    rounding && (is_single || !words.contains(&"ftz")) && !words.contains(&"relu")
+    let narrows = from.name == "f32" && to.name == "f16" && rounds.is_some_and(|word| ["rn", "rz"].contains(word));
+    let is_plain = !words.contains(&"ftz") && !words.contains(&"sat");
+    rounding && (is_single || !words.contains(&"ftz")) && (narrows && is_plain || !words.contains(&"relu"))
 }
 
 #[test]

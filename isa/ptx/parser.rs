@@ -17,7 +17,8 @@ const MAX_DEPTH: u32 = 256;
 
 /// Reads a whole file.
 pub fn parse(source: &Source) -> Result<Module<'_>, PtxError> {
-    let mut parser = Parser { source, tokens: tokens(source)?, at: 0, depth: 0, vectors: FxHashMap::default(), noted: Vec::new() };
+    let mut parser =
+        Parser { source, tokens: tokens(source)?, at: 0, depth: 0, vectors: FxHashMap::default(), noted: Vec::new() };
     let module = parser.module()?;
     duplicates::refuse(source, &module)?;
     Ok(module)

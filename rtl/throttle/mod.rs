@@ -229,7 +229,8 @@ impl Watched {
 }
 
 /// Names of the hooks, in the order of their numbers.
-const NAMES: [&str; 10] = ["load", "start", "tick", "obey", "missed", "admit", "due", "end_kernel", "record", "describe"];
+const NAMES: [&str; 10] =
+    ["load", "start", "tick", "obey", "missed", "admit", "due", "end_kernel", "record", "describe"];
 
 #[typetag::serde(name = "watched")]
 impl Hooks for Watched {

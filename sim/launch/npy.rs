@@ -139,6 +139,15 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     if most > MOST_NESTED {
         return refuse(format!("the brackets of its header are {most} deep, expected {MOST_NESTED} at most"));
     }
+    // The library multiplies what the shape says without a look at what comes out.
+    let header = String::from_utf8_lossy(&read[start.min(read.len())..]);
+    let shape = header.split_once("shape").and_then(|(_, rest)| rest.split_once('(')?.1.split_once(')'));
+    if let Some((shape, _)) = shape {
+        let mut extents = shape.split(',').filter_map(|extent| extent.trim().trim_end_matches('L').parse::<u64>().ok());
+        if extents.try_fold(1_u64, u64::checked_mul).is_none_or(|elements| elements > MOST_BYTES) {
+            return refuse(format!("its shape is ({}), expected 2 GiB at most, as of a buffer", shape.trim()));
+        }
+    }
     Ok(Cursor::new(read).chain(bytes))
 }
 

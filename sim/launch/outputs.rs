@@ -38,7 +38,8 @@ impl Above {
         let Output { name, view, write, place: Place { path, span, .. }, .. } = output;
         let views = self.views.entry(view.buffer.0).or_default();
         if let Some((_, other)) = views.iter().find(|(other, _)| other.overlaps(view)) {
-            let message = format!("`{path}` names `{name}`, expected elements that are no output yet: `{other}` is one");
+            let message =
+                format!("`{path}` names `{name}`, expected elements that are no output yet: `{other}` is one");
             problems.add(span.clone(), message, None);
         }
         views.push((*view, name.clone()));

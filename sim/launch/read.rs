@@ -65,7 +65,8 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     let title = root.get("title");
     let title = title.and_then(|node| node.text("a line of text", problems));
     let types = structs::read(root, problems);
-    let mut scope = Scope { folder, types, buffers: Vec::new(), numbers: HashMap::new(), ptx: None, data: RefCell::default() };
+    let mut scope =
+        Scope { folder, types, buffers: Vec::new(), numbers: HashMap::new(), ptx: None, data: RefCell::default() };
     let ptx = root.get("ptx");
     scope.ptx = ptx.map(|node| existing_file(&scope, &node, "a PTX file", problems));
     scope.buffers = buffers::read(&scope, root, problems);

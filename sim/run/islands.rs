@@ -290,7 +290,7 @@ impl Drop for Dismissal<'_, '_, '_> {
 /// Runs a machine that has islands up to the tick `end`, or less far: until nothing is due, a core has stopped at a
 /// fault, or the kernel might end, because one who asks for that must be asked after every edge.
 ///
-/// Ends behind the current round once `interrupt` is not 0. In one thread with `rounds` to put down what each took.
+/// Ends at the next tick at which all islands can meet once `interrupt` is not 0. In one thread with `rounds` to put down what each took.
 pub(super) fn run(
     machine: &mut Machine,
     sim: &mut Simulator,
@@ -300,7 +300,12 @@ pub(super) fn run(
     rounds: Option<&mut Vec<Round>>,
 ) {
     let Some(islands) = machine.separate(sim) else { return };
-    let mut next = || if interrupt.load(Ordering::Relaxed) == 0 { islands.next(&mut end) } else { None };
+    let mut next = || {
+        if interrupt.load(Ordering::Relaxed) != 0 {
+            islands.stop(&mut end);
+        }
+        islands.next(&mut end)
+    };
     let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
         while let Some(goal) = next() {

@@ -101,7 +101,8 @@ pub(super) fn place(
 ) -> Result<Placed, RunError> {
     let bound = Bound::of(file);
     let constants = modules.values().flat_map(|module| &module.data.constant_names);
-    let inside: HashSet<usize> = constants.filter_map(|(name, _, _)| bound.variables.get(name.as_str()).copied()).collect();
+    let inside: HashSet<usize> =
+        constants.filter_map(|(name, _, _)| bound.variables.get(name.as_str()).copied()).collect();
     let mut next = FIRST_ADDRESS;
     let mut take = |bytes: usize| {
         let here = next;

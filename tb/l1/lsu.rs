@@ -172,7 +172,7 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     l1.organisation = Organisation::Decoupled;
     l1.mrpb.bypass = StallBypass::None;
     l1.decoupled = DecoupledConfig {
-        tag_ways: l1.ways.saturating_sub(1).max(1) + pick(5, 5) as u32,
+        tag_ways: l1.ways + pick(5, 5) as u32,
         threshold: pick(6, 3) as u32,
         threshold_cmp: if pick(7, 3) == 0 { Comparison::Above } else { Comparison::AtLeast },
         rc_init: pick(8, 4).saturating_sub(2) as u32,

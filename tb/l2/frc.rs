@@ -37,6 +37,7 @@ pub(crate) fn counters() -> Cross {
                 of: vec![vec!["stall_line_alloc", "stall_miss_queue", "stall_write_back_queue"], vec![]],
                 reason: "they are waits of the overlapped flow",
             },
+            Excluded { of: vec![vec!["bypasses"], vec![]], reason: "these banks have no bypass scheme" },
         ],
     }
 }

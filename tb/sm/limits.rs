@@ -129,7 +129,7 @@ fn a_generic_address_leads_where_the_instruction_may_go() {
     assert_eq!(to(param, atomic), format!("atomic of 4 bytes at 0x300000000000000 is in param memory, {memory}"));
     assert_eq!(
         to(param, "st.u32 [%rd4], %r0;"),
-        "store of 4 bytes at 0x300000000000000 is in the kernel parameters, which cannot be written"
+        "store of 4 bytes at 0x300000000000000 is in the kernel parameters, which are read only"
     );
     assert_eq!(
         to("mov.u64 %rd4, 0x7700000000000000;", "ld.u32 %r3, [%rd4];"),

@@ -56,7 +56,7 @@ fn list_kernels_finds_the_launch_files_here_or_above() {
     assert!(names.is_sorted() && names.contains(&"syrk"), "{names:?}");
     let vadd = entries.iter().find(|entry| entry["name"] == "vadd").unwrap();
     assert_eq!(vadd["launch"], "kernels/vadd/launch.toml");
-    assert_eq!(vadd["others"], Value::from(vec!["paper.toml", "small.toml"]));
+    assert_eq!(vadd["others"], Value::from(vec!["modern.toml", "paper.toml", "small.toml"]));
     let mut below = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     let below = Ended::of(below.args(["list", "kernels"]).current_dir(super::root().join("kernels/common")));
     assert!(below.out.contains("  ../../kernels/vadd/launch.toml  "), "{below:?}");

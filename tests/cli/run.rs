@@ -84,6 +84,7 @@ fn statistics_have_every_key_of_schema_1() {
         "icache",
         "l2",
         "tracker",
+        "block_copies",
         "no_evictions",
         "noc",
         "dram",

@@ -102,7 +102,8 @@ fn schemes(slot: &Path) -> Vec<Documented> {
             text.lines().map_while(|line| line.strip_prefix("//! ")).take_while(|line| !line.starts_with('|'));
         let title = header.next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default();
         let about = format!("{title}. {}", header.collect::<Vec<_>>().join(" "));
-        for item in syn::parse_file(&text).unwrap().items {
+        // The file of the slot itself wraps schemes, and has none.
+        for item in if path == slot { Vec::new() } else { syn::parse_file(&text).unwrap().items } {
             let Item::Impl(item) = item else { continue };
             let Some(name) = item.attrs.iter().find_map(kind) else { continue };
             found.push(Documented {

@@ -38,10 +38,14 @@ fn reads(s: &Statistics<'_>) -> i128 {
     data_reads(s) + fetches
 }
 
-/// Those of loads.
+/// Reads of loads.
 fn data_reads(s: &Statistics<'_>) -> i128 {
-    s.sum("l1", &["misses", "bypasses"])
-        + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
+    load_misses(s) + s.count("l1.bypasses")
+}
+
+/// Misses of loads in all caches of the LSUs.
+fn load_misses(s: &Statistics<'_>) -> i128 {
+    s.count("l1.misses") + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
 }
 
 fn stores(s: &Statistics<'_>) -> i128 {
@@ -412,7 +416,7 @@ pub const LAWS: &[Law] = &[
         name: "every miss of a load waits in the miss queue",
         says: "L1 misses + misses of read-only caches = reads in the miss queue",
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
-        holds: |s| vec![Equal(s.count("stages.miss_queue.number"), data_reads(s) - s.count("l1.bypasses"))],
+        holds: |s| vec![Equal(s.count("stages.miss_queue.number"), load_misses(s))],
     },
     Law {
         name: "every read of a load goes through every stage behind the L1",

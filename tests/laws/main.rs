@@ -190,11 +190,15 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
 }
 
 /// Keys that a law reads in vain: in no run does it break if one of these numbers is another. Units of a kind are one.
+///
+/// Of a law that says "at most", the larger side matters only where the smaller one is not zero. Such a law reads in vain
+/// if none of its numbers can break it.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
+    let mut is_bound = false;
     for run in runs.iter().filter(|run| run.obeys(law)) {
         let statistics = run.read().noting();
-        (law.holds)(&statistics);
+        is_bound |= (law.holds)(&statistics).iter().any(|relation| matches!(relation, Relation::AtMost(..)));
         let read = statistics.read();
         let mut tried: BTreeMap<String, usize> = BTreeMap::new();
         let mut perturbed = None;
@@ -212,6 +216,9 @@ fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let name = |key: String| format!("{}: {key}", law.name);
     if matters.is_empty() {
         return vec![format!("{}: applies to no run", law.name)];
+    }
+    if is_bound && matters.values().any(|matters| *matters) {
+        return Vec::new();
     }
     matters.into_iter().filter(|(_, matters)| !matters).map(|(key, _)| name(key)).collect()
 }

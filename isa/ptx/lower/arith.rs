@@ -186,7 +186,8 @@ impl<'a> Lowering<'_, 'a> {
         };
         op.ftz = narrows && (mods.take("ftz") || was_approximate && !may_approximate);
         op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
-        op.relu = is_half && op.f == Fma && mods.take("relu");
+        // `.sat` and `.relu` exclude each other.
+        op.relu = is_half && op.f == Fma && !op.sat && mods.take("relu");
         Ok(())
     }
 

@@ -235,8 +235,10 @@ impl<'a> Lowering<'_, 'a> {
             _ => {}
         }
         let is_half = from == F32 && matches!(to, F16 | Bf16);
-        let relu = is_half && mods.take("relu");
-        let finite = is_half && mods.take("satfinite");
+        // The forms with `.relu` and `.satfinite` take no other modifier than two of the roundings.
+        let is_narrowing = is_half && !sat && !ftz && matches!(floating, Some(Rounding::Nearest | Rounding::Zero));
+        let relu = is_narrowing && mods.take("relu");
+        let finite = is_narrowing && mods.take("satfinite");
         let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));

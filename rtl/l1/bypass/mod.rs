@@ -233,7 +233,20 @@ impl Watched {
 }
 
 /// Names of the hooks, in the order of their numbers.
-const NAMES: [&str; 12] = ["start", "sends_past", "victim", "served", "went_past", "next_choice", "follow_periods", "end_period", "admit", "clear", "record", "describe"];
+const NAMES: [&str; 12] = [
+    "start",
+    "sends_past",
+    "victim",
+    "served",
+    "went_past",
+    "next_choice",
+    "follow_periods",
+    "end_period",
+    "admit",
+    "clear",
+    "record",
+    "describe",
+];
 
 #[typetag::serde(name = "watched")]
 impl Hooks for Watched {

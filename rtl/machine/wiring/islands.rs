@@ -481,7 +481,7 @@ impl Islands<'_> {
         let due = self.next_tick();
         let is_over = self.awaited() == 0 || self.sms.iter().any(|sm| lock(sm).blocks.faulted.is_some());
         if is_over || due.is_none_or(|due| due >= *end) {
-            *end = (*end).min(at.partitions);
+            self.stop(end);
         } else if let Some(due) = due
             && due > at.partitions + self.pace.window
         {
@@ -490,6 +490,12 @@ impl Islands<'_> {
         }
         let next = self.pace.next(at, *end);
         (next != at).then_some(next)
+    }
+
+    /// Lowers `end` to the tick that the farthest islands have reached, so that all meet there and can be put together
+    /// again.
+    pub fn stop(&self, end: &mut u64) {
+        *end = (*end).min(self.reached().partitions);
     }
 
     fn awaited(&self) -> u64 {

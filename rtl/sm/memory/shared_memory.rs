@@ -66,7 +66,7 @@ impl SharedMemory {
             // All lanes access one word.
             ..4 => Some(1),
             // All lanes access one row, in which no two words share a bank.
-            ..ROW_BYTES => Some(words_of_row(address, mask)),
+            4..ROW_BYTES => Some(words_of_row(address, mask)),
             _ => conflict_free_words(address, mask),
         };
         let (cycles, words) = match free {
