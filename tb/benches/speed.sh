@@ -126,8 +126,9 @@ tables=("$@")
 for table in "${tables[@]}"; do
     case $table in
     host | cycles | sms | processes | threads | memory)
-        printf '\n<!-- %s -->\n' "$table"
+        printf '<!-- speed: %s -->\n' "$table"
         "print_$table"
+        printf '<!-- end -->\n\n'
         ;;
     *)
         printf 'speed.sh: no table %s: host, cycles, sms, processes, threads, memory\n' "$table" >&2
