@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints the tables of docs/speed.md, as Markdown: host instructions per core cycle, what a whole process takes, core cycles
-# per second by --threads, and peak memory. Takes about fifteen minutes, the third table on an idle host.
+# Measures what docs/speed.md describes, and prints it as Markdown tables: host instructions per core cycle, what a whole
+# process takes, core cycles per second by --threads, and peak memory. Takes about fifteen minutes; needs an idle host
+# for --threads.
 #
 # usage: [BIN=COMMAND] tb/benches/speed.sh [host|cycles|sms|processes|threads|memory]...
 # without BIN the command is built; without arguments all tables are printed
@@ -9,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 case ${1:-} in
 -*)
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
@@ -29,12 +30,6 @@ per_cycle() { tb/benches/instructions.sh "$@" | sed 's/.* \([0-9]*\) a cycle$/\1
 
 # Host instructions of a whole process.
 whole() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$BIN" "$@" 2>&1 >/dev/null | sed -n 's/^==[0-9]*== Collected : \([0-9]*\).*/\1/p'; }
-
-# A number of a run's statistics: the key, and the command.
-statistic() {
-    "$BIN" "${@:2}" --quiet --stats "$scratch/stats.json" >/dev/null
-    sed -n "s/^ *\"$1\": \([0-9.]*\),\{0,1\}$/\1/p" "$scratch/stats.json" | head -n 1
-}
 
 print_host() {
     printf 'Measured on %s processors (%s), with %s.\n' "$(nproc)" \
@@ -89,9 +84,13 @@ print_processes() {
         "$(grouped "$(whole sweep "$scratch/sweep.toml" --jobs 1 --cache "$scratch/cache" --quiet)")"
 }
 
-# The best core cycles a second of five runs.
+# The most core cycles per second of wall time of five runs: a launch file, and a value of --threads.
 best() {
-    for _ in 1 2 3 4 5; do statistic cycles_per_second run "$1" --threads "$2"; done | sort -n | tail -n 1 | cut -d . -f 1
+    for _ in 1 2 3 4 5; do
+        "$BIN" run "$1" --threads "$2" --quiet --stats "$scratch/stats.json" >/dev/null
+        awk -F '[:, ]+' '$2 == "\"cycles\"" && !cycles { cycles = $3 } $2 == "\"wall_seconds\"" { wall = $3 }
+            END { printf "%d\n", cycles / wall }' "$scratch/stats.json"
+    done | sort -n | tail -n 1
 }
 
 print_threads() {
@@ -126,9 +125,8 @@ tables=("$@")
 for table in "${tables[@]}"; do
     case $table in
     host | cycles | sms | processes | threads | memory)
-        printf '<!-- speed: %s -->\n' "$table"
         "print_$table"
-        printf '<!-- end -->\n\n'
+        echo
         ;;
     *)
         printf 'speed.sh: no table %s: host, cycles, sms, processes, threads, memory\n' "$table" >&2
