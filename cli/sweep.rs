@@ -174,7 +174,7 @@ impl<'a> Outputs<'a> {
             if let Some(path) = &self.options.report {
                 let name = self.file.display().to_string();
                 let picture = plot.picture(plan, &tidy, Width::Free).svg();
-                written.push(keep(path, &report::page(&name, plan, results, &tidy, &picture))?);
+                written.push(keep(path, report::page(&name, plan, results, &tidy, &picture))?);
             }
         }
         output::print(&table::render(&rows(plan, results), TableFormat::Table, &self.shown)?)?;

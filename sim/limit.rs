@@ -209,7 +209,7 @@ impl Excerpt {
             begins += line.len() + 1;
         }
         Some(Self {
-            name: place.name().map(|name| cut(name)),
+            name: place.name().map(cut),
             line: place.line(),
             column: place.column(),
             first_line: around.line(),

@@ -446,8 +446,8 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
             let half = ["lo", "hi", "wide"].into_iter().find(|half| has(half));
             let saturates = format.name == "s32" && (!is_product || (opcode, half) == ("mad", Some("hi")));
             let is_legal = half.is_some() == is_product
-                && !(has("wide") && format.bits == 64)
-                && !(has("sat") && !saturates)
+                && (!has("wide") || format.bits != 64)
+                && (!has("sat") || saturates)
                 && !has("ftz");
             let dotted: String = words.iter().map(|word| format!(".{word}")).collect();
             let wide = integer(if format.name.starts_with('s') { "s64" } else { "u64" }, 2 * format.bits.min(32));

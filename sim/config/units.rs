@@ -15,7 +15,7 @@ pub(super) fn meant(path: &str, given: &str) -> Option<String> {
     let number: f64 = number.replace('_', "").parse().ok()?;
     let field = path.rsplit('.').next().unwrap_or(path);
     let scale = scale(unit);
-    let whole = |value: f64| (value >= 0.0 && value < 1e15 && value.fract() == 0.0).then_some(value as u64);
+    let whole = |value: f64| ((0.0..1e15).contains(&value) && value.fract() == 0.0).then_some(value as u64);
     let is_bytes = field.ends_with("bytes") && !unit.ends_with("Hz");
     Some(match scale {
         Some(scale) if is_bytes => match whole(number * scale) {

@@ -196,6 +196,7 @@ pub struct Step {
 
 /// What a step does.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all actions of a launch file are launches")]
 pub enum Action {
     /// A kernel runs.
     Launch(KernelLaunch),

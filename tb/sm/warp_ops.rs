@@ -51,7 +51,7 @@ fn tiles_of_a_warp_exchange_among_their_own_members() {
         .grid(2, 80)
         .check();
         for thread in 0..80u32 {
-            let (lane, first) = (thread % 32, thread % 32 & !(lanes - 1));
+            let (lane, first) = (thread % 32, (thread % 32) & !(lanes - 1));
             // The last warp of a CTA has 16 threads.
             let tile = ones << first;
             let sum: u32 = (first..first + lanes).sum();

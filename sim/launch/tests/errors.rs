@@ -523,7 +523,7 @@ fn a_scalar_goes_into_each_parameter_of_its_size_and_kind() {
         }
         for count in [1, 4] {
             let raw = vec!["7"; count * bytes].join(", ");
-            assert_eq!(refusal(ty, count * bytes, &format!("{{ bytes = [{raw}, 7] }}")).is_some(), true, "{ty}");
+            assert!(refusal(ty, count * bytes, &format!("{{ bytes = [{raw}, 7] }}")).is_some(), "{ty}");
             let is_byte = count * bytes == 1;
             if !is_byte {
                 assert_eq!(refusal(ty, count * bytes, &format!("{{ bytes = [{raw}] }}")), None, "{ty}");
