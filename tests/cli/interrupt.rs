@@ -94,7 +94,7 @@ impl Running {
     }
 
     /// Sends a signal. The command ends as it asks within a second and leaves these files.
-    fn is_ended(self, signal: &str, folder: &Path, files: &[&str]) {
+    fn ends_interrupted(self, signal: &str, folder: &Path, files: &[&str]) {
         let ended = self.ends_in_time(signal, folder);
         assert!(ended.status > Some(128) && ended.err.contains("interrupted"), "{ended:?}");
         assert_eq!(names(folder), files, "{ended:?}");
@@ -236,7 +236,7 @@ fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
         let _kept_open = OpenOptions::new().read(true).open(pipe).unwrap();
         sleep(Duration::from_secs(1));
         assert_eq!(names(folder.path()), ["p.json", "s.json.warpsieve-1.part"]);
-        running.is_ended(signal, folder.path(), &["p.json"]);
+        running.ends_interrupted(signal, folder.path(), &["p.json"]);
     }
 }
 
@@ -276,7 +276,7 @@ fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
         running.listens();
         // Half of them in the midst of what is ahead of the pipe.
         sleep(Duration::from_millis(20 * (number as u64 % 8)));
-        running.is_ended(if number % 2 == 0 { "-TERM" } else { "-INT" }, folder.path(), &["pipe.toml"]);
+        running.ends_interrupted(if number % 2 == 0 { "-TERM" } else { "-INT" }, folder.path(), &["pipe.toml"]);
     }
 }
 

@@ -122,7 +122,7 @@ impl Task {
 /// The statistics as JSON, with what else is reported of a run: shares of reasons, and the sums of a time series.
 fn statistics(resolved: &Resolved, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
     let technology = Technology::built_in().unwrap();
-    let energy = Activity::of(report).map(|did| Energy::of(&did, &technology, Node::N45, technology.hop_mm()));
+    let energy = Activity::of(report).map(|did| Energy::of(&did, technology, Node::N45, technology.hop_mm()));
     let mut value = serde_json::to_value(Stats::new(resolved, report, energy.as_ref())).unwrap();
     let shares = report.counters.scheduler_shares();
     let shares: BTreeMap<_, _> = shares.into_iter().map(|(reason, share)| (reason.name(), share)).collect();
