@@ -18,7 +18,7 @@ pub struct KernelShape {
     pub name: String,
     /// Its parameters, in order.
     pub parameters: Vec<ParameterShape>,
-    /// Shared memory that it declares itself [bytes].
+    /// Shared memory that it declares itself, in bytes.
     pub shared_bytes: u32,
     /// Launches that it takes.
     pub limits: LaunchLimits,

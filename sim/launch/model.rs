@@ -296,7 +296,7 @@ pub enum Argument {
     Struct {
         /// The members in order, each at the next multiple of its alignment.
         members: Vec<Argument>,
-        /// Least alignment of the whole [bytes].
+        /// Least alignment of the whole, in bytes.
         align: usize,
     },
 }
