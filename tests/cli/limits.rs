@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::{CACHE, Ended, root};
 
 /// Time for one command, some ten times what it needs alone on a processor.
-const MOST_TIME: Duration = Duration::from_secs(20);
+const MOST_TIME: Duration = Duration::from_secs(30);
 /// Memory that a command may ask for, in KiB: a GiB for what is read, and what the program takes in any case.
 const MOST_MEMORY: u64 = 3 << 20;
 
