@@ -402,6 +402,10 @@ pub(super) struct SimulationArguments {
     /// Write what is counted in every interval (CSV)
     #[arg(long, value_name = "FILE.csv")]
     pub series: Option<PathBuf>,
+    /// Columns of the time series: counters by their keys in `list counters`, such as l2.stalls.port, with commas between
+    /// [default: instructions, accesses, hits, misses and traffic]
+    #[arg(long, value_name = "KEYS", requires = "series", value_delimiter = ',')]
+    pub series_columns: Vec<String>,
     /// Write requests, queue levels and stalls for Perfetto (ui.perfetto.dev): 1 us is a core cycle
     #[arg(long, value_name = "FILE.json")]
     pub timeline: Option<PathBuf>,

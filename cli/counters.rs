@@ -4,7 +4,7 @@ use miette::{IntoDiagnostic, Report, miette};
 use serde::Serialize;
 
 use super::args::{CountersArguments, Format};
-use super::dictionary::{COUNTERS, Counter};
+use super::dictionary::{self, Counter};
 use super::{Exit, output};
 use warpsieve::config::near;
 
@@ -12,22 +12,9 @@ use warpsieve::config::near;
 const OFFERED: usize = 8;
 /// What the keys of single units begin with.
 const UNIT: &str = "units.";
-/// How the sentence of a number of cycles begins.
-const CYCLES: [&str; 3] = ["Cycles", "Core cycles", "Scheduler cycles"];
 /// Whose cycles are not those of the cores.
 const CLOCKS: [(&str, &str); 5] =
     [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "crossbar"), ("dram", "DRAM")];
-/// How keys of other units end.
-const UNITS: [(&str, &str); 7] = [
-    ("_mhz", "MHz"),
-    ("_pj", "pJ"),
-    ("pj_each", "pJ"),
-    ("_nm", "nm"),
-    ("_mm", "mm"),
-    ("_seconds", "seconds"),
-    ("bytes", "bytes"),
-];
-
 /// A key with all that is known of it.
 #[derive(Debug, Serialize)]
 struct Entry {
@@ -37,6 +24,8 @@ struct Entry {
     within: Option<&'static str>,
     /// Its unit, unless the meaning says what is counted.
     unit: Option<String>,
+    /// The metric of Nsight Compute that counts the same.
+    nsight: Option<&'static str>,
     /// Where it stands in the file, as `jq` has it.
     path: String,
 }
@@ -65,8 +54,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
 /// Every key, those that are listed elsewhere too.
 fn keys() -> Vec<(String, &'static Counter)> {
     let mut keys = Vec::new();
-    for counter in COUNTERS {
-        add(counter.key.to_owned(), counter, &mut keys);
+    for counter in dictionary::counters() {
+        add(counter.key.clone(), counter, &mut keys);
     }
     keys
 }
@@ -74,9 +63,9 @@ fn keys() -> Vec<(String, &'static Counter)> {
 /// Adds a key, and those that stand in it but are listed elsewhere; what holds its like ends there.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
-    let like = counter.like.filter(|like| !counter.key.starts_with(like));
+    let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));
     keys.push((key, counter));
-    for other in COUNTERS {
+    for other in dictionary::counters() {
         if let Some(end) = like.and_then(|like| other.key.strip_prefix(like)).filter(|end| end.starts_with('.')) {
             add(format!("{inside}{end}"), other, keys);
         }
@@ -101,17 +90,24 @@ impl Entry {
     fn of(key: &str, counter: &'static Counter, keys: &[(String, &'static Counter)]) -> Self {
         let around = key.rsplit_once('.').map(|(around, _)| around.trim_end_matches("[]"));
         let within = keys.iter().find(|(key, _)| Some(&**key) == around).map(|(_, counter)| counter.meaning);
-        let meaning = counter.meaning;
-        let is_cycles = |sentence: &&str| CYCLES.iter().any(|cycles| sentence.starts_with(cycles));
-        let of_name = UNITS.iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| (*unit).to_owned());
-        let of_sentence = || [meaning].into_iter().chain(within).find(is_cycles).map(|_| clock(key));
-        let path = format!(".{key}");
-        Self { key: key.to_owned(), meaning, within, unit: of_name.or_else(of_sentence), path }
+        let &Counter { meaning, unit, nsight, .. } = counter;
+        let unit = match unit {
+            "" => None,
+            "cycles" => Some(clock(key)),
+            unit => Some(unit.to_owned()),
+        };
+        Self { key: key.to_owned(), meaning, within, unit, nsight, path: format!(".{key}") }
     }
 
     fn text(&self) -> String {
-        let Self { key, meaning, within, unit, path } = self;
-        let rows = [("holds", Some(*meaning)), ("within", *within), ("unit", unit.as_deref()), ("in JSON", Some(path))];
+        let Self { key, meaning, within, unit, nsight, path } = self;
+        let rows = [
+            ("holds", Some(*meaning)),
+            ("within", *within),
+            ("unit", unit.as_deref()),
+            ("Nsight", *nsight),
+            ("in JSON", Some(path)),
+        ];
         let rows = rows.into_iter().filter_map(|(label, text)| Some(format!("  {label:<8} {}\n", text?)));
         format!("{key}\n{}", rows.collect::<String>())
     }

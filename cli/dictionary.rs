@@ -1,23 +1,17 @@
-//! What the counters and the stall reasons mean: the sentences that stand beside them in the sources, which
-//! `cli/build/dictionary.rs` gathers.
+//! What the counters and the stall reasons mean: the sentences that stand beside them in the sources.
 
+use std::sync::LazyLock;
+
+use rtl::kernel::Reason;
+use rtl::l1::watch::Fail;
+use rtl::l2::Stall as BankStall;
+use rtl::sm::StallReason;
 use serde::Serialize;
-
-/// A key of the statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Counter {
-    /// Its path; behind `[]` are the keys of an element.
-    pub key: &'static str,
-    /// What it holds.
-    pub meaning: &'static str,
-    /// The key that has the same keys inside, where they are listed.
-    pub like: Option<&'static str>,
-    /// There are several, in a list.
-    pub is_list: bool,
-}
+pub use warpsieve::statistics::Entry as Counter;
+use warpsieve::statistics::dictionary;
 
 /// A reason to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stall {
     /// Who waits.
     pub unit: &'static str,
@@ -26,26 +20,44 @@ pub struct Stall {
     /// When it holds.
     pub meaning: &'static str,
     /// The counter of its cycles.
-    pub counted: &'static str,
+    pub counted: String,
 }
 
 /// Every key of the statistics, in their order.
-pub const COUNTERS: &[Counter] = include!(concat!(env!("OUT_DIR"), "/counters.rs"));
+pub fn counters() -> &'static [Counter] {
+    static COUNTERS: LazyLock<Vec<Counter>> = LazyLock::new(dictionary);
+    &COUNTERS
+}
 
 /// Every reason, from the schedulers to the L2.
-pub const STALLS: &[Stall] = include!(concat!(env!("OUT_DIR"), "/stalls.rs"));
+pub fn stalls() -> &'static [Stall] {
+    static STALLS: LazyLock<Vec<Stall>> = LazyLock::new(|| {
+        let schedulers = reasons::<StallReason>("SM scheduler", "stalls");
+        schedulers
+            .filter(|stall| stall.reason != StallReason::Issued.name())
+            .chain(reasons::<Fail>("cache of the LSU", "reservation_fails"))
+            .chain(reasons::<BankStall>("L2 bank", "l2.stalls"))
+            .collect()
+    });
+    &STALLS
+}
+
+fn reasons<R: Reason>(unit: &'static str, group: &'static str) -> impl Iterator<Item = Stall> {
+    let named = R::NAMES.iter().zip(R::MEANINGS);
+    named.map(move |(reason, meaning)| Stall { unit, reason, meaning, counted: format!("{group}.{reason}") })
+}
 
 /// Name and counter of each stage of a load, in their order.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
     let stage = |counter: &'static Counter| Some((counter.key.strip_prefix("stages.")?, counter));
-    COUNTERS.iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
+    counters().iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
 }
 
-impl Counter {
-    /// What it holds, and where its keys are listed.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let keys = self.like.map(|key| format!(" Keys: those of `{key}`."));
-        format!("{}{}", self.meaning, keys.unwrap_or_default())
-    }
+/// What a key holds, and where its keys are listed.
+#[must_use]
+pub fn sentence(counter: &Counter) -> String {
+    let Counter { meaning, like, nsight, .. } = counter;
+    let keys = like.as_ref().map(|key| format!(" Keys: those of `{key}`."));
+    let nsight = nsight.map(|metric| format!(" In Nsight Compute: `{metric}`."));
+    format!("{meaning}{}{}", keys.unwrap_or_default(), nsight.unwrap_or_default())
 }

@@ -34,7 +34,6 @@ mod report;
 mod reproduce;
 mod run;
 pub mod soak;
-pub mod stats;
 mod summary;
 mod sweep;
 mod trace;

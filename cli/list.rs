@@ -70,12 +70,12 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
             printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
         }
         What::Counters => {
-            let cells = |e: &dictionary::Counter| vec![e.key.to_owned(), e.sentence()];
-            printed(format, &["KEY", "MEANING"], dictionary::COUNTERS, cells)?
+            let cells = |e: &dictionary::Counter| vec![e.key.clone(), e.unit.to_owned(), dictionary::sentence(e)];
+            printed(format, &["KEY", "UNIT", "MEANING"], dictionary::counters(), cells)?
         }
         What::Stalls => {
-            let cells = |e: &dictionary::Stall| [e.unit, e.reason, e.meaning, e.counted].map(str::to_owned).to_vec();
-            printed(format, &["WHO WAITS", "REASON", "MEANING", "COUNTED AS"], dictionary::STALLS, cells)?
+            let cells = |e: &dictionary::Stall| [e.unit, e.reason, e.meaning, &e.counted].map(str::to_owned).to_vec();
+            printed(format, &["WHO WAITS", "REASON", "MEANING", "COUNTED AS"], dictionary::stalls(), cells)?
         }
         What::Figures => {
             let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];

@@ -33,7 +33,7 @@ impl Names {
     fn new() -> Self {
         let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
         let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
-        let counters = dictionary::COUNTERS.iter().map(|counter| counter.key.to_owned()).collect();
+        let counters = dictionary::counters().iter().map(|counter| counter.key.clone()).collect();
         Self(vec![
             (&["machine"], of(machines())),
             (&["designs", "design_set", "against"], of(designs())),

@@ -16,7 +16,6 @@ use super::explain::sources::Sources;
 use super::files::Files;
 use super::progress::ProgressLine;
 use super::report::{self, single};
-use super::stats::Stats;
 use super::summary::Summary;
 use super::{Exit, interrupt, output};
 use warpsieve::config::{Request, Resolved};
@@ -27,6 +26,7 @@ use warpsieve::run::{
     Checkpoints, Identity, Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict,
     WaveOptions,
 };
+use warpsieve::statistics::{Sheet, of_run};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let RunArguments { launch, ptx, simulation } = arguments;
@@ -122,7 +122,7 @@ fn told(
     let mut written = Vec::new();
     let is_taken = matches!(stats, Some(StatsTo::Stdout));
     if let Some(to) = stats {
-        let file = write(to, &Stats::new(resolved, &report, energy.as_ref()))?;
+        let file = write(to, &of_run(resolved, &report, energy.as_ref()))?;
         written.extend(file);
     }
     if let Some(html) = html {
@@ -222,7 +222,11 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         check: arguments.check,
         max_cycles: arguments.max_cycles,
         wave,
-        series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
+        series: arguments.series.clone().map(|path| SeriesOptions {
+            path,
+            interval: arguments.interval,
+            columns: arguments.series_columns.clone(),
+        }),
         timeline: arguments.timeline.clone(),
         pipeline: arguments.pipeline.clone(),
         threads: arguments.threads,
@@ -276,8 +280,8 @@ fn open(path: &Path) -> Result<StatsTo, Report> {
 }
 
 /// Writes statistics. Gives the file, if it is one.
-fn write(to: StatsTo, stats: &Stats<'_>) -> Result<Option<PathBuf>, Report> {
-    let text = serde_json::to_string_pretty(stats).into_diagnostic()? + "\n";
+fn write(to: StatsTo, statistics: &Sheet) -> Result<Option<PathBuf>, Report> {
+    let text = serde_json::to_string_pretty(statistics).into_diagnostic()? + "\n";
     match to {
         StatsTo::Stdout => output::print(&text).map(|()| None),
         StatsTo::File(file) => output::keep(file, &text).map(Some).wrap_err("the statistics cannot be written"),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use rtl::dram::counts::Counts;
+use rtl::kernel::Counted;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
@@ -62,21 +64,22 @@ impl Summary<'_> {
         let [warps, threads] = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
         rows.push(("instructions", vec![format!("{warps} of warps"), format!("{threads} of threads")]));
         if !counters.icache.is_empty() {
-            rows.push(("L1I", fetches(counters)));
+            rows.push(("L1I", fetches(&InstructionStats::total(&counters.icache))));
         }
-        rows.push(("L1D", l1(counters)));
-        rows.extend(refusals("L1D refusals", counters.l1.iter().flat_map(L1Stats::refusals)));
-        for (label, units) in [("constants", &counters.const_cache), ("texels", &counters.texture_cache)] {
+        let totals = counters.totals();
+        rows.push(("L1D", l1(&totals.l1)));
+        rows.extend(refusals("L1D refusals", totals.l1.refusals()));
+        for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
             // Most kernels have none of either.
-            if units.iter().any(|unit| unit.accesses > 0) {
-                rows.push((label, loads(units)));
+            if cache.accesses > 0 {
+                rows.push((label, loads(cache)));
             }
         }
-        rows.push(("L2", l2(counters)));
-        rows.extend(refusals("L2 refusals", counters.l2.iter().flat_map(L2Stats::refusals)));
+        rows.push(("L2", l2(&totals.l2)));
+        rows.extend(refusals("L2 refusals", totals.l2.refusals()));
         rows.push(("L2 misses", misses(counters, &self.resolved.config.l2)));
-        rows.extend(evictions(counters));
-        rows.push(("DRAM", dram(counters)));
+        rows.extend(evictions(self.report));
+        rows.push(("DRAM", dram(&totals.dram)));
         rows.push(("stalls", stalls(counters)));
         rows
     }
@@ -181,61 +184,56 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// How fetches fared. A miss is a read of the L2.
-fn fetches(counters: &Counters) -> Vec<String> {
-    let sum = |count: fn(&InstructionStats) -> u64| counters.icache.iter().map(count).sum::<u64>();
-    let fetches = sum(|unit| unit.accesses);
+fn fetches(icache: &InstructionStats) -> Vec<String> {
+    let InstructionStats { accesses, hits, hit_pending, misses, .. } = *icache;
     vec![
-        format!("{} fetches", grouped(fetches)),
-        format!("{} hits", percent(sum(|unit| unit.hits), fetches)),
-        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), fetches)),
-        format!("{} reads of the L2", grouped(sum(|unit| unit.misses))),
+        format!("{} fetches", grouped(accesses)),
+        format!("{} hits", percent(hits, accesses)),
+        format!("{} pending hits", percent(hit_pending, accesses)),
+        format!("{} reads of the L2", grouped(misses)),
     ]
 }
 
-fn l1(counters: &Counters) -> Vec<String> {
-    let stores = counters.l1.iter().map(|unit| unit.store_hits + unit.store_misses).sum();
-    let mut cells = loads(&counters.l1);
-    cells.push(format!("{} stores", grouped(stores)));
+fn l1(cache: &L1Stats) -> Vec<String> {
+    let mut cells = loads(cache);
+    cells.push(format!("{} stores", grouped(cache.store_hits + cache.store_misses)));
     cells
 }
 
 /// How the loads of a kind of cache fared.
-fn loads(units: &[L1Stats]) -> Vec<String> {
-    let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum::<u64>();
-    let loads = sum(|unit| unit.accesses);
+fn loads(cache: &L1Stats) -> Vec<String> {
+    let L1Stats { accesses, hits, hit_pending, .. } = *cache;
     vec![
-        format!("{} loads", grouped(loads)),
-        format!("{} hits", percent(sum(|unit| unit.hits), loads)),
-        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), loads)),
+        format!("{} loads", grouped(accesses)),
+        format!("{} hits", percent(hits, accesses)),
+        format!("{} pending hits", percent(hit_pending, accesses)),
     ]
 }
 
-fn l2(counters: &Counters) -> Vec<String> {
-    let sum = |count: fn(&L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
-    let reads = sum(|unit| unit.accesses);
+fn l2(bank: &L2Stats) -> Vec<String> {
+    let L2Stats { accesses, hits, hit_pending, writebacks, .. } = *bank;
     let mut cells = vec![
-        format!("{} reads", grouped(reads)),
-        format!("{} hits", percent(sum(|unit| unit.hits), reads)),
-        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), reads)),
-        format!("{} write-backs", grouped(sum(|unit| unit.writebacks))),
+        format!("{} reads", grouped(accesses)),
+        format!("{} hits", percent(hits, accesses)),
+        format!("{} pending hits", percent(hit_pending, accesses)),
+        format!("{} write-backs", grouped(writebacks)),
     ];
-    let atomics = sum(L2Stats::atomics);
-    if atomics > 0 {
-        cells.push(format!("{} atomics", grouped(atomics)));
+    if bank.atomics() > 0 {
+        cells.push(format!("{} atomics", grouped(bank.atomics())));
     }
     cells
 }
 
 /// Lines evicted by each kind of cache, and which kinds evicted none.
-fn evictions(counters: &Counters) -> Vec<Row> {
-    let all = counters.evictions();
+fn evictions(report: &RunReport) -> Vec<Row> {
+    let all = report.counters.evictions();
     let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
         (0, 0) => format!("{cache} none"),
         (0, _) => format!("{cache} none, {} bypasses", grouped(bypasses)),
         _ => format!("{cache} {}", grouped(evictions)),
     };
     let mut rows = vec![("evictions", all.iter().map(cell).collect())];
-    let none: Vec<_> = all.iter().filter(|of| of.has_none()).map(|of| of.cache).collect();
+    let none: Vec<_> = report.without_evictions().iter().map(|of| of.cache).collect();
     if !none.is_empty() {
         rows.push(("no evictions", vec![format!("{}: {NO_EVICTIONS}", none.join(", "))]));
     }
@@ -255,28 +253,32 @@ fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
     cells
 }
 
-fn dram(counters: &Counters) -> Vec<String> {
-    let sum = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum::<u64>();
-    let (reads, writes) = (sum(|unit| unit.reads), sum(|unit| unit.writes));
+fn dram(channels: &Counts) -> Vec<String> {
+    let Counts { reads, writes, row_hits, bytes, .. } = *channels;
     vec![
         format!("{} reads", grouped(reads)),
-        format!("{} row hits", percent(sum(|unit| unit.row_hits), reads + writes)),
+        format!("{} row hits", percent(row_hits, reads + writes)),
         format!("{} writes", grouped(writes)),
-        format!("{} bytes", grouped(sum(|unit| unit.bytes))),
+        format!("{} bytes", grouped(bytes)),
     ]
 }
 
 /// The reasons that cost most, in parts of all scheduler cycles.
 fn stalls(counters: &Counters) -> Vec<String> {
-    let cycles = |idx: usize| counters.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
-    let all: u64 = (0..StallReason::ALL.len()).map(cycles).sum();
-    let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
-    let mut reasons: Vec<_> = reasons.map(|(idx, reason)| (cycles(idx), reason.name())).collect();
+    let slots = counters.slots();
+    let all = slots.sum();
+    let reasons = slots.by_reason().filter(|(reason, _)| *reason != StallReason::Issued);
+    let mut reasons: Vec<_> = reasons.map(|(reason, cycles)| (cycles, reason.name())).collect();
     reasons.sort_by_key(|&(cycles, _)| std::cmp::Reverse(cycles));
     reasons.retain(|&(cycles, _)| cycles > 0);
     let reasons = reasons.iter().take(REASONS_SHOWN).map(|&(cycles, name)| format!("{name} {}", percent(cycles, all)));
-    let idle = counters.cores.iter().filter(|core| core.warp_instructions == 0).count();
-    let idle = (idle > 0).then(|| format!("{idle} of {} SMs had no warp", counters.cores.len()));
+    let never = counters.cores.iter().filter(|core| core.warp_instructions == 0).count();
+    let idle: u64 = counters.idle.iter().sum();
+    let idle = match (never, idle) {
+        (0, 0) => None,
+        (0, idle) => Some(format!("{} of SMs idle in a launch", percent(idle, all))),
+        (never, _) => Some(format!("{never} of {} SMs had no warp", counters.cores.len())),
+    };
     reasons.chain(idle).collect()
 }
 

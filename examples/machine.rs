@@ -16,11 +16,8 @@ pub fn report(machine: &str, launch: &str, design: &str) -> miette::Result<Strin
     if report.outcome != Outcome::Finished || report.verdict != Verdict::Passed {
         miette::bail!("{launch}: {:?}, {:?}", report.outcome, report.verdict);
     }
-    let (mut hits, mut loads) = (0, 0);
-    for l1 in &report.counters.l1 {
-        hits += l1.hits;
-        loads += l1.accesses;
-    }
+    let l1 = report.counters.totals().l1;
+    let (hits, loads) = (l1.hits, l1.accesses);
     Ok(format!("{} cycles, {hits} of {loads} loads hit in the L1s, checks passed", report.counters.cycles))
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::runs::{Point, Trouble};
 use crate::{Desk, Halt};
 use warpsieve::estimate::{Activity, Energy};
-use warpsieve::run::{RunOptions, RunReport, ratio};
+use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
 /// The node of all area and energy.
 pub(crate) const NODE: Node = Node::N45;
@@ -80,14 +80,14 @@ fn measured(report: &RunReport) -> Result<Measured, Trouble> {
     let technology = Technology::built_in().map_err(|e| failed(&e))?;
     let activity = Activity::of(report).ok_or_else(|| failed(&"its structures were not counted"))?;
     let Energy { dynamic_pj, leakage_pj, .. } = Energy::of(&activity, technology, NODE, technology.hop_mm());
-    let counters = &report.counters;
+    let Totals { l1, l2, dram, .. } = report.counters.totals();
     Ok(Measured {
-        cycles: counters.cycles,
-        loads: counters.l1.iter().map(|l1| l1.accesses).sum(),
-        found: counters.l1.iter().map(|l1| l1.hits + l1.hit_pending).sum(),
-        l1_evictions: counters.l1.iter().map(|l1| l1.evictions).sum(),
-        l2_evictions: counters.l2.iter().map(|bank| bank.evictions).sum(),
-        dram_bytes: counters.dram.iter().map(|channel| channel.bytes).sum(),
+        cycles: report.counters.cycles,
+        loads: l1.accesses,
+        found: l1.hits + l1.hit_pending,
+        l1_evictions: l1.evictions,
+        l2_evictions: l2.evictions,
+        dram_bytes: dram.bytes,
         dynamic_pj,
         leakage_pj,
     })

@@ -22,6 +22,9 @@
 //! | [`hook`]    | the hook of a scheme that is under way, for one that never returns     |
 //! | [`config`]  | how broken rules of a configuration are collected                      |
 
+// Derived code names this crate from outside.
+extern crate self as rtl;
+
 pub mod cells;
 pub mod choice;
 pub mod config;

@@ -8,6 +8,7 @@
 //! | [`content`]  | kinds of files, told by how they begin                                      |
 //! | [`launch`]   | launch files: buffers, kernels, expected results                            |
 //! | [`run`]      | drives a machine through a launch file and judges what comes out            |
+//! | [`statistics`]| what a run says about itself, under which keys, and what these mean        |
 //! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
 //! | [`bank`]     | one L2 bank alone, with a driver of your own at its ports                   |
 //! | [`dram`]     | the DRAM channels alone, driven by a trace of requests                      |
@@ -31,5 +32,6 @@ pub mod limit;
 pub mod optimize;
 pub mod readers;
 pub mod run;
+pub mod statistics;
 pub mod text;
 pub mod trace;

@@ -1,8 +1,6 @@
-//! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the
-//! sentences beside counters and stall reasons, and the commit that is built. Tests that need Slurm or Chromium are ignored where these are missing.
+//! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the commit that
+//! is built. Tests that need Slurm or Chromium are ignored where these are missing.
 
-mod declared;
-mod dictionary;
 mod headers;
 mod version;
 
@@ -21,14 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     if has("chromium") {
         println!("cargo::rustc-cfg=has_chromium");
     }
-    for place in ["build", "stats.rs", "../rtl", "../sim", "/usr/sbin", "/usr/bin"] {
+    for place in ["build", "../rtl", "/usr/sbin", "/usr/bin"] {
         println!("cargo::rerun-if-changed={place}");
     }
     version::tell();
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     fs::write(out.join("headers.rs"), headers::table(root)?)?;
-    fs::write(out.join("counters.rs"), dictionary::counters(root)?)?;
-    fs::write(out.join("stalls.rs"), dictionary::stalls(root)?)?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use papers::measured::Part;
 use serde::Serialize;
 use warpsieve::run::ratio;
 
-use super::super::dictionary::{STALLS, stages as all_stages};
+use super::super::dictionary::{stages as all_stages, stalls as all_stalls};
 use super::super::output::grouped;
 use super::super::sweep::tidy::place;
 use super::side::{Load, Side};
@@ -353,7 +353,7 @@ fn stage_latencies(a: &Side, b: &Side, least: f64) -> impl Iterator<Item = Secti
             stays.map_or(Vec::new(), |stays| stays.latencies.iter().map(|&number| number as f64).collect())
         };
         let about = "those of this stage by their cycles";
-        classes([counter.key, about, "class", "all of them"], of(a), of(b), least)
+        classes([&counter.key, about, "class", "all of them"], of(a), of(b), least)
     })
 }
 
@@ -415,7 +415,7 @@ fn merged<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl 
 
 /// What a reason means, by where it is counted.
 pub fn meaning(key: &str) -> Option<&'static str> {
-    STALLS.iter().find(|stall| is_counted(stall.counted, key)).map(|stall| stall.meaning)
+    all_stalls().iter().find(|stall| is_counted(&stall.counted, key)).map(|stall| stall.meaning)
 }
 
 /// Whether a key is a reason's counter: that itself, or that of a cache.

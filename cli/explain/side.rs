@@ -6,16 +6,17 @@ use std::path::Path;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::measured::{Measured, Part};
 use rtl::l1::stages::Stays;
+use rtl::sm::StallReason;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::super::stats::{SCHEMA, Stats};
 use super::super::sweep::tidy::flatten;
 use warpsieve::config::Resolved;
 use warpsieve::content::Content;
 use warpsieve::estimate::Energy;
 use warpsieve::run::NO_EVICTIONS;
+use warpsieve::statistics::{SCHEMA, of_run};
 
 /// How a run ends that came to the end of its kernels.
 const FINISHED: &str = "finished";
@@ -69,6 +70,9 @@ struct Sm {
     warp_instructions: u64,
     /// Cycles in which its schedulers issued.
     issued: u64,
+    /// Cycles of its schedulers in launches in which it had no warp; none in a file of a version that did not count them.
+    #[serde(default)]
+    idle: u64,
     /// Cycles of its schedulers without an instruction, by reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
@@ -130,7 +134,7 @@ impl Side {
     /// # Errors
     /// If its statistics cannot be written as JSON.
     pub fn of(name: &str, resolved: &Resolved, measured: &Measured) -> Result<Self, Report> {
-        let value = serde_json::to_value(Stats::new(resolved, &measured.report, None)).into_diagnostic()?;
+        let value = serde_json::to_value(of_run(resolved, &measured.report, None)).into_diagnostic()?;
         Ok(Self { energy: measured.energy.clone(), ..Self::parsed(name.to_owned(), value)? })
     }
 
@@ -165,22 +169,27 @@ impl Side {
         self.statistics.units.sm.iter().filter(|sm| sm.warp_instructions > 0)
     }
 
-    /// Issue slots by what the schedulers of the SMs that had warps did with them.
+    /// Issue slots by what schedulers did with them, of each launch those of the SMs that had warps.
     pub fn slots(&self) -> BTreeMap<&str, f64> {
         let mut slots = BTreeMap::from([("issued", 0.0)]);
         for sm in self.busy_sms() {
             let reasons = sm.stalls.iter().map(|(reason, cycles)| (reason.as_str(), cycles.unwrap_or(0)));
             for (reason, cycles) in reasons.chain([("issued", sm.issued)]) {
-                *slots.entry(reason).or_default() += cycles as f64;
+                let idle = if reason == StallReason::NoWarp.name() { sm.idle } else { 0 };
+                *slots.entry(reason).or_default() += cycles.saturating_sub(idle) as f64;
             }
         }
         slots
     }
 
-    /// Says how many SMs never had a warp, if any.
+    /// Says how many SMs never had a warp, and how many had none in some launch, if any.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
-        (busy < all).then(|| format!("{} of {all} SMs had no warp", all - busy))
+        let at_times = self.busy_sms().filter(|sm| sm.idle > 0).count();
+        let never = (busy < all).then(|| format!("{} of {all} SMs had no warp", all - busy));
+        let at_times = (at_times > 0).then(|| format!("{at_times} of {all} SMs had no warp in some launch"));
+        let said: Vec<_> = never.into_iter().chain(at_times).collect();
+        (!said.is_empty()).then(|| said.join(", "))
     }
 
     /// Machine and designs.
@@ -247,7 +256,7 @@ impl Side {
             idle => {
                 let [a, b] = idle.map(|idle| idle.unwrap_or_else(|| "none".to_owned()));
                 let idle = if a == b { format!("{a} in A and in B") } else { format!("{a} in A, {b} in B") };
-                notes.push(format!("idle SMs: {idle}; issue slots and refusals are those of the others"));
+                notes.push(format!("idle SMs: {idle}; issue slots are those of the others, refusals those of SMs that had a warp at all"));
             }
         }
         for key in all_of(&mine.no_evictions, &its.no_evictions) {

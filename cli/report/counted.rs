@@ -3,11 +3,11 @@
 use ::area::Node;
 use maud::{Markup, html};
 use papers::measured::Part;
+use rtl::kernel::Counted;
 use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
-use rtl::l2::L2Stats;
 use rtl::sm::StallReason;
-use warpsieve::run::{LoadCounters, RunReport, ratio};
+use warpsieve::run::{LoadCounters, RunReport, Totals, ratio};
 
 use super::super::dictionary::stages;
 use super::super::explain::changes::{class_name, meaning};
@@ -65,13 +65,13 @@ pub fn stalls(report: &RunReport, at: &str) -> Markup {
 
 /// Why caches refused accesses.
 pub fn refusals(report: &RunReport, at: &str) -> Markup {
-    let counters = &report.counters;
-    let l1 = |units: &'_ [L1Stats]| reasons(units.iter().flat_map(L1Stats::refusals));
+    let totals = report.counters.totals();
+    let l1 = |units: &L1Stats| reasons(units.refusals());
     let caches = [
-        ("L1D", "l1.reservation_fails", l1(&counters.l1)),
-        ("constants", "const_cache.reservation_fails", l1(&counters.const_cache)),
-        ("texels", "texture_cache.reservation_fails", l1(&counters.texture_cache)),
-        ("L2", "l2.stalls", reasons(counters.l2.iter().flat_map(L2Stats::refusals))),
+        ("L1D", "l1.reservation_fails", l1(&totals.l1)),
+        ("constants", "const_cache.reservation_fails", l1(&totals.const_cache)),
+        ("texels", "texture_cache.reservation_fails", l1(&totals.texture_cache)),
+        ("L2", "l2.stalls", reasons(totals.l2.refusals())),
     ];
     let most = caches.iter().flat_map(|(.., reasons)| reasons).map(|(_, cycles)| *cycles).max().unwrap_or(0);
     let row = |cache: &str, group: &str, (reason, cycles): &(&str, u64)| {
@@ -91,19 +91,14 @@ pub fn refusals(report: &RunReport, at: &str) -> Markup {
 
 /// How long loads took, and the reads of the DRAM.
 pub fn latencies(report: &RunReport, at: &str) -> Markup {
-    let mut loads = LoadStats::default();
-    report.loads.iter().for_each(|load| loads.add(&load.stats));
-    let mut reads = vec![0; report.counters.dram.first().map_or(0, |channel| channel.read_latencies.len())];
-    for channel in &report.counters.dram {
-        reads.iter_mut().zip(channel.read_latencies).for_each(|(sum, count)| *sum += count);
-    }
+    let loads = LoadStats::total(report.loads.iter().map(|load| &load.stats));
+    let Totals { stages: stays, dram, .. } = report.counters.totals();
     let about = "Loads of warps, by core cycles from the LSU to the last byte";
     let mut histograms = vec![("loads", about, loads.latencies.to_vec())];
-    let stays = report.counters.all_stages();
     for ((name, stays), (_, counter)) in stays.named().into_iter().zip(stages()) {
         histograms.push((name, counter.meaning, stays.latencies.to_vec()));
     }
-    histograms.push(("reads", "Reads of the DRAM, by cycles of its clock", reads));
+    histograms.push(("reads", "Reads of the DRAM, by cycles of its clock", dram.read_latencies.to_vec()));
     html! {
         @for (name, about, classes) in &histograms {
             h4 { (about) }

@@ -10,12 +10,12 @@ use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, said, told};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport};
+use warpsieve::statistics::of_run;
 
 use super::super::explain::changes::Changes;
 use super::super::explain::side::Side;
 use super::super::explain::sources::Sources;
 use super::super::explain::text;
-use super::super::stats::Stats;
 use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
 use super::kept::Passed;
@@ -78,7 +78,7 @@ fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
     let (resolved, report) = ran(kernels)?;
     let energy = Technology::built_in().map_err(|error| error.to_string())?;
     let energy = Activity::of(&report).map(|activity| Energy::of(&activity, energy, Node::N45, energy.hop_mm()));
-    let text = serde_json::to_string_pretty(&Stats::new(&resolved, &report, energy.as_ref()))
+    let text = serde_json::to_string_pretty(&of_run(&resolved, &report, energy.as_ref()))
         .map_err(|error| error.to_string())?;
     let whole = Side::parse("whole.json".to_owned(), &text).map_err(|report| report.to_string())?;
     WHOLE.get_or_init(|| whole);

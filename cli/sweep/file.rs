@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use miette::{IntoDiagnostic, Report, WrapErr};
 use serde_json::Value;
 
-use super::super::dictionary::COUNTERS;
+use super::super::dictionary::counters;
 use super::tidy::SPEEDUP;
 use warpsieve::config::{ConfigError, Problem};
 use warpsieve::content::Content;
@@ -301,7 +301,7 @@ fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
         if choices.is_empty() {
             problems.refuse(&node.place, format!("{what}, one or more"));
         }
-        if COUNTERS.iter().any(|counter| counter.key == name) {
+        if counters().iter().any(|counter| counter.key == name) {
             problems.add(
                 node.place.span.clone(),
                 format!("`{name}` is a column of the results, expected another name"),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::super::args::TableFormat;
 use super::super::output::{self, columns, counted, grouped};
 use warpsieve::config::near;
-use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
+use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Totals, Verdict, ratio};
 
 /// One run: what the blocks counted, below its names and its speed-up. Rates are parts of one; `null` where there was nothing to divide by.
 #[derive(Clone, Debug, Serialize)]
@@ -36,18 +36,16 @@ pub struct Row {
     schedulers: Map<String, Value>,
     check: &'static str,
     #[serde(skip)]
-    evictions: Vec<Evictions>,
+    no_evictions_of: Vec<Evictions>,
 }
 
 impl Row {
     /// What a run counted.
     pub fn new(report: &RunReport) -> Self {
         let counters = &report.counters;
-        let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
-        let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+        let Totals { l1, l2, dram, .. } = counters.totals();
         let part = |part, whole| (whole > 0).then(|| ratio(part, whole));
-        let (l1_accesses, l2_reads) = (l1(|unit| unit.accesses), l2(|unit| unit.accesses));
-        let evictions = counters.evictions();
+        let no_evictions = report.without_evictions();
         Self {
             launch: String::new(),
             variant: String::new(),
@@ -55,16 +53,16 @@ impl Row {
             speedup: None,
             warp_instructions: counters.warp_instructions(),
             ipc: counters.ipc(),
-            l1_accesses,
-            l1_hits: part(l1(|unit| unit.hits), l1_accesses),
-            l1_pending_hits: part(l1(|unit| unit.hit_pending), l1_accesses),
-            l1_evictions: l1(|unit| unit.evictions),
-            l2_reads,
-            l2_hits: part(l2(|unit| unit.hits), l2_reads),
-            l2_pending_hits: part(l2(|unit| unit.hit_pending), l2_reads),
-            l2_evictions: l2(|unit| unit.evictions),
-            no_evictions: evictions.iter().filter(|of| of.has_none()).map(|of| of.key).collect(),
-            dram_bytes: counters.dram.iter().map(|unit| unit.bytes).sum(),
+            l1_accesses: l1.accesses,
+            l1_hits: part(l1.hits, l1.accesses),
+            l1_pending_hits: part(l1.hit_pending, l1.accesses),
+            l1_evictions: l1.evictions,
+            l2_reads: l2.accesses,
+            l2_hits: part(l2.hits, l2.accesses),
+            l2_pending_hits: part(l2.hit_pending, l2.accesses),
+            l2_evictions: l2.evictions,
+            no_evictions: no_evictions.iter().map(|of| of.key).collect(),
+            dram_bytes: dram.bytes,
             schedulers: schedulers(counters),
             check: match (&report.outcome, &report.verdict) {
                 (Outcome::NoProgress(_), _) => "no progress",
@@ -76,7 +74,7 @@ impl Row {
                 (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
                 (Outcome::Finished, Verdict::Off) => "off",
             },
-            evictions,
+            no_evictions_of: no_evictions,
         }
     }
 
@@ -145,16 +143,14 @@ pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
 /// Says which kinds of caches evict nothing, and in how many of the runs.
 pub fn no_evictions(rows: &[Row]) -> Option<String> {
     let mut caches: Vec<(&str, usize)> = Vec::new();
-    for evictions in rows.iter().flat_map(|row| &row.evictions) {
-        let runs = usize::from(evictions.has_none());
+    for evictions in rows.iter().flat_map(|row| &row.no_evictions_of) {
         match caches.iter_mut().find(|(known, _)| *known == evictions.cache) {
-            Some((_, all)) => *all += runs,
-            None => caches.push((evictions.cache, runs)),
+            Some((_, all)) => *all += 1,
+            None => caches.push((evictions.cache, 1)),
         }
     }
     let all = counted(rows.len() as u64, "run", "runs");
-    let caches = caches.iter().filter(|(_, runs)| *runs > 0);
-    let caches: Vec<_> = caches.map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
+    let caches: Vec<_> = caches.iter().map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
 }
 

@@ -7,13 +7,13 @@ use miette::{IntoDiagnostic, Report};
 use papers::measured::{Measured, Part};
 use serde_json::{Map, Value};
 
-use super::super::dictionary::COUNTERS;
-use super::super::stats::Stats;
+use super::super::dictionary::counters;
 use super::file::text_of;
 use super::plan::{Id, Plan};
 use super::runs::{Record, Results};
 use warpsieve::config::Resolved;
 use warpsieve::run::ratio;
+use warpsieve::statistics::of_run;
 
 /// The column of cycles of the baseline by cycles of the run.
 pub const SPEEDUP: &str = "speedup";
@@ -27,7 +27,7 @@ const HOST: &str = "host";
 /// The columns of a run that has them: every number and word of its statistics, then area and energy.
 pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
     let mut cells = Vec::new();
-    let statistics = serde_json::to_value(Stats::new(resolved, &measured.report, None));
+    let statistics = serde_json::to_value(of_run(resolved, &measured.report, None));
     // Numbers, words, lists and tables with words as keys are always JSON.
     flatten(String::new(), statistics.unwrap_or_default(), &mut cells);
     cells.push((AREA.to_owned(), measured.mm2.into()));
@@ -56,13 +56,13 @@ pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
 /// Where the statistics have a key, or what it stands in; the rest comes after them.
 pub fn place(name: &str) -> usize {
     let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
-    let listed = ends.find_map(|end| COUNTERS.iter().position(|counter| counter.key == &name[..end]));
-    listed.unwrap_or(COUNTERS.len())
+    let listed = ends.find_map(|end| counters().iter().position(|counter| counter.key == name[..end]));
+    listed.unwrap_or(counters().len())
 }
 
 /// Whether there can be a column of this name.
 pub fn is_column(name: &str) -> bool {
-    [SPEEDUP, AREA].contains(&name) || name.starts_with(ENERGY) || place(name) < COUNTERS.len()
+    [SPEEDUP, AREA].contains(&name) || name.starts_with(ENERGY) || place(name) < counters().len()
 }
 
 /// All rows under one head.

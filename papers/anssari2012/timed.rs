@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use ::area::{Table43, Technology};
 use golden::hybrid::{Config, Counts, SharerList};
 use miette::IntoDiagnostic;
+use rtl::kernel::Counted;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::tracker::TrackerStats;
@@ -169,7 +170,7 @@ impl Measured {
 }
 
 fn dram_bytes(counters: &Counters) -> u64 {
-    counters.dram.iter().map(|channel| channel.bytes).sum()
+    counters.totals().dram.bytes
 }
 
 /// A kernel that no figure has.
@@ -187,7 +188,7 @@ fn l1(counters: &Counters) -> L1Stats {
 }
 
 fn trackers(counters: &Counters) -> TrackerStats {
-    counters.trackers.iter().fold(TrackerStats::default(), |sum, bank| sum.plus(bank))
+    TrackerStats::total(&counters.trackers)
 }
 
 /// What has an energy on the clocked machine.

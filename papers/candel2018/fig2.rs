@@ -78,7 +78,7 @@ fn measured(desk: &Desk) -> Result<Times, Halt> {
     let look_up = resolved(MACHINE, &[], &ALONE)?.config.l2.lookup_latency;
     let done = desk.runner.clocked(&[point])?;
     let counters = &done[0].counters;
-    let stays = counters.all_stages().l2;
+    let stays = counters.totals().stages.l2;
     let bank = &counters.l2[0];
     let evict = bank.miss_delay as f64 / bank.evictions as f64;
     // The first load finds the way empty.

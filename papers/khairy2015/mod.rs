@@ -217,12 +217,13 @@ fn relative(done: &[Vec<Clocked>], machine: usize, to: usize) -> Vec<f64> {
 
 /// Loads that the L1s did not answer: misses, and loads that went past.
 fn misses(counters: &Counters) -> u64 {
-    counters.l1.iter().map(|unit| unit.misses + unit.bypasses).sum()
+    let l1 = counters.totals().l1;
+    l1.misses + l1.bypasses
 }
 
 /// These in percent of all loads.
 fn miss_percent(run: &Clocked) -> f64 {
-    100.0 * ratio(misses(&run.counters), run.counters.l1.iter().map(|unit| unit.accesses).sum())
+    100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
 /// Cycles of a thousand in which an L1 refused the load at its head, by reason: the mean of all SMs.

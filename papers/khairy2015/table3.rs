@@ -43,8 +43,7 @@ impl Search {
 
 /// Whether any scheduler of the run had a warp that only its limit held back.
 fn holds_back(run: &Clocked) -> bool {
-    let at = StallReason::ALL.iter().position(|reason| *reason == StallReason::Throttled).unwrap_or_default();
-    run.counters.stalls.iter().any(|unit| unit[at] > 0)
+    run.counters.slots().of(StallReason::Throttled) > 0
 }
 
 /// Tries limits upwards, for all applications whose last one still held somebody back.

@@ -52,7 +52,10 @@ fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<Clocked>]) -> St
         let plain = &runs[0];
         let loads = of_l1s(plain, |l1| l1.hits + l1.hit_pending + l1.misses);
         let [hits, joined] = [of_l1s(plain, |l1| l1.hits), of_l1s(plain, |l1| l1.hit_pending)];
-        let reads = |run: &Clocked| run.counters.l2.iter().map(|l2| l2.hits + l2.hit_pending + l2.misses).sum::<u64>();
+        let reads = |run: &Clocked| {
+            let l2 = run.counters.totals().l2;
+            l2.hits + l2.hit_pending + l2.misses
+        };
         format!(
             "{} {ours:.2}, with {:.0} % of its loads that hit in the L1, {:.0} % that join a line on its way, and {:.2} times the \
              reads at the L2 past it",

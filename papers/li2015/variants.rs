@@ -202,9 +202,7 @@ fn of_tags(measured: &Measured) -> [Row; 2] {
 
 /// Why more ways do not help.
 fn farther(measured: &Measured) -> String {
-    let evictions = |machine: usize| {
-        grouped(measured.of("PTF", machine).counters.l1.iter().map(|unit| unit.evictions).sum::<u64>())
-    };
+    let evictions = |machine: usize| grouped(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
         "PTF most of all: with more tags in a set, lines whose requests lie farther apart get to the threshold and push others out: {} \
          evictions instead of {}, which section 6.2 warns of where there are too many tags",

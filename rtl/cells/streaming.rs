@@ -172,7 +172,7 @@ impl Streaming {
         for _ in 0..2 {
             to.logic("count", Logic::Counter { width: count });
         }
-        to.stat("closings", *closings);
+        to.stat_in(None, "closings", *closings);
     }
 }
 

@@ -45,7 +45,7 @@ use super::scheduler::{Candidates, Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
 use crate::cells::arbiter::RoundRobin;
-use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
 use crate::noc::interleave::Interleave;
 
 /// A DRAM channel.
@@ -561,6 +561,6 @@ impl Block for DramChannel {
         }
         to.part("refresh", |to| refresher.describe(config.queue_entries, config.banks(), to));
         to.part("replies", |to| replies.describe(to));
-        self.counts().describe(to);
+        self.counts().describe(&(), to);
     }
 }

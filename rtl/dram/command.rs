@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Describe, Encoding, FieldsExt};
 
 /// What a command does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(3)]
 pub enum CommandKind {
     /// Nothing.
     #[default]
@@ -29,14 +30,6 @@ impl CommandKind {
     #[must_use]
     pub fn is_column(self) -> bool {
         matches!(self, Self::Rd | Self::Wr)
-    }
-}
-
-impl Encoding for CommandKind {
-    const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["NOP", "ACT", "RD", "WR", "PRE", "PREA", "REF"];
-    fn code(self) -> u8 {
-        self as u8
     }
 }
 

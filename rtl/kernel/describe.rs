@@ -318,8 +318,8 @@ pub trait Describe: Fields {
         let _ = (count, sum);
         false
     }
-    /// A statistic: reported and compared at the end of a run, no hardware.
-    fn stat(&mut self, name: &'static str, count: u64);
+    /// A statistic, on its own or in a group of them: reported and compared at the end of a run, no hardware.
+    fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64);
     /// A memory.
     fn array(&mut self, name: &'static str, array: &dyn ArrayView);
     /// A channel, as storage of its receiver.
@@ -373,12 +373,9 @@ pub trait DescribeExt: Describe {
         self.logic("write", Logic::Decoder { outputs: entries });
     }
 
-    /// Several statistics.
-    fn stats<const N: usize>(&mut self, stats: [(&'static str, u64); N]) {
-        let sum = stats.iter().fold(0u64, |sum, (_, count)| sum.wrapping_add(*count));
-        if !self.has_seen_stats(N, sum) {
-            stats.into_iter().for_each(|(name, count)| self.stat(name, count));
-        }
+    /// A statistic that is in no group.
+    fn stat(&mut self, name: &'static str, count: u64) {
+        self.stat_in(None, name, count);
     }
 
     /// A named state that is no register.

@@ -11,6 +11,7 @@
 //! | `contract` | edges at which breaches of contracts are looked for, or are not            |
 //! | `turn`     | the order in which a part's ports may be used in a cycle                  |
 //! | `describe` | what a block is made of, listed once                                      |
+//! | `counters` | what a block has counted, listed once                                     |
 //! | `digest`   | state and beat hashes                                                     |
 //! | `name`     | names in a saved state                                                    |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
@@ -21,6 +22,7 @@
 mod array;
 mod chan;
 pub mod contract;
+mod counters;
 mod describe;
 mod digest;
 pub mod name;
@@ -33,6 +35,11 @@ mod wake;
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
 pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank, link};
 pub use contract::{AnyEdge, FastEdge};
+pub use counters::{
+    Counted, CounterReader, Key, Opened, Paths, Quantity, Reason, Value, count_by, count_classes, count_group,
+    count_if, count_units,
+};
+pub use derive::{Counted, Encoding, Reason};
 pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};

@@ -17,7 +17,8 @@ use arbitrary_int::u2;
 pub const LANES: usize = 32;
 
 /// What an access does to memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(2)]
 pub enum AccessKind {
     /// Reads it; answered by [`WarpReplyKind::Loaded`].
     #[default]
@@ -39,16 +40,9 @@ impl AccessKind {
     }
 }
 
-impl Encoding for AccessKind {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["LOAD", "STORE", "ATOMIC", "REDUCE"];
-    fn code(self) -> u8 {
-        self as u8
-    }
-}
-
 /// Which cache serves an access, and whether a store leaves its line there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(2)]
 pub enum MemorySpace {
     /// Shared by all threads: the L1D, written through.
     #[default]
@@ -59,14 +53,6 @@ pub enum MemorySpace {
     Const,
     /// Texels: the texture cache; loads only.
     Texture,
-}
-
-impl Encoding for MemorySpace {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["GLOBAL", "LOCAL", "CONST", "TEXTURE"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// Core to LSU: one warp memory instruction.
@@ -187,21 +173,14 @@ impl Payload for WarpAccess {
 }
 
 /// What an LSU reply means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(1)]
 pub enum WarpReplyKind {
     /// All lanes of a load or an atomic have their data.
     #[default]
     Loaded,
     /// All lines of one store or reduction have reached the point of coherence.
     Stored,
-}
-
-impl Encoding for WarpReplyKind {
-    const WIDTH: u32 = 1;
-    const NAMES: &'static [&'static str] = &["LOADED", "STORED"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// LSU to core.

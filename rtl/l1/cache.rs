@@ -42,7 +42,7 @@ use super::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 use super::pending::Pending;
 use super::replacement::Source;
 use super::sectors::{SectorStore, Sectors};
-use super::stats::L1Stats;
+use super::stats::{L1Has, L1Stats};
 use super::tag_store::TagStore;
 use super::tags::{Probe, Use, Victim};
 use super::ticket;
@@ -50,7 +50,7 @@ use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
 use crate::choice::Place;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Logic, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::throttle::Losses;
 use crate::tracker::Found;
@@ -633,7 +633,6 @@ impl Cache {
         to.array("data", data);
         if let Some(sectors) = sectors {
             sectors.describe(to);
-            to.stat("sector_misses", stats.sector_misses);
         }
         if *lookups > 1 {
             // Each bank has the row of the lookup whose sectors it holds, which must be of no other.
@@ -648,10 +647,9 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        match id {
-            CacheId::L1d => stats.describe(to),
-            CacheId::Const | CacheId::Texture => stats.describe_loads(to),
-        }
+        // Decoupled tags list their moves themselves.
+        let has = L1Has { stores: *id == CacheId::L1d, sectors: sectors.is_some(), decoupled: false, recalls: true };
+        stats.describe(&has, to);
     }
 }
 

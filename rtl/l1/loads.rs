@@ -1,6 +1,7 @@
 //! What each load instruction of a kernel found in the caches of the LSU: statistics, no hardware.
 
 use super::watch::Outcome;
+use crate::kernel::Counted;
 
 /// Classes of latencies.
 pub const LOAD_LATENCIES: usize = 12;
@@ -12,7 +13,7 @@ pub(super) fn class_of(cycles: u64) -> usize {
 }
 
 /// Line requests of one instruction, and the answers to its warps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct LoadStats {
     /// All that were accepted.
     pub accesses: u64,
@@ -27,8 +28,10 @@ pub struct LoadStats {
     /// Loads of a warp that were answered, those of 16 bytes a lane beat by beat.
     pub answers: u64,
     /// Cycles from their coming to the LSU to the last byte, summed over all answers.
+    #[counted(cycles)]
     pub latency: u64,
     /// Answers by their latency: below 16, 32, 64 and so on to below 16,384 cycles, and longer.
+    #[counted(classes = "cycles of latency: below 16, 32, 64 and so on to below 16,384, and longer")]
     pub latencies: [u64; LOAD_LATENCIES],
 }
 
@@ -56,18 +59,5 @@ impl LoadStats {
         self.answers += 1;
         self.latency += cycles;
         self.latencies[class_of(cycles)] += 1;
-    }
-
-    /// Adds the counters of the same instruction elsewhere.
-    pub fn add(&mut self, other: &Self) {
-        let Self { accesses, hits, hit_pending, misses, bypasses, answers, latency, latencies } = other;
-        self.accesses += accesses;
-        self.hits += hits;
-        self.hit_pending += hit_pending;
-        self.misses += misses;
-        self.bypasses += bypasses;
-        self.answers += answers;
-        self.latency += latency;
-        self.latencies.iter_mut().zip(latencies).for_each(|(own, other)| *own += other);
     }
 }

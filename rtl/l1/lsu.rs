@@ -67,7 +67,8 @@ use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
 
 /// What the tag stage did last, for waves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
+#[width(4)]
 enum Shown {
     #[default]
     Idle,
@@ -80,25 +81,6 @@ enum Shown {
     Atomic,
     ReservationFail,
     Stall,
-}
-
-impl Encoding for Shown {
-    const WIDTH: u32 = 4;
-    const NAMES: &'static [&'static str] = &[
-        "IDLE",
-        "HIT",
-        "HIT_PENDING",
-        "MISS",
-        "BYPASS",
-        "STORE_HIT",
-        "STORE_MISS",
-        "ATOMIC",
-        "RESERVATION_FAIL",
-        "STALL",
-    ];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// The load-store unit with its caches.

@@ -48,19 +48,12 @@ pub struct Waiter {
 }
 
 /// What an entry is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
+#[width(2)]
 enum State {
     Free,
     Pending,
     Ready,
-}
-
-impl Encoding for State {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["FREE", "PENDING", "READY"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// What the search for a line says.

@@ -3,21 +3,24 @@
 use serde::{Deserialize, Serialize};
 
 use super::loads::{LOAD_LATENCIES, class_of};
+use crate::kernel::Counted;
 
 /// Stays in one part of the machine, in core cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct Stays {
     /// How many there were.
     pub number: u64,
     /// Their cycles, summed.
+    #[counted(cycles)]
     pub cycles: u64,
     /// How many by their cycles: below 16, 32, 64 and so on to below 16,384, and longer.
+    #[counted(classes = "cycles: below 16, 32, 64 and so on to below 16,384, and longer")]
     pub latencies: [u64; LOAD_LATENCIES],
 }
 
 /// The parts, in the order in which a load comes through them. What another SM supplies, atomics and instructions are
 /// in none of the last three.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct Stages {
     /// Loads of warps in the LSU, until the last of their line requests has been looked up or has left past the cache.
     pub tags: Stays,
@@ -38,13 +41,6 @@ impl Stays {
         self.cycles += cycles;
         self.latencies[class_of(cycles)] += 1;
     }
-
-    fn add(&mut self, other: &Self) {
-        let Self { number, cycles, latencies } = other;
-        self.number += number;
-        self.cycles += cycles;
-        self.latencies.iter_mut().zip(latencies).for_each(|(own, other)| *own += other);
-    }
 }
 
 impl Stages {
@@ -53,15 +49,5 @@ impl Stages {
     pub fn named(&self) -> [(&'static str, &Stays); 5] {
         let Self { tags, miss_queue, requests, l2, replies } = self;
         [("tags", tags), ("miss_queue", miss_queue), ("requests", requests), ("l2", l2), ("replies", replies)]
-    }
-
-    /// Adds those of another SM.
-    pub fn add(&mut self, other: &Self) {
-        let Self { tags, miss_queue, requests, l2, replies } = other;
-        self.tags.add(tags);
-        self.miss_queue.add(miss_queue);
-        self.requests.add(requests);
-        self.l2.add(l2);
-        self.replies.add(replies);
     }
 }

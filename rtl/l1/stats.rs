@@ -1,89 +1,72 @@
 //! Statistics of the caches of the LSU: reported at the end of a run, no hardware.
 
-use super::watch::NUM_FAILS;
-use crate::kernel::{Describe, DescribeExt};
+use serde::{Deserialize, Serialize};
 
-/// Names of the counters of refusals, in the order of [`Fail`](super::watch::Fail).
-const FAIL_NAMES: [&str; NUM_FAILS] = ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"];
+use super::watch::{Fail, NUM_FAILS};
+use crate::kernel::{Counted, Reason};
 
-/// Counters of one cache, all over accepted accesses except the refusals, which count cycles. A
-/// read-only cache knows neither bypasses, stores nor atomics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+/// What a cache has of what not every cache has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct L1Has {
+    /// Stores, atomics and bypasses: it is an L1D, and no read-only cache.
+    pub stores: bool,
+    /// Sectors that are fetched one by one.
+    pub sectors: bool,
+    /// Tags apart from lines.
+    pub decoupled: bool,
+    /// An L2 that recalls lines.
+    pub recalls: bool,
+}
+
+/// Counters of one cache, all over accepted accesses except the reservation fails, which count cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+#[counted(has = L1Has)]
 pub struct L1Stats {
     /// Loads accepted: hits, pending hits, misses and bypasses together.
     pub accesses: u64,
     /// Loads that found their line.
     pub hits: u64,
-    /// Loads that joined a line on its way.
+    /// Loads that joined a line in flight.
     pub hit_pending: u64,
     /// Loads that asked memory.
     pub misses: u64,
     /// Misses whose line was present or in flight, but without all requested sectors; only where sectors are fetched.
+    #[counted(only(has.sectors), if_any(has.stores))]
     pub sector_misses: u64,
-    /// Loads on the bypass path.
+    /// Loads that bypassed the cache.
+    #[counted(if_any(has.stores))]
     pub bypasses: u64,
-    /// Stores that found a copy.
+    /// Stores that found their line.
+    #[counted(if_any(has.stores))]
     pub store_hits: u64,
-    /// Stores that found none, or a line on its way.
+    /// Stores that did not find their line, or found it in flight.
+    #[counted(if_any(has.stores))]
     pub store_misses: u64,
     /// Line requests of atomics and reductions.
+    #[counted(if_any(has.stores))]
     pub atomics: u64,
-    /// Lines that gave way to another.
+    /// Lines evicted.
     pub evictions: u64,
-    /// Lines that got a place after they had been candidates for one: only in decoupled tags.
+    /// Lines that got a place after they had been candidates for one; only in decoupled tags.
+    #[counted(only(has.decoupled), if_any(has.stores))]
     pub promotions: u64,
-    /// Lines that lost their place and remained as candidates, or nothing: only in decoupled tags.
+    /// Lines that lost their place and remained as candidates, or nothing; only in decoupled tags.
+    #[counted(only(has.decoupled), if_any(has.stores))]
     pub demotions: u64,
-    /// Lines dropped, here or on their way, because the L2 recalled them.
+    /// Lines dropped, here or in flight, because the L2 recalled them; only where it does.
+    #[counted(only(has.recalls))]
     pub recalls: u64,
-    /// Cycles in which the head was refused, by reason.
+    /// Cycles in which the oldest access was refused, by reason.
+    #[counted(cycles, by = Fail, key = "reservation_fails")]
     pub fails: [u64; NUM_FAILS],
-    /// Cycles in which each condition failed, whichever was reported.
+    /// Cycles in which the oldest access was refused, by every condition that failed, whichever was the reason.
+    #[counted(cycles, by = Fail)]
     pub failing: [u64; NUM_FAILS],
 }
 
 impl L1Stats {
-    /// Cycles in which the head was refused, by reason.
+    /// Cycles in which the oldest access was refused, by reason.
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        FAIL_NAMES.iter().map(|name| name.trim_start_matches("fail_")).zip(self.fails)
-    }
-
-    pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { bypasses, store_hits, store_misses, atomics, .. } = self;
-        self.describe_loads(to);
-        to.stat("bypasses", *bypasses);
-        to.stat("store_hits", *store_hits);
-        to.stat("store_misses", *store_misses);
-        to.stat("atomics", *atomics);
-    }
-
-    /// Lists what a read-only cache counts.
-    pub(super) fn describe_loads(&self, to: &mut dyn Describe) {
-        let Self {
-            accesses,
-            hits,
-            hit_pending,
-            misses,
-            sector_misses: _,
-            bypasses: _,
-            store_hits: _,
-            store_misses: _,
-            atomics: _,
-            evictions,
-            promotions: _,
-            demotions: _,
-            recalls,
-            fails,
-            failing: _,
-        } = self;
-        to.stats([
-            ("accesses", *accesses),
-            ("hits", *hits),
-            ("hit_pending", *hit_pending),
-            ("misses", *misses),
-            ("evictions", *evictions),
-            ("recalls", *recalls),
-        ]);
-        to.stats(std::array::from_fn::<_, NUM_FAILS, _>(|at| (FAIL_NAMES[at], fails[at])));
+        Fail::zip(&self.fails).map(|(reason, cycles)| (reason.name(), cycles))
     }
 }

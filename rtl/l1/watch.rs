@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::access::MemorySpace;
 use super::cache::{CACHES, CacheId};
 use super::mshr::Waiter;
+use crate::kernel::Reason;
 use crate::noc::packet::SECTORS;
 
 /// Why an access was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Fail {
     /// Every way of the set is reserved.
     LineAlloc,
@@ -23,7 +24,7 @@ pub enum Fail {
 }
 
 /// Number of reasons.
-pub const NUM_FAILS: usize = 4;
+pub const NUM_FAILS: usize = Fail::ALL.len();
 
 /// What becomes of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
+use super::stats::L2Has;
 use crate::cells::lru::MAX_WAYS;
 use crate::config::Rules;
 use crate::dram::message::BURST_BYTES;
@@ -109,6 +110,18 @@ impl L2Config {
     #[must_use]
     pub fn frc_entries(&self) -> u32 {
         self.transient().map_or(0, |flow| flow.frc.entries)
+    }
+
+    /// What its banks count of what not every bank has.
+    #[must_use]
+    pub fn has(&self) -> L2Has {
+        L2Has {
+            bypass: self.bypass.hardware().is_some(),
+            transient: self.is_transient(),
+            frc: self.frc_entries() > 0,
+            atomic_buffer: self.atomic_buffer,
+            sectors: self.fetches_sectors(),
+        }
     }
 
     /// True if memory acknowledges what is written back.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Describe, DescribeExt};
+use crate::kernel::{Counted, Reason};
 use crate::noc::packet::RequestKind;
 
 /// Why the oldest request could not be served in a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Stall {
     /// Every way of the set is on its way from memory.
     LineAlloc,
@@ -29,50 +29,106 @@ pub enum Stall {
 }
 
 /// Number of stall reasons.
-const STALLS: usize = 9;
-const STALL_NAMES: [&str; STALLS] = [
-    "stall_line_alloc",
-    "stall_mshr_entry",
-    "stall_mshr_merge",
-    "stall_miss_queue",
-    "stall_write_back_queue",
-    "stall_reply_queue",
-    "stall_port",
-    "stall_pending_queue",
-    "stall_atomic_buffer",
-];
+const STALLS: usize = Stall::ALL.len();
 
-impl Stall {
-    /// Name in statistics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        STALL_NAMES[self as usize].trim_start_matches("stall_")
+/// What a bank has of what not every bank has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct L2Has {
+    /// A bypass.
+    pub bypass: bool,
+    /// The flow in which the victim leaves before the fill arrives.
+    pub transient: bool,
+    /// A Fetch and Replacement Cache.
+    pub frc: bool,
+    /// A buffer of the line that atomics went to last.
+    pub atomic_buffer: bool,
+    /// Sectors that are fetched one by one.
+    pub sectors: bool,
+}
+
+impl L2Has {
+    fn stalls_by(&self, reason: Stall) -> bool {
+        match reason {
+            Stall::PendingQueue => self.transient,
+            Stall::AtomicBuffer => self.atomic_buffer,
+            _ => true,
+        }
     }
+}
+
+/// What misses waited for; what is left of all is in the queue of the channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+pub struct Delays {
+    /// Cycles until there was a way or an entry of the FRC for the line.
+    #[counted(cycles)]
+    pub way: u64,
+    /// Cycles until the victim had left its way.
+    #[counted(cycles)]
+    pub eviction: u64,
+}
+
+/// The Fetch and Replacement Cache (candel2018 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+pub struct FrcStats {
+    /// Misses, of reads and writes, whose line was fetched into it at once.
+    pub misses: u64,
+    /// Reads and writes that found their line in it, fetched or on its way out.
+    pub hits: u64,
+    /// Lines swapped from the FRC into their ways.
+    pub swaps: u64,
+}
+
+/// The buffer of the line that atomics went to last (anssari2012).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+pub struct BufferStats {
+    /// Atomics and reductions, of parts of lines, that found their line in it.
+    pub hits: u64,
+    /// Lines brought into it by those that did not.
+    pub fills: u64,
+    /// Lines that it gave up: to another one, to an access, to a replacement, or because a kernel ended.
+    pub flushes: u64,
+}
+
+/// What a bank that fetches sectors brought and gave back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+pub struct SectorStats {
+    /// Misses of any kind whose line had a way, present or in flight, but not all sectors that they wanted.
+    pub misses: u64,
+    /// Bytes of the bursts asked of memory.
+    #[counted(bytes)]
+    pub fetched_bytes: u64,
+    /// Bytes of the bursts written back.
+    #[counted(bytes)]
+    pub written_bytes: u64,
 }
 
 /// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
 /// apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+#[counted(has = L2Has)]
+#[counted(sum(atomics, "Atomics and reductions, whatever they found.", atomic_hits + atomic_pending + atomic_misses))]
 pub struct L2Stats {
     /// Reads served or put down.
+    #[counted(nsight = "lts__t_requests_op_read.sum")]
     pub accesses: u64,
-    /// Reads whose line was here.
+    /// Reads that found their line.
     pub hits: u64,
-    /// Reads whose line was on its way.
+    /// Reads that found their line in flight.
     pub hit_pending: u64,
     /// Reads that fetched their line.
     pub misses: u64,
     /// Misses of reads and writes that bypassed the bank; only where it has a bypass.
+    #[counted(only(has.bypass))]
     pub bypasses: u64,
-    /// Writes whose line was here.
+    /// Writes that found their line.
     pub write_hits: u64,
-    /// Writes whose line was on its way.
+    /// Writes that found their line in flight.
     pub write_pending: u64,
-    /// Writes whose line was not here, whether fetched or written whole.
+    /// Writes that did not find their line, whether fetched or written whole.
     pub write_misses: u64,
-    /// Atomics and reductions whose line was here.
+    /// Atomics and reductions that found their line.
     pub atomic_hits: u64,
-    /// Atomics and reductions whose line was on its way.
+    /// Atomics and reductions that found their line in flight.
     pub atomic_pending: u64,
     /// Atomics and reductions that fetched their line.
     pub atomic_misses: u64,
@@ -80,41 +136,33 @@ pub struct L2Stats {
     pub fetches: u64,
     /// Dirty lines written to memory.
     pub writebacks: u64,
-    /// Lines that gave way, dirty or clean.
+    /// Lines evicted, dirty or clean.
     pub evictions: u64,
     /// Accesses served when their line arrived.
     pub replays: u64,
     /// Writes, and atomics that left another value than they found.
     pub changes: u64,
     /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
+    #[counted(cycles)]
     pub miss_delay: u64,
-    /// Of these, cycles until there was a way or an entry of the FRC for the line; only in the transient flow, as the next.
-    pub way_delay: u64,
-    /// Of these, cycles until the line that was in the way had left it.
-    pub eviction_delay: u64,
-    /// Requests that had to wait for a way of their set or for a line on its way out.
+    /// Requests that had to wait for a way of their set or for a line on its way out; only in the transient flow.
+    #[counted(only(has.transient))]
     pub put_down: u64,
-    /// Misses whose line was fetched into the FRC.
-    pub frc_misses: u64,
-    /// Reads and writes that found their line in the FRC, fetched or on its way out.
-    pub frc_hits: u64,
-    /// Lines swapped from the FRC into their ways.
-    pub swaps: u64,
-    /// Atomics and reductions that found their line in the atomic buffer.
-    pub buffer_hits: u64,
-    /// Lines brought into it by those that did not.
-    pub buffer_fills: u64,
-    /// Lines that it gave up: to another one, to an access, to a replacement, or because a kernel ended.
-    pub buffer_flushes: u64,
-    /// Accesses of any kind whose line had a way, here or on its way, but not all bytes that they wanted: they fetched
-    /// them, and are among the misses.
-    pub sector_misses: u64,
-    /// Bytes of the bursts asked of memory; in the overlapped flow, as the next.
-    pub fetched_bytes: u64,
-    /// Bytes of the bursts given to memory.
-    pub written_bytes: u64,
+    /// Parts of `miss_delay`; only in the transient flow.
+    #[counted(only(has.transient))]
+    pub delays: Delays,
     /// Cycles in which the oldest request was held up, by reason.
+    #[counted(cycles, by = Stall, each = has.stalls_by(reason))]
     pub stalls: [u64; STALLS],
+    /// The Fetch and Replacement Cache; only where there is one.
+    #[counted(only(has.frc))]
+    pub frc: FrcStats,
+    /// The buffer of the line that atomics went to last; only where there is one.
+    #[counted(only(has.atomic_buffer))]
+    pub atomic_buffer: BufferStats,
+    /// What came and went by sectors; only where sectors are fetched.
+    #[counted(only(has.sectors))]
+    pub sectors: SectorStats,
 }
 
 /// Where an access found its line.
@@ -150,7 +198,7 @@ impl L2Stats {
 
     /// Cycles in which the oldest request was held up, by reason, in the order of [`Stall`].
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        STALL_NAMES.iter().map(|name| name.trim_start_matches("stall_")).zip(self.stalls)
+        Stall::zip(&self.stalls).map(|(reason, cycles)| (reason.name(), cycles))
     }
 
     /// Misses of every kind.
@@ -176,94 +224,15 @@ impl L2Stats {
         equal("reads = hits + hit-pending + misses", self.accesses, self.hits + self.hit_pending + self.misses)?;
         let waited = self.hit_pending + self.write_pending + self.atomic_pending + self.fetches;
         equal("replays = accesses that waited for a line", self.replays, waited)?;
-        equal("swaps = misses served by the FRC", self.swaps, self.frc_misses)?;
-        let held = self.buffer_fills.saturating_sub(self.buffer_flushes).min(1);
+        equal("swaps = misses served by the FRC", self.frc.swaps, self.frc.misses)?;
+        let held = self.atomic_buffer.fills.saturating_sub(self.atomic_buffer.flushes).min(1);
         equal(
             "lines that came into the atomic buffer = lines that left",
-            self.buffer_fills,
-            self.buffer_flushes + held,
+            self.atomic_buffer.fills,
+            self.atomic_buffer.flushes + held,
         )?;
-        let buffered = self.buffer_hits + self.buffer_fills;
+        let buffered = self.atomic_buffer.hits + self.atomic_buffer.fills;
         // One in the FRC is changed there.
         equal("atomics in the buffer, at most all", buffered.max(self.atomics()), self.atomics())
-    }
-
-    /// Lists the counters of a bank whose lines come by sectors.
-    pub fn describe_sectors(&self, to: &mut dyn Describe) {
-        let Self { sector_misses, fetched_bytes, written_bytes, .. } = *self;
-        to.stats([
-            ("sector_misses", sector_misses),
-            ("fetched_bytes", fetched_bytes),
-            ("written_bytes", written_bytes),
-        ]);
-    }
-
-    /// Lists the counters of a bank in which lines leave before others come.
-    pub fn describe_delays(&self, to: &mut dyn Describe) {
-        let Self { way_delay, eviction_delay, .. } = *self;
-        to.stats([("way_delay", way_delay), ("eviction_delay", eviction_delay)]);
-    }
-
-    /// Lists the counters of every bank.
-    pub fn describe(&self, to: &mut dyn Describe) {
-        let Self {
-            accesses,
-            hits,
-            hit_pending,
-            misses,
-            bypasses,
-            write_hits,
-            write_pending,
-            write_misses,
-            atomic_hits,
-            atomic_pending,
-            atomic_misses,
-            fetches,
-            writebacks,
-            evictions,
-            replays,
-            changes,
-            miss_delay,
-            way_delay: _,
-            eviction_delay: _,
-            put_down,
-            frc_misses,
-            frc_hits,
-            swaps,
-            buffer_hits,
-            buffer_fills,
-            buffer_flushes,
-            sector_misses: _,
-            fetched_bytes: _,
-            written_bytes: _,
-            stalls,
-        } = self;
-        to.stats([
-            ("accesses", *accesses),
-            ("hits", *hits),
-            ("hit_pending", *hit_pending),
-            ("misses", *misses),
-            ("bypasses", *bypasses),
-            ("write_hits", *write_hits),
-            ("write_pending", *write_pending),
-            ("write_misses", *write_misses),
-            ("atomic_hits", *atomic_hits),
-            ("atomic_pending", *atomic_pending),
-            ("atomic_misses", *atomic_misses),
-            ("fetches", *fetches),
-            ("writebacks", *writebacks),
-            ("evictions", *evictions),
-            ("replays", *replays),
-            ("changes", *changes),
-            ("miss_delay", *miss_delay),
-            ("put_down", *put_down),
-            ("frc_misses", *frc_misses),
-            ("frc_hits", *frc_hits),
-            ("swaps", *swaps),
-            ("buffer_hits", *buffer_hits),
-            ("buffer_fills", *buffer_fills),
-            ("buffer_flushes", *buffer_flushes),
-        ]);
-        to.stats(std::array::from_fn::<_, STALLS, _>(|at| (STALL_NAMES[at], stalls[at])));
     }
 }

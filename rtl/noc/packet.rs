@@ -31,7 +31,8 @@ pub const LONGEST_PACKET: u32 = CONTROL_BYTES + MASK_BYTES + LINE_BYTES as u32;
 pub const TICKET_BITS: u32 = 48;
 
 /// What a request asks of its memory partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(2)]
 pub enum RequestKind {
     /// The sectors named, mostly the whole line.
     #[default]
@@ -65,16 +66,9 @@ impl RequestKind {
     }
 }
 
-impl Encoding for RequestKind {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["READ", "WRITE", "ATOMIC", "REDUCE"];
-    fn code(self) -> u8 {
-        self as u8
-    }
-}
-
 /// What a request says of its line to a sharing tracker on its way (anssari2012 section 3.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(3)]
 pub enum Sharing {
     /// Nothing: a read of constants or texels, and a request where there is no tracker.
     #[default]
@@ -87,14 +81,6 @@ pub enum Sharing {
     Coherent,
     /// The L1D has dropped it, and asks nothing.
     Drops,
-}
-
-impl Encoding for Sharing {
-    const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["ASIDE", "KEEPS", "TAKES", "COHERENT", "DROPS"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// Widths that the machine's configuration gives to messages.
@@ -184,21 +170,14 @@ impl Payload for Request {
 }
 
 /// What a reply brings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(1)]
 pub enum ReplyKind {
     /// A line.
     #[default]
     Data,
     /// A store has reached the point of coherence.
     Ack,
-}
-
-impl Encoding for ReplyKind {
-    const WIDTH: u32 = 1;
-    const NAMES: &'static [&'static str] = &["DATA", "ACK"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// Memory partition to SM.

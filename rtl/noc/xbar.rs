@@ -27,7 +27,7 @@ use switch::Switch;
 use super::packet::{LONGEST_PACKET, Packet};
 use crate::cells::lines::{Lines, Wide};
 use crate::config::Rules;
-use crate::kernel::{AnyEdge, Block, Describe, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, RxBank, Sleep, TxBank};
 
 /// The most inputs, and the most outputs.
 pub const MOST_PORTS: u32 = Wide::MOST;
@@ -52,15 +52,17 @@ impl XbarConfig {
 }
 
 /// What went through one output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct OutputStats {
     /// Packets sent.
     pub packets: u64,
     /// Flits sent: the cycles in which the output was busy.
     pub flits: u64,
     /// Bytes on the wires, those of flits that are not full included.
+    #[counted(bytes)]
     pub bytes: u64,
     /// Cycles in which the output was idle with a packet waiting, because its receiver was full.
+    #[counted(cycles)]
     pub blocked: u64,
 }
 

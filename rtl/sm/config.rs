@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::CoreHas;
 use super::execute::collectors::{MAX_BANKS, MAX_UNITS};
 use super::execute::pipes::CALENDAR_CYCLES;
 use super::front::scheduler::MAX_SCHEDULERS;
@@ -211,6 +212,16 @@ pub struct SmConfig {
 }
 
 impl SmConfig {
+    /// What SMs count of what not every SM has.
+    #[must_use]
+    pub fn has(&self) -> CoreHas {
+        CoreHas {
+            tensor: self.pipes.has_tensor(),
+            int_pipe: self.pipes.int_pipe,
+            operand_banks: self.operands.banks > 0,
+        }
+    }
+
     /// Groups of 32 lanes of a warp: 1 or 2.
     #[must_use]
     pub fn halves(&self) -> u32 {

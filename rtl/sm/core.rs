@@ -43,7 +43,7 @@ use super::front::fetch::Fetch;
 use super::front::icache::InstructionCache;
 use super::front::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
 use super::front::scoreboard::Scoreboard;
-use super::front::stall::{StallReason, Stalls};
+use super::front::stall::{Slots, StallReason, Stalls};
 use super::front::throttle;
 use super::memory::address_unit::AddressUnit;
 use super::memory::shared_memory::SharedMemory;
@@ -56,7 +56,7 @@ use super::warp::halves::Halves;
 use super::warp::simt_stack::SimtStacks;
 use super::warp::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
-use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Tx};
+use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::l1::instructions::FetchIo;
 use crate::throttle::Hooks;
@@ -75,24 +75,44 @@ pub struct SmIo<'a> {
     pub fetch: Option<FetchIo<'a>>,
 }
 
+/// What an SM has of what not every SM has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreHas {
+    /// Tensor cores.
+    pub tensor: bool,
+    /// Pipes of integers apart from those of floating point.
+    pub int_pipe: bool,
+    /// Banks of the register file.
+    pub operand_banks: bool,
+}
+
 /// Instruction counts of a core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
+#[counted(has = CoreHas)]
 pub struct Counters {
-    /// Instructions issued.
+    /// Instructions issued, one for all lanes of a warp.
+    #[counted(nsight = "smsp__inst_executed.sum")]
     pub warp_instructions: u64,
-    /// Lanes in which they acted.
+    /// Instructions executed, one for each lane.
+    #[counted(nsight = "smsp__thread_inst_executed.sum")]
     pub thread_instructions: u64,
-    /// Warp instructions of each pipe, in the order of [`Pipe::ALL`].
+    /// Warp instructions by the pipe that they went to.
+    #[counted(by = Pipe, key = "pipes", each = reason.is_among(has.tensor, has.int_pipe))]
     pub per_pipe: [u64; PIPES],
     /// Branches whose lanes disagreed.
+    #[counted(nsight = "smsp__sass_branch_targets_threads_divergent.sum")]
     pub divergent_branches: u64,
     /// Cycles that shared memory accesses took beyond one each.
+    #[counted(cycles, nsight = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum")]
     pub shared_conflicts: u64,
-    /// Cycles by which the last operands of instructions came later than they do without banks.
+    /// Cycles by which the last operands of instructions came later than they do without banks; only where the register
+    /// file has banks.
+    #[counted(cycles, only(has.operand_banks))]
     pub operand_conflicts: u64,
     /// Stores to shared memory, and atomics that left another value there than they found.
     pub shared_changes: u64,
     /// Block copies of a trace, in the order of [`BLOCK_COPIES`]: issued, but nothing is moved.
+    #[counted(skip)]
     pub block_copies: [u64; BLOCK_COPIES.len()],
 }
 
@@ -286,14 +306,14 @@ impl SmCore {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
-    /// Cycles before `cycle` of all schedulers by reason, in the order of [`StallReason::ALL`]; since then the core must
+    /// Cycles before `cycle` of all schedulers by reason; since then the core must
     /// have had no warp, or not have been evaluated.
     ///
     /// # Panics
     /// If a scheduler's cycles do not add up to `cycle`.
     #[must_use]
-    pub fn stalls_before(&self, cycle: u64) -> Vec<u64> {
-        self.stalls.before(&self.path, cycle).to_vec()
+    pub fn stalls_before(&self, cycle: u64) -> Slots {
+        self.stalls.before(&self.path, cycle)
     }
 
     /// Charges all cycles before `cycle`, at the end of a run.
@@ -574,27 +594,7 @@ impl Block for SmCore {
             "decode",
             Logic::Mux { ways: num_warps, width: Pipe::ALL.iter().filter(|pipe| exists(pipe)).count() as u32 },
         );
-        let Counters {
-            warp_instructions,
-            thread_instructions,
-            per_pipe,
-            divergent_branches,
-            shared_conflicts,
-            operand_conflicts,
-            shared_changes,
-            // Seven opcodes of one architecture: they are in the statistics alone.
-            block_copies: _,
-        } = counters;
-        to.stats([("warp_instructions", *warp_instructions), ("thread_instructions", *thread_instructions)]);
-        for pipe in Pipe::ALL.into_iter().filter(exists) {
-            to.stats([(pipe.name(), per_pipe[pipe as usize])]);
-        }
-        to.stats([
-            ("divergent_branches", *divergent_branches),
-            ("shared_conflicts", *shared_conflicts),
-            ("operand_conflicts", *operand_conflicts),
-            ("shared_changes", *shared_changes),
-        ]);
+        counters.describe(&self.config.has(), to);
     }
 }
 

@@ -33,7 +33,7 @@ mod message;
 mod trace;
 mod warp;
 
-pub use self::core::{Counters, SmCore, SmIo, Waiting};
+pub use self::core::{CoreHas, Counters, SmCore, SmIo, Waiting};
 pub use config::{
     ClassTiming, InstructionCacheConfig, InstructionStore, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy,
     SharedConfig, SmConfig, TraceTiming,
@@ -43,7 +43,7 @@ pub use front::decode::Pipe;
 pub use front::icache::{FetchOutcome, FetchWatch, InstructionStats, WatchedFetch};
 pub use front::scheduler::{Ages, Scheduler};
 pub use front::scoreboard::Scoreboard;
-pub use front::stall::StallReason;
+pub use front::stall::{Slots, StallReason};
 pub use host::fault::{AccessFault, Fault, FaultKind};
 pub use host::image::{KernelImage, LaunchError, occupancy};
 pub use host::map::{AddressMap, MapError, NamedRange};

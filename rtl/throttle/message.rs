@@ -68,21 +68,14 @@ impl Payload for Report {
 }
 
 /// What a core is to do with its limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(1)]
 pub enum OrderKind {
     /// Try it and report.
     #[default]
     Sample,
     /// Keep it to the end of the kernel.
     Fixed,
-}
-
-impl Encoding for OrderKind {
-    const WIDTH: u32 = 1;
-    const NAMES: &'static [&'static str] = &["SAMPLE", "FIXED"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// Hub to core.

@@ -36,7 +36,7 @@ use super::message::{Answer, Forward, Found, TrackShape};
 use super::stats::TrackerStats;
 use super::table::Table;
 use super::transfers::{Transfer, Transfers};
-use crate::kernel::{Block, Describe, DescribeExt, Edge, Rx, Sleep, Tx};
+use crate::kernel::{Block, Counted, Describe, DescribeExt, Edge, Rx, Sleep, Tx};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind, Sharing};
 
@@ -429,6 +429,6 @@ impl Block for Tracker {
             to.parts("table", number, |to| table.describe(to));
         }
         to.part("transfers", |to| transfers.describe(&place.shape, to));
-        stats.describe(to);
+        stats.describe(&(), to);
     }
 }

@@ -68,7 +68,8 @@ impl Packet for Forward {
 }
 
 /// Whether an L1 had the line of a forward.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(2)]
 pub enum Found {
     /// It is on its way to the SM that asks.
     #[default]
@@ -77,14 +78,6 @@ pub enum Found {
     Coming,
     /// No longer.
     Gone,
-}
-
-impl Encoding for Found {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["HERE", "COMING", "GONE"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// What became of a forward.

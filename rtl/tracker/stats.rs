@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Describe, DescribeExt};
+use crate::kernel::Counted;
 
 /// Counters of one bank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct TrackerStats {
     /// Loads looked up.
     pub lookups: u64,
@@ -28,28 +28,11 @@ pub struct TrackerStats {
     /// Lines that L1s have dropped.
     pub notices: u64,
     /// Cycles in which a store waited for a forward of its own SM.
+    #[counted(cycles)]
     pub held: u64,
 }
 
 impl TrackerStats {
-    /// The sums of both.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            lookups: self.lookups + other.lookups,
-            forwards: self.forwards + other.forwards,
-            supplied: self.supplied + other.supplied,
-            refused: self.refused + other.refused,
-            too_early: self.too_early + other.too_early,
-            listed: self.listed + other.listed,
-            poisoned: self.poisoned + other.poisoned,
-            unnoted: self.unnoted + other.unnoted,
-            writes: self.writes + other.writes,
-            notices: self.notices + other.notices,
-            held: self.held + other.held,
-        }
-    }
-
     /// Whether every forward was answered once.
     ///
     /// # Errors
@@ -60,23 +43,5 @@ impl TrackerStats {
             return Ok(());
         }
         Err(format!("{forwards} forwards, but {supplied} were supplied and {refused} refused"))
-    }
-
-    pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { lookups, forwards, supplied, refused, too_early, listed, poisoned, unnoted, writes, notices, held } =
-            *self;
-        to.stats([
-            ("lookups", lookups),
-            ("forwards", forwards),
-            ("supplied", supplied),
-            ("refused", refused),
-            ("too_early", too_early),
-            ("listed", listed),
-            ("poisoned", poisoned),
-            ("unnoted", unnoted),
-            ("writes", writes),
-            ("notices", notices),
-            ("held", held),
-        ]);
     }
 }

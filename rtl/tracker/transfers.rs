@@ -47,20 +47,13 @@ pub struct Transfer {
 }
 
 /// Where a load is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
+#[width(2)]
 enum State {
     Free,
     AtMemory,
     AtSupplier,
     Refused,
-}
-
-impl Encoding for State {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["FREE", "AT_MEMORY", "AT_SUPPLIER", "REFUSED"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// The rows.

@@ -37,7 +37,7 @@ impl<'a> Activity<'a> {
             structures: report.structures.as_ref()?,
             seconds: counters.cycles as f64 / (f64::from(counters.core_khz) * 1e3),
             crossed,
-            dram_bytes: counters.dram.iter().map(|channel| channel.bytes).sum(),
+            dram_bytes: counters.totals().dram.bytes,
         })
     }
 }
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!((sms.units, l1.units), (15, 15));
         let fills =
             l1.events.iter().find(|events| (events.name.as_str(), events.event.as_str()) == ("data", "write")).unwrap();
-        let misses: u64 = report.counters.l1.iter().map(|l1| l1.misses).sum();
+        let misses: u64 = report.counters.totals().l1.misses;
         assert_eq!(fills.count, misses, "a line that nobody stores to is written once, by its fill");
     }
 

@@ -148,7 +148,7 @@ impl Describe for Counter {
     fn probe(&mut self, _: Field) {
         self.0.here();
     }
-    fn stat(&mut self, _: &'static str, _: u64) {
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {
         self.0.here();
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {

@@ -155,10 +155,11 @@ impl Describe for Dump {
     fn probe(&mut self, field: Field) {
         self.field(field);
     }
-    fn stat(&mut self, name: &'static str, count: u64) {
-        self.scopes.enter("stat", None);
+    fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64) {
+        let scopes = [Some("stat"), group];
+        scopes.into_iter().flatten().for_each(|scope| self.scopes.enter(scope, None));
         self.add(name, count.to_string(), count == 0);
-        self.scopes.leave();
+        scopes.into_iter().flatten().for_each(|_| self.scopes.leave());
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
         self.scopes.here();

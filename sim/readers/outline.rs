@@ -371,14 +371,15 @@ impl Describe for Elaborator<'_> {
     fn probe(&mut self, field: Field) {
         self.add(value_of(&field, Kind::Wire));
     }
-    fn stat(&mut self, name: &'static str, count: u64) {
+    fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64) {
         if self.skipping > 0 {
             return;
         }
-        self.scopes.enter("stat", None);
+        let scopes = [Some("stat"), group];
+        scopes.into_iter().flatten().for_each(|scope| self.scopes.enter(scope, None));
         let field = Field { name, width: u64::BITS, value: count, names: &[] };
         self.add(Value { display: Display::Count, ..value_of(&field, Kind::Wire) });
-        self.scopes.leave();
+        scopes.into_iter().flatten().for_each(|_| self.scopes.leave());
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
         if self.skipping > 0 {

@@ -106,7 +106,7 @@ impl Describe for Reader {
     fn probe(&mut self, field: Field) {
         self.field(field);
     }
-    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
     fn stands_alone(&mut self) {
         self.0.is_instance();

@@ -239,7 +239,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
     fn probe(&mut self, field: Field) {
         self.put(field.value);
     }
-    fn stat(&mut self, _: &'static str, count: u64) {
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, count: u64) {
         self.put(count);
     }
     fn array(&mut self, _: &'static str, array: &dyn ArrayView) {

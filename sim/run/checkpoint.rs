@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use waves::part_file::{PartFile, Unhurried};
 
 use super::RunError;
-use super::drive::Watches;
+use super::drive::{IdleCycles, Watches};
 use super::history::History;
 use super::loads::LoadCounters;
 use super::series::Counted;
@@ -99,6 +99,7 @@ pub(super) struct RunState {
     pub place: Place,
     /// Launches finished.
     pub launched: u64,
+    pub idle: IdleCycles,
     pub kernels: Vec<(String, u64)>,
     pub warp_limits: Vec<(String, u8)>,
     pub loads: Vec<LoadCounters>,

@@ -3,13 +3,15 @@
 use isa::recorded::opcode::BLOCK_COPIES;
 use rtl::dram::channel::DramChannel;
 use rtl::dram::counts::Counts;
+use rtl::kernel::{Counted, CounterReader, Key, Opened, Quantity, count_group};
 use rtl::l1::cache::CacheId;
+use rtl::l1::config::{Fetch, Organisation};
 use rtl::l1::stages::Stages;
-use rtl::l1::stats::L1Stats;
-use rtl::l2::L2Stats;
-use rtl::machine::Machine;
+use rtl::l1::stats::{L1Has, L1Stats};
+use rtl::l2::{Delays, L2Has, L2Stats};
+use rtl::machine::{Machine, MachineConfig};
 use rtl::noc::xbar::OutputStats;
-use rtl::sm::{Counters as CoreCounters, InstructionStats, StallReason};
+use rtl::sm::{CoreHas, Counters as CoreCounters, InstructionStats, InstructionStore, Slots, StallReason};
 use rtl::tracker::TrackerStats;
 
 /// Why a cache without evictions is no evidence for or against a scheme.
@@ -27,13 +29,140 @@ pub struct Evictions {
     pub evictions: u64,
     /// Loads, and for the L2 writes, that bypassed the caches.
     pub bypasses: u64,
+    /// Loads that asked the next level, and for the L2 misses of every kind.
+    pub misses: u64,
 }
 
 impl Evictions {
-    /// True if the caches kept every line that they were asked for: a bypass may only have moved the evictions elsewhere.
+    /// True if the caches were filled and kept every line: a bypass may only have moved the evictions elsewhere.
     #[must_use]
     pub fn has_none(&self) -> bool {
-        self.evictions == 0 && self.bypasses == 0
+        self.misses > 0 && self.evictions == 0 && self.bypasses == 0
+    }
+}
+
+/// What a machine counts of what not every machine has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Has {
+    /// Of an SM.
+    pub core: CoreHas,
+    /// Instruction caches: fetches can miss.
+    pub icache: bool,
+    /// Of an L1D.
+    pub l1: L1Has,
+    /// Of an L2 bank.
+    pub l2: L2Has,
+    /// A sharing tracker.
+    pub tracker: bool,
+}
+
+impl Has {
+    /// What a machine of this configuration has.
+    #[must_use]
+    pub fn of(config: &MachineConfig) -> Self {
+        Self {
+            core: config.sm.has(),
+            icache: matches!(config.sm.icache, InstructionStore::Cache(_)),
+            l1: L1Has {
+                stores: true,
+                sectors: config.l1.fetch == Fetch::Sectors,
+                decoupled: config.l1.organisation == Organisation::Decoupled,
+                recalls: config.l2.recalls(),
+            },
+            l2: config.l2.has(),
+            tracker: config.tracker.is_on(),
+        }
+    }
+
+    /// The same of a read-only cache of the LSU.
+    #[must_use]
+    pub fn read_only(&self) -> L1Has {
+        L1Has { stores: false, ..self.l1 }
+    }
+}
+
+/// The units of each kind together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// SM cores.
+    pub cores: CoreCounters,
+    /// Instruction caches.
+    pub icache: InstructionStats,
+    /// L1Ds.
+    pub l1: L1Stats,
+    /// How long loads were in each part of the machine.
+    pub stages: Stages,
+    /// Constant caches.
+    pub const_cache: L1Stats,
+    /// Texture caches.
+    pub texture_cache: L1Stats,
+    /// L2 banks.
+    pub l2: L2Stats,
+    /// Banks of the sharing tracker.
+    pub tracker: TrackerStats,
+    /// Outputs of the crossbar from the SMs to the L2.
+    pub request: OutputStats,
+    /// Of that from the L2 to the SMs.
+    pub reply: OutputStats,
+    /// Of that of recalls.
+    pub recall: OutputStats,
+    /// Of that of their acknowledgements.
+    pub recall_ack: OutputStats,
+    /// Of that of the loads that a sharing tracker forwards.
+    pub forward: OutputStats,
+    /// Of that of their answers.
+    pub forward_answer: OutputStats,
+    /// DRAM channels.
+    pub dram: Counts,
+}
+
+impl Totals {
+    /// What a machine has counted by now; refusals of accesses that wait still are not complete.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        Counters::gather(machine, 0, Vec::new(), Vec::new()).totals()
+    }
+
+    /// Lists them.
+    pub fn list(&self, has: &Has, to: &mut dyn CounterReader) {
+        let key = |name, about| Key::new(name, about).in_unit(Quantity::Plain);
+        self.cores.list(&has.core, to);
+        let icache = key("icache", "All instruction caches together; only where there are any.");
+        count_group(to, &icache, has.icache.then_some(&self.icache), &());
+        count_group(to, &key("l1", "All L1Ds together."), Some(&self.l1), &has.l1);
+        let read_only = has.read_only();
+        count_group(to, &key("const_cache", "All constant caches together."), Some(&self.const_cache), &read_only);
+        count_group(to, &key("texture_cache", "All texture caches together."), Some(&self.texture_cache), &read_only);
+        count_group(to, &key("l2", "All banks of the L2 together."), Some(&self.l2), &has.l2);
+        let tracker = key("tracker", "All banks of the sharing tracker together; only where there is one.");
+        count_group(to, &tracker, has.tracker.then_some(&self.tracker), &());
+        if to.enter(&key("noc", "The crossbars, each with all its outputs together."), Opened::Group) {
+            let recalls = has.l1.recalls;
+            for (is_there, name, about, outputs) in [
+                (true, "request", "From the SMs to the L2.", &self.request),
+                (true, "reply", "From the L2 to the SMs.", &self.reply),
+                (recalls, "recall", "Recalls by the L2; only where it recalls lines.", &self.recall),
+                (recalls, "recall_ack", "Their acknowledgements; only where the L2 recalls lines.", &self.recall_ack),
+                (
+                    has.tracker,
+                    "forward",
+                    "Loads on their way to other L1s; only with a sharing tracker.",
+                    &self.forward,
+                ),
+                (
+                    has.tracker,
+                    "forward_answer",
+                    "What these answer; only with a sharing tracker.",
+                    &self.forward_answer,
+                ),
+            ] {
+                count_group(to, &key(name, about), is_there.then_some(outputs), &());
+            }
+            to.leave();
+        }
+        count_group(to, &key("dram", "All DRAM channels together."), Some(&self.dram), &());
+        let stages = "How long loads and the reads that they made were in each part of the machine, over all SMs.";
+        count_group(to, &key("stages", stages), Some(&self.stages), &());
     }
 }
 
@@ -52,8 +181,10 @@ pub struct Counters {
     pub dram_khz: u32,
     /// One a core.
     pub cores: Vec<CoreCounters>,
-    /// Scheduler cycles of each core by reason, in the order of [`StallReason::ALL`]: for each scheduler all of `cycles`.
-    pub stalls: Vec<Vec<u64>>,
+    /// Scheduler cycles of each core by reason: for each scheduler all of `cycles`.
+    pub stalls: Vec<Slots>,
+    /// Scheduler cycles of each core in launches in which it had no warp: part of those without a warp.
+    pub idle: Vec<u64>,
     /// One an instruction cache; none where every instruction is there.
     pub icache: Vec<InstructionStats>,
     /// One an L1.
@@ -86,7 +217,7 @@ pub struct Counters {
 
 impl Counters {
     /// Reads a settled machine that ran for so many cycles, in which its schedulers did this.
-    pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<Vec<u64>>) -> Self {
+    pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<Slots>, idle: Vec<u64>) -> Self {
         let config = machine.config();
         let recall_xbars = machine.recall_xbars();
         let recalls = recall_xbars.map(|(inv, _)| (0..config.num_sms).map(|i| *inv.stats(i as usize)).collect());
@@ -103,6 +234,7 @@ impl Counters {
             dram_khz: config.clock.dram_khz,
             cores: machine.cores().iter().map(|core| *core.counters()).collect(),
             stalls,
+            idle,
             icache: machine.cores().iter().filter_map(|core| core.instruction_stats().copied()).collect(),
             l1: caches(CacheId::L1d),
             stages: machine.lsus().iter().map(|lsu| *lsu.stages()).collect(),
@@ -120,32 +252,51 @@ impl Counters {
         }
     }
 
-    /// How long the loads of all SMs were where.
+    /// The units of each kind together.
     #[must_use]
-    pub fn all_stages(&self) -> Stages {
-        self.stages.iter().fold(Stages::default(), |mut all, stages| {
-            all.add(stages);
-            all
-        })
+    pub fn totals(&self) -> Totals {
+        Totals {
+            cores: Counted::total(&self.cores),
+            icache: Counted::total(&self.icache),
+            l1: Counted::total(&self.l1),
+            stages: Counted::total(&self.stages),
+            const_cache: Counted::total(&self.const_cache),
+            texture_cache: Counted::total(&self.texture_cache),
+            l2: Counted::total(&self.l2),
+            tracker: Counted::total(&self.trackers),
+            request: Counted::total(&self.requests),
+            reply: Counted::total(&self.replies),
+            recall: Counted::total(&self.recalls),
+            recall_ack: Counted::total(&self.recall_acks),
+            forward: Counted::total(&self.forwards),
+            forward_answer: Counted::total(&self.answers),
+            dram: Counted::total(&self.dram),
+        }
+    }
+
+    /// Scheduler cycles of all SMs by reason.
+    #[must_use]
+    pub fn slots(&self) -> Slots {
+        Counted::total(&self.stalls)
     }
 
     /// Warp instructions of all SMs.
     #[must_use]
     pub fn warp_instructions(&self) -> u64 {
-        self.cores.iter().map(|core| core.warp_instructions).sum()
+        CoreCounters::total(&self.cores).warp_instructions
     }
 
     /// Thread instructions of all SMs.
     #[must_use]
     pub fn thread_instructions(&self) -> u64 {
-        self.cores.iter().map(|core| core.thread_instructions).sum()
+        CoreCounters::total(&self.cores).thread_instructions
     }
 
     /// Block copies of a trace by opcode, those that were issued: their traffic is not modelled.
     pub fn block_copies(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = (0..)
             .zip(BLOCK_COPIES)
-            .map(|(at, name): (usize, _)| (name, self.cores.iter().map(|core| core.block_copies[at]).sum::<u64>()));
+            .map(|(at, name): (usize, _)| (name, CoreCounters::total(&self.cores).block_copies[at]));
         counts.filter(|(_, count)| *count > 0)
     }
 
@@ -165,7 +316,7 @@ impl Counters {
     /// L2 misses of every kind; an access to a line on its way is none.
     #[must_use]
     pub fn l2_misses(&self) -> u64 {
-        self.l2.iter().map(L2Stats::all_misses).sum()
+        L2Stats::total(&self.l2).all_misses()
     }
 
     /// candel2018's MPKO: L2 misses a thousand scalar operations.
@@ -178,70 +329,63 @@ impl Counters {
     /// fetch, on average.
     #[must_use]
     pub fn miss_delay(&self) -> f64 {
-        let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum();
-        ratio(sum(|bank| bank.miss_delay), sum(|bank| bank.fetches))
+        let l2 = L2Stats::total(&self.l2);
+        ratio(l2.miss_delay, l2.fetches)
     }
 
     /// Its parts: until there is a way or an entry of the FRC for the line, until the line before has left it, and in the
     /// queue of the channel. Of a bank whose lines come before others leave, all of it is the last.
     #[must_use]
     pub fn miss_delays(&self) -> [f64; 3] {
-        let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum::<u64>();
-        let all = sum(|bank| bank.miss_delay);
-        let (way, eviction) = (sum(|bank| bank.way_delay), sum(|bank| bank.eviction_delay));
+        let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
         // Those that have not left yet are in their parts only.
-        [way, eviction, all.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, sum(|bank| bank.fetches)))
+        [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
     /// DRAM channels that have requests, on average.
     #[must_use]
     pub fn dram_channels_active(&self) -> f64 {
-        let waiting: u64 = self.dram.iter().map(|channel| channel.waiting_cycles).sum();
-        ratio(waiting, self.cycles) * f64::from(self.core_khz) / f64::from(self.dram_khz.max(1))
+        ratio(Counts::total(&self.dram).waiting_cycles, self.cycles) * f64::from(self.core_khz)
+            / f64::from(self.dram_khz.max(1))
     }
 
     /// Part of the time in which a DRAM channel has requests for which its data bus is busy.
     #[must_use]
     pub fn dram_bus_use(&self) -> f64 {
-        let sum = |of: fn(&Counts) -> u64| self.dram.iter().map(of).sum();
-        ratio(sum(|channel| channel.bus_busy_cycles), sum(|channel| channel.waiting_cycles))
+        let dram = Counts::total(&self.dram);
+        ratio(dram.bus_busy_cycles, dram.waiting_cycles)
     }
 
     /// Part of the L2 misses that were fetched into the FRC at once (candel2018 section 5.2).
     #[must_use]
     pub fn frc_share(&self) -> f64 {
-        ratio(self.l2.iter().map(|bank| bank.frc_misses).sum(), self.l2_misses())
+        let l2 = L2Stats::total(&self.l2);
+        ratio(l2.frc.misses, l2.all_misses())
     }
 
     /// Every reason's part of all scheduler cycles, in the order of [`StallReason::ALL`]; an issued
     /// instruction is one of them, a miss of an instruction cache where there is any.
     #[must_use]
     pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
-        let cycles = |idx: usize| self.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
-        let all = (0..StallReason::ALL.len()).map(cycles).sum();
-        let reasons = StallReason::ALL.into_iter().enumerate();
-        let reasons = reasons.filter(|(_, reason)| !self.icache.is_empty() || *reason != StallReason::FetchMiss);
-        reasons.map(|(idx, reason)| (reason, ratio(cycles(idx), all))).collect()
+        let slots = self.slots();
+        let reasons =
+            slots.by_reason().filter(|(reason, _)| !self.icache.is_empty() || *reason != StallReason::FetchMiss);
+        reasons.map(|(reason, cycles)| (reason, ratio(cycles, slots.sum()))).collect()
     }
 
     /// Evictions by kind of cache; constant and texture caches only if they were used.
     #[must_use]
     pub fn evictions(&self) -> Vec<Evictions> {
-        let fetches = self.icache.iter().map(|unit| unit.evictions).sum();
-        let l1 = |cache, key, units: &[L1Stats]| {
-            let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
-            Evictions { cache, key, evictions: sum(|unit| unit.evictions), bypasses: sum(|unit| unit.bypasses) }
-        };
-        let read_only = |cache, key, units: &[L1Stats]| Evictions { bypasses: 0, ..l1(cache, key, units) };
-        let is_used = |units: &[L1Stats]| units.iter().any(|unit| unit.accesses > 0);
-        let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum();
-        let (evictions, bypasses) = (sum(|unit| unit.evictions), sum(|unit| unit.bypasses));
+        let Totals { icache, l1, const_cache, texture_cache, l2, .. } = self.totals();
+        let of = |cache, key, evictions, bypasses, misses| Evictions { cache, key, evictions, bypasses, misses };
+        let loads =
+            |cache, key, of_cache: &L1Stats| of(cache, key, of_cache.evictions, of_cache.bypasses, of_cache.misses);
         let all = [
-            (!self.icache.is_empty(), Evictions { cache: "L1I", key: "icache", evictions: fetches, bypasses: 0 }),
-            (true, l1("L1D", "l1", &self.l1)),
-            (is_used(&self.const_cache), read_only("constants", "const_cache", &self.const_cache)),
-            (is_used(&self.texture_cache), read_only("texels", "texture_cache", &self.texture_cache)),
-            (true, Evictions { cache: "L2", key: "l2", evictions, bypasses }),
+            (!self.icache.is_empty(), of("L1I", "icache", icache.evictions, 0, icache.misses)),
+            (true, loads("L1D", "l1", &l1)),
+            (const_cache.accesses > 0, loads("constants", "const_cache", &const_cache)),
+            (texture_cache.accesses > 0, loads("texels", "texture_cache", &texture_cache)),
+            (true, of("L2", "l2", l2.evictions, l2.bypasses, l2.all_misses())),
         ];
         all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
     }
@@ -273,7 +417,7 @@ impl Counters {
         }
         let slots = self.cycles * u64::from(self.schedulers);
         for (i, (core, stalls)) in self.cores.iter().zip(&self.stalls).enumerate() {
-            let (issued, spent) = (stalls[StallReason::Issued as usize], stalls.iter().sum::<u64>());
+            let (issued, spent) = (stalls.of(StallReason::Issued), stalls.sum());
             // A warp of 64 lanes may take a slot for each half.
             if spent != slots || issued < core.warp_instructions {
                 broken.push(format!(
@@ -282,14 +426,13 @@ impl Counters {
                 ));
             }
         }
-        let packets = |outputs: &[OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();
+        let totals = self.totals();
         // What a sharing tracker is told of is not answered.
-        let notices: u64 = self.trackers.iter().map(|tracker| tracker.notices).sum();
-        let (requests, replies) = (packets(&self.requests) - notices, packets(&self.replies));
+        let (requests, replies) = (totals.request.packets - totals.tracker.notices, totals.reply.packets);
         if requests != replies {
             broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));
         }
-        let (recalls, answers) = (packets(&self.recalls), packets(&self.recall_acks));
+        let (recalls, answers) = (totals.recall.packets, totals.recall_ack.packets);
         if recalls != answers {
             broken.push(format!("{recalls} recalls reached the SMs, but {answers} answers reached the partitions"));
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, Machine, Part};
-use rtl::sm::{KernelImage, Waiting};
+use rtl::sm::{KernelImage, Slots, StallReason, Waiting};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, RunState, State};
@@ -60,6 +60,28 @@ pub(super) struct Launch<'a> {
     pub(super) is_broken: &'a dyn Fn() -> bool,
 }
 
+/// Scheduler cycles of each core in launches in which it had no warp.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct IdleCycles {
+    cycles: Vec<u64>,
+    /// What the cores' schedulers did up to the end of the launch before.
+    before: Vec<Slots>,
+}
+
+impl IdleCycles {
+    /// Counts a launch, by whose end the schedulers had done this: a core that issued nothing had no warp.
+    fn reach(&mut self, stalls: &[Slots]) {
+        self.cycles.resize(stalls.len(), 0);
+        self.before.resize(stalls.len(), Slots::default());
+        for ((idle, before), now) in self.cycles.iter_mut().zip(&self.before).zip(stalls) {
+            if now.of(StallReason::Issued) == before.of(StallReason::Issued) {
+                *idle += now.of(StallReason::NoWarp) - before.of(StallReason::NoWarp);
+            }
+        }
+        self.before = stalls.to_vec();
+    }
+}
+
 pub(super) struct Drive<'o> {
     options: &'o RunOptions,
     pub(super) machine: Machine,
@@ -74,7 +96,8 @@ pub(super) struct Drive<'o> {
     /// Core cycle in which the last launch ended.
     finished: u64,
     /// Scheduler cycles of each core by reason, before that cycle.
-    stalls: Vec<Vec<u64>>,
+    stalls: Vec<Slots>,
+    idle: IdleCycles,
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
@@ -109,7 +132,7 @@ impl<'o> Drive<'o> {
         let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
         let traces = Traces::open(options, &machine)?;
         let changed = Changed::none(&machine);
-        let series = options.series.as_ref().map(Series::create).transpose()?;
+        let series = options.series.as_ref().map(|series| Series::create(series, &machine)).transpose()?;
         Ok(Self {
             options,
             machine,
@@ -123,6 +146,7 @@ impl<'o> Drive<'o> {
             launched: 0,
             finished: 0,
             stalls: Vec::new(),
+            idle: IdleCycles::default(),
             kernels: Vec::new(),
             warp_limits: Vec::new(),
             loads: Vec::new(),
@@ -144,7 +168,7 @@ impl<'o> Drive<'o> {
             return Err(RunError::input(path, &reason));
         }
         let State { machine, sim, run } = state;
-        let RunState { place, launched, kernels, warp_limits, loads, watches, series, history } = run;
+        let RunState { place, launched, idle, kernels, warp_limits, loads, watches, series, history } = run;
         let mut drive = Self::of(machine, sim.in_mode(options.evaluation()), None, options)?;
         let cycle = drive.cycles();
         if let Some(new) = &mut drive.series {
@@ -153,7 +177,7 @@ impl<'o> Drive<'o> {
         if drive.history.is_some() {
             drive.history = history.or_else(|| Some(History::from(cycle, &drive.machine)));
         }
-        Ok(Self { place, launched, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
+        Ok(Self { place, launched, idle, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
     }
 
     /// Launches finished.
@@ -167,6 +191,7 @@ impl<'o> Drive<'o> {
         let run = RunState {
             place: self.place,
             launched: self.launched,
+            idle: self.idle.clone(),
             kernels: self.kernels.clone(),
             warp_limits: self.warp_limits.clone(),
             loads: self.loads.clone(),
@@ -204,7 +229,8 @@ impl<'o> Drive<'o> {
         let stalls =
             if is_done && self.launched > 0 { std::mem::take(&mut self.stalls) } else { self.stalls_before(cycles) };
         self.machine.settle(tick);
-        let counters = Counters::gather(&self.machine, cycles, stalls);
+        self.idle.reach(&stalls);
+        let counters = Counters::gather(&self.machine, cycles, stalls, std::mem::take(&mut self.idle.cycles));
         let mut failed = Vec::new();
         let mut is_checked = self.shadow.is_some();
         let mut results = Vec::new();
@@ -347,6 +373,7 @@ impl<'o> Drive<'o> {
         // The host looks at memory only when partial stores have met their lines.
         self.finished = self.cycles();
         self.stalls = self.stalls_before(self.finished);
+        self.idle.reach(&self.stalls);
         self.drain()?;
         if let Some(shadow) = &mut self.shadow {
             compare(shadow, &self.machine)
@@ -516,7 +543,7 @@ impl<'o> Drive<'o> {
     }
 
     /// Scheduler cycles of each core by reason before a cycle.
-    fn stalls_before(&self, cycle: u64) -> Vec<Vec<u64>> {
+    fn stalls_before(&self, cycle: u64) -> Vec<Slots> {
         self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 

@@ -4,6 +4,8 @@
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
 
+use super::Totals;
+
 /// Core cycles of an interval at first.
 const FIRST: u64 = 16;
 /// Intervals from which on neighbours become one: half of them stay.
@@ -93,21 +95,20 @@ impl History {
     /// All there was before a cycle, with a look at the warps that run now.
     fn all(&self, cycles: u64, machine: &Machine) -> Interval {
         let Interval { looks, running_warps, .. } = self.before;
-        let mut all = Interval { cycles, looks: looks + 1, running_warps, ..Interval::default() };
-        for core in machine.cores() {
-            all.thread_instructions += core.counters().thread_instructions;
-            all.running_warps += u64::from(core.running_warps());
+        let Totals { cores, l1, l2, dram, .. } = Totals::of(machine);
+        Interval {
+            from: 0,
+            cycles,
+            thread_instructions: cores.thread_instructions,
+            l1_accesses: l1.accesses,
+            l1_hits: l1.hits,
+            l2_accesses: l2.accesses,
+            l2_hits: l2.hits,
+            bus_busy_cycles: dram.bus_busy_cycles,
+            looks: looks + 1,
+            running_warps: running_warps
+                + machine.cores().iter().map(|core| u64::from(core.running_warps())).sum::<u64>(),
         }
-        for l1 in machine.lsus().iter().map(|lsu| lsu.stats()) {
-            all.l1_accesses += l1.accesses;
-            all.l1_hits += l1.hits;
-        }
-        for l2 in machine.banks().iter().map(|bank| bank.stats()) {
-            all.l2_accesses += l2.accesses;
-            all.l2_hits += l2.hits;
-        }
-        all.bus_busy_cycles = machine.drams().iter().map(|dram| dram.counts().bus_busy_cycles).sum();
-        all
     }
 
     /// Ends the interval under way, by whose end there was so much in all.

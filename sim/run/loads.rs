@@ -1,11 +1,12 @@
 //! What each load instruction found in the caches, over all SMs and launches.
 
+use rtl::kernel::Counted;
 use rtl::l1::loads::LoadStats;
 use rtl::machine::Machine;
 use rtl::sm::KernelImage;
 
 /// The counters of one load instruction.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct LoadCounters {
     /// Kernel.
     pub kernel: String,

@@ -54,7 +54,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use checkpoint::{Checkpoints, Identity, goes_on};
-pub use counters::{Counters, Evictions, NO_EVICTIONS, ratio};
+pub use counters::{Counters, Evictions, Has, NO_EVICTIONS, Totals, ratio};
 pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
 pub use history::Interval;
 pub use host_time::{HostTime, Stopwatch};
@@ -66,6 +66,7 @@ pub use profile::{KernelProfile, L2, l2, profile, profile_into};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
 pub use reuse::reuse;
+pub use series::COLUMNS as SERIES_COLUMNS;
 pub use sharing::{AccessSharing, KernelSharing, sharing};
 
 use crate::launch::{LaunchError, LaunchFile};
@@ -144,6 +145,8 @@ pub struct SeriesOptions {
     pub path: PathBuf,
     /// Core cycles a row, 1 or more.
     pub interval: u64,
+    /// Counters, by their paths in the statistics (`l1.misses`); those of [`SERIES_COLUMNS`] if there are none.
+    pub columns: Vec<String>,
 }
 
 /// How far a run is.
@@ -160,9 +163,10 @@ pub struct Progress {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Outcome {
     /// All launches ran; the verdict says whether their results are right.
+    #[default]
     Finished,
     /// Nothing can move any more; the report names who waits for what.
     NoProgress(String),
@@ -173,9 +177,10 @@ pub enum Outcome {
 }
 
 /// What the checks say.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Verdict {
     /// Nothing was there to check against.
+    #[default]
     Off,
     /// Every check passed.
     Passed,
@@ -188,7 +193,7 @@ pub enum Verdict {
 }
 
 /// A run that came to an end of some kind. What is large, and what this host took, is not kept with the rest.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct RunReport {
     /// How it ended.
     pub outcome: Outcome,
@@ -229,6 +234,15 @@ pub struct RunReport {
     /// Digest of the state of all blocks and of every beat, if the mode asks for it.
     #[serde(skip)]
     pub digests: Option<(u64, u64)>,
+}
+
+impl RunReport {
+    /// Kinds of caches of which the whole run is no evidence for or against a scheme: they evicted nothing.
+    #[must_use]
+    pub fn without_evictions(&self) -> Vec<Evictions> {
+        let is_whole = self.outcome == Outcome::Finished;
+        self.counters.evictions().into_iter().filter(|of| is_whole && of.has_none()).collect()
+    }
 }
 
 /// Why a run did not take place, or could not go on.
@@ -338,7 +352,7 @@ mod tests {
     fn contracts_are_looked_at_by_default_and_wherever_a_run_is_looked_at() {
         let plain = RunOptions { mode: Mode::FAST, ..RunOptions::default() };
         assert_eq!(plain.evaluation(), Mode::FAST);
-        let series = SeriesOptions { path: "a.csv".into(), interval: 10 };
+        let series = SeriesOptions { path: "a.csv".into(), interval: 10, columns: Vec::new() };
         let statistics = RunOptions { series: Some(series), structures: true, threads: Threads::Auto, ..plain.clone() };
         assert_eq!(statistics.evaluation(), Mode::FAST);
         let looked_at = [

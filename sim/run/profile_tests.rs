@@ -50,8 +50,8 @@ fn a_stream_gives_the_same_counts_on_the_machine() {
     let (untimed, clocked) = both("vadd/small.toml", &fermi(&[], &[]));
     assert_eq!(untimed.warp_instructions, clocked.warp_instructions());
     assert_eq!(asked(&untimed), l1(&clocked));
-    let reads: u64 = clocked.l2.iter().map(|bank| bank.accesses).sum();
-    let misses: u64 = clocked.l2.iter().map(|bank| bank.misses + bank.write_misses).sum();
+    let l2 = clocked.totals().l2;
+    let (reads, misses) = (l2.accesses, l2.misses + l2.write_misses);
     let found = untimed.all_loads().l2_hits + untimed.stores.l2_hits;
     assert_eq!(untimed.all_loads().l2_reads(), reads);
     assert_eq!(untimed.all_loads().l2_reads() + untimed.stores.transactions - found, misses);

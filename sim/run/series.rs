@@ -5,97 +5,109 @@
 use std::io;
 use std::path::PathBuf;
 
-use rtl::dram::counts::Counts;
-use rtl::l1::stats::L1Stats;
-use rtl::l2::L2Stats;
+use rtl::kernel::Paths;
 use rtl::machine::Machine;
-use rtl::sm::Counters as CoreCounters;
 use serde::{Deserialize, Serialize};
 use waves::part_file::PartFile;
 
-use super::{RunError, SeriesOptions};
+use super::{Has, RunError, SeriesOptions, Totals};
+use crate::config::near;
 
-/// A counter of every unit of a kind.
-enum Of {
-    Core(fn(&CoreCounters) -> u64),
-    L1(fn(&L1Stats) -> u64),
-    L2(fn(&L2Stats) -> u64),
-    Dram(fn(&Counts) -> u64),
-}
-
-impl Of {
-    fn total(&self, machine: &Machine) -> u64 {
-        match self {
-            Self::Core(count) => machine.cores().iter().map(|core| count(core.counters())).sum(),
-            Self::L1(count) => machine.lsus().iter().map(|lsu| count(lsu.stats())).sum(),
-            Self::L2(count) => machine.banks().iter().map(|bank| count(bank.stats())).sum(),
-            Self::Dram(count) => machine.drams().iter().map(|dram| count(&dram.counts())).sum(),
-        }
-    }
-}
-
-/// Headings, and the counters whose increase stands below.
-const COLUMNS: [(&str, Of); 18] = [
-    ("warp_instructions", Of::Core(|core| core.warp_instructions)),
-    ("thread_instructions", Of::Core(|core| core.thread_instructions)),
-    ("l1_accesses", Of::L1(|l1| l1.accesses)),
-    ("l1_hits", Of::L1(|l1| l1.hits)),
-    ("l1_hit_pending", Of::L1(|l1| l1.hit_pending)),
-    ("l1_misses", Of::L1(|l1| l1.misses)),
-    ("l1_bypasses", Of::L1(|l1| l1.bypasses)),
-    ("l1_store_hits", Of::L1(|l1| l1.store_hits)),
-    ("l1_store_misses", Of::L1(|l1| l1.store_misses)),
-    ("l2_accesses", Of::L2(|l2| l2.accesses)),
-    ("l2_hits", Of::L2(|l2| l2.hits)),
-    ("l2_hit_pending", Of::L2(|l2| l2.hit_pending)),
-    ("l2_misses", Of::L2(|l2| l2.misses)),
-    ("l2_writebacks", Of::L2(|l2| l2.writebacks)),
-    ("dram_reads", Of::Dram(|dram| dram.reads)),
-    ("dram_writes", Of::Dram(|dram| dram.writes)),
-    ("dram_row_hits", Of::Dram(|dram| dram.row_hits)),
-    ("dram_bytes", Of::Dram(|dram| dram.bytes)),
+/// The counters whose increase stands below a heading unless others are asked for, by their paths in the statistics.
+pub const COLUMNS: [&str; 18] = [
+    "warp_instructions",
+    "thread_instructions",
+    "l1.accesses",
+    "l1.hits",
+    "l1.hit_pending",
+    "l1.misses",
+    "l1.bypasses",
+    "l1.store_hits",
+    "l1.store_misses",
+    "l2.accesses",
+    "l2.hits",
+    "l2.hit_pending",
+    "l2.misses",
+    "l2.writebacks",
+    "dram.reads",
+    "dram.writes",
+    "dram.row_hits",
+    "dram.bytes",
 ];
 
 /// What is counted by now.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counted {
     /// Cycles of an interval.
     interval: u64,
+    /// Paths of the counters.
+    columns: Vec<String>,
     /// First cycle of the interval under way.
     from: u64,
     /// Totals at that cycle.
-    totals: [u64; COLUMNS.len()],
+    totals: Vec<u64>,
 }
 
 /// The file under way.
 pub(super) struct Series {
     path: PathBuf,
     writer: csv::Writer<PartFile>,
+    has: Has,
+    /// Places of the columns among all counters.
+    places: Vec<usize>,
     counted: Counted,
 }
 
+/// The values of all counters of a machine that has these.
+fn values(has: &Has, machine: &Machine) -> Vec<u64> {
+    let mut values = Paths::values();
+    Totals::of(machine).list(has, &mut values);
+    values.values
+}
+
 impl Series {
-    pub(super) fn create(options: &SeriesOptions) -> Result<Self, RunError> {
-        let SeriesOptions { path, interval } = options;
+    pub(super) fn create(options: &SeriesOptions, machine: &Machine) -> Result<Self, RunError> {
+        let SeriesOptions { path, interval, columns } = options;
+        let has = Has::of(machine.config());
+        let mut all = Paths::default();
+        Totals::default().list(&has, &mut all);
+        let columns: Vec<String> =
+            if columns.is_empty() { COLUMNS.map(str::to_owned).to_vec() } else { columns.clone() };
+        let place = |column: &String| {
+            let known = all.names.iter().position(|name| name == column);
+            known.ok_or_else(|| {
+                let near = near(column, &all.names.iter().map(String::as_str).collect::<Vec<_>>());
+                let near = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                let message = format!("no column `{column}`: this machine has no counter of that name{near}");
+                RunError::input(path, &io::Error::new(io::ErrorKind::InvalidInput, message))
+            })
+        };
+        let places = columns.iter().map(place).collect::<Result<_, _>>()?;
         let file = PartFile::create(path).map_err(|e| RunError::input(path, &e))?;
         let mut writer = csv::Writer::from_writer(file);
-        let head = ["from_cycle", "to_cycle"].into_iter().chain(COLUMNS.map(|(name, _)| name));
+        let head = ["from_cycle", "to_cycle"].map(str::to_owned).into_iter();
+        let head = head.chain(columns.iter().map(|name| name.replace('.', "_")));
         writer.write_record(head).map_err(|e| RunError::input(path, &e))?;
-        let counted = Counted { interval: *interval, from: 0, totals: [0; COLUMNS.len()] };
-        Ok(Self { path: path.clone(), writer, counted })
+        let totals = vec![0; columns.len()];
+        let counted = Counted { interval: *interval, columns, from: 0, totals };
+        Ok(Self { path: path.clone(), writer, has, places, counted })
     }
 
     /// Goes on with a run of so many cycles, of which another series may have counted some: with the interval under way
-    /// then, if it had intervals like these.
+    /// then, if it had intervals and columns like these.
     pub(super) fn go_on(&mut self, counted: Option<Counted>, cycle: u64, machine: &Machine) {
-        let interval = self.counted.interval;
-        let new = || Counted { interval, from: cycle, totals: COLUMNS.map(|(_, of)| of.total(machine)) };
-        self.counted = counted.filter(|counted| counted.interval == interval).unwrap_or_else(new);
+        let Counted { interval, columns, .. } = &self.counted;
+        let is_alike = |other: &Counted| other.interval == *interval && other.columns == *columns;
+        self.counted = counted.filter(is_alike).unwrap_or_else(|| Counted {
+            from: cycle,
+            totals: self.totals(machine),
+            ..self.counted.clone()
+        });
     }
 
     /// What is counted by now.
     pub(super) fn counted(&self) -> Counted {
-        self.counted
+        self.counted.clone()
     }
 
     /// Writes the rows of all intervals that end before or at `cycle`: nothing of that cycle has
@@ -119,8 +131,13 @@ impl Series {
         kept.map_err(|e: io::Error| RunError::input(&path, &e))
     }
 
+    fn totals(&self, machine: &Machine) -> Vec<u64> {
+        let all = values(&self.has, machine);
+        self.places.iter().map(|&place| all[place]).collect()
+    }
+
     fn row(&mut self, to: u64, machine: &Machine) -> Result<(), RunError> {
-        let totals = COLUMNS.map(|(_, of)| of.total(machine));
+        let totals = self.totals(machine);
         let Counted { from, totals: before, .. } = &mut self.counted;
         let increases = totals.iter().zip(&*before).map(|(now, before)| now - before);
         let row = [*from, to].into_iter().chain(increases).map(|number| number.to_string());

@@ -104,7 +104,7 @@ impl Describe for Values<'_> {
     fn enter(&mut self, _: &'static str, _: Option<u32>) {}
     fn leave(&mut self) {}
     fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
         let spec = array.spec();
         for row in 0..spec.rows {
@@ -173,7 +173,7 @@ impl Describe for Names {
         self.scopes.pop();
     }
     fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
         let (spec, cell) = (array.spec(), array.cell_bits());
         for (row, column) in (0..spec.rows).flat_map(|row| (0..spec.columns).map(move |column| (row, column))) {

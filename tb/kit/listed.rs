@@ -32,7 +32,7 @@ impl Describe for Listed {
     fn enter(&mut self, _: &'static str, _: Option<u32>) {}
     fn leave(&mut self) {}
     fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, name: &'static str, count: u64) {
+    fn stat_in(&mut self, _: Option<&'static str>, name: &'static str, count: u64) {
         self.stats.push((name, count));
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {

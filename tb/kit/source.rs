@@ -66,6 +66,6 @@ impl<T: Payload + 'static> Block for Source<T> {
         let Self { script, stall: _, not_before, sent } = self;
         to.sized("left", script.len() as u64, 32);
         to.sized("not_before", *not_before, 64);
-        to.stat("sent", sent.len() as u64);
+        to.stat_in(None, "sent", sent.len() as u64);
     }
 }

@@ -62,7 +62,7 @@ fn atomics_take_a_cycle_each_and_others_one_more_to_a_line_in_the_buffer() {
          112    .        .
          113    .        9",
     );
-    let counts = |stats: &L2Stats| (stats.buffer_hits, stats.buffer_fills, stats.buffer_flushes);
+    let counts = |stats: &L2Stats| (stats.atomic_buffer.hits, stats.atomic_buffer.fills, stats.atomic_buffer.flushes);
     assert_eq!(stats.map(|stats| counts(&stats)), [(0, 0, 0), (3, 3, 3)]);
     assert_eq!(stats.map(|stats| stats.stalled(Reason::AtomicBuffer)), [0, 2]);
 }
@@ -86,7 +86,7 @@ fn a_line_that_gives_way_leaves_from_the_buffer_in_the_same_cycle() {
     script.extend([(100, add(1, 1)), (101, read(2, 2)), (200, read(1, 3))]);
     let ends = [false, true].map(|buffered| {
         let rig = play(&config(buffered), fermi_place(), &script, Stall::Never, 0);
-        assert_eq!(rig.bank.stats().buffer_flushes, u64::from(buffered));
+        assert_eq!(rig.bank.stats().atomic_buffer.flushes, u64::from(buffered));
         let written = rig.memory.taken().iter().filter(|(_, request)| request.write);
         assert_eq!(written.map(|(_, request)| request.data[8]).collect::<Vec<_>>(), [4, 3]);
         rig.sink.received().iter().map(|(cycle, _)| *cycle).collect::<Vec<_>>()
@@ -99,14 +99,14 @@ fn the_end_of_a_kernel_and_the_host_find_what_is_in_the_buffer() {
     let mut rig = play(&with(true), fermi_place(), &[(0, write(1, 0, u128::MAX, 0)), (9, add(1, 1))], Stall::Never, 0);
     let line = super::line(1);
     let count = |rig: &Rig| rig.bank.peek(line).map(|(bytes, _)| bytes[8]);
-    assert_eq!((count(&rig), rig.bank.stats().buffer_flushes), (Some(1), 0));
+    assert_eq!((count(&rig), rig.bank.stats().atomic_buffer.flushes), (Some(1), 0));
     let mut bytes = *rig.bank.peek(line).unwrap().0;
     bytes[8] = 7;
     assert!(rig.bank.poke(line, &bytes));
     rig.bank.end_kernel();
-    assert_eq!((count(&rig), rig.bank.stats().buffer_flushes), (Some(7), 1));
+    assert_eq!((count(&rig), rig.bank.stats().atomic_buffer.flushes), (Some(7), 1));
     rig.bank.end_kernel();
-    assert_eq!(rig.bank.stats().buffer_flushes, 1);
+    assert_eq!(rig.bank.stats().atomic_buffer.flushes, 1);
 }
 
 /// L1 lines in the bank, all of which fit.
@@ -159,15 +159,15 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
             RequestKind::Atomic | RequestKind::Reduce => golden.atomic(0, local, mask, 1),
         }
     }
-    let dut = |rig: &Rig| (rig.bank.stats().buffer_hits, rig.bank.stats().buffer_flushes);
+    let dut = |rig: &Rig| (rig.bank.stats().atomic_buffer.hits, rig.bank.stats().atomic_buffer.flushes);
     let twin = |golden: &Hybrid| (golden.counts().buffer_hits, golden.counts().buffer_flushes);
     assert_eq!(dut(&rig), twin(&golden));
     rig.bank.end_kernel();
     golden.end_kernel();
     assert_eq!(dut(&rig), twin(&golden));
     let stats = rig.bank.stats();
-    assert_eq!((stats.conserved(), stats.buffer_hits + stats.buffer_fills), (Ok(()), stats.atomics()));
-    assert_eq!(stats.buffer_fills, stats.buffer_flushes);
+    assert_eq!((stats.conserved(), stats.atomic_buffer.hits + stats.atomic_buffer.fills), (Ok(()), stats.atomics()));
+    assert_eq!(stats.atomic_buffer.fills, stats.atomic_buffer.flushes);
     dut(&rig)
 }
 

@@ -186,7 +186,7 @@ mod tests {
         let stats = rig.bank.stats();
         assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
         // The first finds a way at once, the others when the one before has its line; each waits for an eviction.
-        assert_eq!((stats.way_delay, stats.eviction_delay), (110 + 160, 80 + 80 + 80));
+        assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
              440    .        .       C     .      .",
         );
         let stats = rig.bank.stats();
-        assert_eq!((stats.miss_delay, stats.misses, stats.frc_misses, stats.swaps), (0, 4, 4, 4));
+        assert_eq!((stats.miss_delay, stats.misses, stats.frc.misses, stats.frc.swaps), (0, 4, 4, 4));
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
              490    .        .       .     .      D",
         );
         let stats = rig.bank.stats();
-        assert_eq!((stats.misses, stats.frc_misses, stats.put_down), (4, 2, 1));
+        assert_eq!((stats.misses, stats.frc.misses, stats.put_down), (4, 2, 1));
     }
 
     #[test]

@@ -214,7 +214,7 @@ pub fn check(rig: &Rig, script: &[Request]) {
     assert!(told == 0 || told + stats.writebacks == stats.evictions, "{told} notices with {stats:?}");
     if rig.by_sector {
         let bytes = u64::from(place.burst_bytes);
-        assert_eq!((written * bytes, fetched * bytes), (stats.written_bytes, stats.fetched_bytes));
+        assert_eq!((written * bytes, fetched * bytes), (stats.sectors.written_bytes, stats.sectors.fetched_bytes));
     } else {
         let bursts = u64::from(place.bursts());
         assert_eq!((written, fetched), (stats.writebacks * bursts, stats.fetches * bursts));

@@ -6,9 +6,9 @@ use super::l1s::L1s;
 use super::memory::Memory;
 use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place, transient};
 use crate::kit::coverage::{Axis, Cross, Excluded, hit_times, is_collected};
-use crate::kit::{Listed, Random, Sink, Source, Stall, run, run_in_all_modes};
-use rtl::kernel::{Block, Mode};
-use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Stats, TransientConfig, VictimBind};
+use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
+use rtl::kernel::{Counted, Mode, Paths};
+use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Has, L2Stats, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
 /// 1,500 cycles.
@@ -24,22 +24,29 @@ const FRCS: [&str; 3] = ["none", "a set or less", "several sets"];
 /// What a bank counts, with an FRC of each kind.
 pub(crate) fn counters() -> Cross {
     let idle = Load::draw(1, 0, 0).build();
-    let names = Listed::of(|to| idle.bank.describe(to)).stats.into_iter().map(|(name, _)| name);
+    let names = counted(&idle).names;
     Cross {
         name: COUNTERS,
         axes: vec![Axis::new("counter", names), Axis::new("frc", FRCS)],
         excluded: vec![
             Excluded {
-                of: vec![vec!["frc_misses", "frc_hits", "swaps"], vec![FRCS[0]]],
+                of: vec![vec!["frc.misses", "frc.hits", "frc.swaps"], vec![FRCS[0]]],
                 reason: "without an FRC nothing is fetched into it",
             },
             Excluded {
-                of: vec![vec!["stall_line_alloc", "stall_miss_queue", "stall_write_back_queue"], vec![]],
+                of: vec![vec!["stalls.line_alloc", "stalls.miss_queue", "stalls.write_back_queue"], vec![]],
                 reason: "they are waits of the overlapped flow",
             },
             Excluded { of: vec![vec!["bypasses"], vec![]], reason: "these banks have no bypass scheme" },
         ],
     }
+}
+
+/// What a bank of the transient flow counts, with or without an FRC.
+fn counted(rig: &Rig) -> Paths {
+    let mut paths = Paths::default();
+    rig.bank.stats().list(&L2Has { transient: true, frc: true, bypass: true, ..L2Has::default() }, &mut paths);
+    paths
 }
 
 /// A bank, requests to it, and how all around it behave.
@@ -149,8 +156,8 @@ impl Load {
         {
             let FrcConfig { entries, .. } = flow.frc;
             let frc = FRCS[usize::from(entries > 0) + usize::from(flow.frc.sets() > 1)];
-            let counted = Listed::of(|to| rig.bank.describe(to)).stats;
-            counted.into_iter().for_each(|(name, count)| hit_times(COUNTERS, &[name, frc], count));
+            let Paths { names, values, .. } = counted(rig);
+            names.iter().zip(values).for_each(|(name, count)| hit_times(COUNTERS, &[name, frc], count));
         }
         *rig.bank.stats()
     }
@@ -196,8 +203,8 @@ mod tests {
             .collect();
         let some = |reached: fn(&L2Stats) -> bool| assert!(all.iter().any(|(_, stats)| reached(stats)));
         some(|stats| stats.put_down > 100);
-        some(|stats| stats.frc_misses > 50 && stats.frc_misses < stats.fetches);
-        some(|stats| stats.frc_hits > 20);
+        some(|stats| stats.frc.misses > 50 && stats.frc.misses < stats.fetches);
+        some(|stats| stats.frc.hits > 20);
         some(|stats| stats.writebacks > 50);
         some(|stats| stats.stalled(rtl::l2::Stall::PendingQueue) > 0);
         some(|stats| stats.stalled(rtl::l2::Stall::MshrMerge) > 0);
@@ -259,7 +266,7 @@ mod tests {
             let stats = rig.bank.stats();
             let found = stats.hits + stats.write_hits + stats.atomic_hits;
             assert_eq!((found, stats.misses + stats.write_misses + stats.atomic_misses), (hits, misses));
-            assert_eq!((stats.frc_misses, stats.evictions, stats.put_down), (fetched, gone.len() as u64, 0));
+            assert_eq!((stats.frc.misses, stats.evictions, stats.put_down), (fetched, gone.len() as u64, 0));
             let bursts: Vec<_> = rig.memory.taken().iter().filter(|(_, request)| request.write).collect();
             let written: Vec<(u64, Vec<u8>)> =
                 bursts.chunks(2).map(|half| (half[0].1.burst / 2, [half[0].1.data, half[1].1.data].concat())).collect();

@@ -70,8 +70,8 @@ fn a_cold_read_brings_its_sector_and_another_sector_of_the_line_is_a_miss_of_its
     let rig = play(&config(), four(), &script);
     assert_eq!(bursts(&rig).0, [30, 28, 31, 29]);
     let stats = rig.bank.stats();
-    assert_eq!((stats.hits, stats.misses, stats.sector_misses, stats.fetches), (2, 3, 2, 3));
-    assert_eq!((stats.fetched_bytes, stats.written_bytes), (4 * 32, 0));
+    assert_eq!((stats.hits, stats.misses, stats.sectors.misses, stats.fetches), (2, 3, 2, 3));
+    assert_eq!((stats.sectors.fetched_bytes, stats.sectors.written_bytes), (4 * 32, 0));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_sector_asked_for_while_another_is_on_its_way_comes_behind_it_and_the_first_
          15     .    .         2",
     );
     let stats = rig.bank.stats();
-    assert_eq!((stats.misses, stats.hit_pending, stats.sector_misses, stats.replays), (2, 1, 1, 3));
+    assert_eq!((stats.misses, stats.hit_pending, stats.sectors.misses, stats.replays), (2, 1, 1, 3));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_line_gives_way_by_the_bursts_that_were_written_under_their_masks() {
     let rig = play(&config, four(), &script);
     assert_eq!(bursts(&rig), (vec![28, 29, 30, 31, 32, 36], vec![(29, 0xff00), (31, 0xf0)]));
     let stats = rig.bank.stats();
-    assert_eq!((stats.evictions, stats.writebacks, stats.written_bytes), (2, 1, 2 * 32));
+    assert_eq!((stats.evictions, stats.writebacks, stats.sectors.written_bytes), (2, 1, 2 * 32));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_burst_finds_its_line_in_the_atomic_buffer() {
     // the line that goes back.
     let script = [(0, add(1, 0, 0)), (15, sectors(1, 1, 0b1000)), (16, add(1, 2, 4)), (100, read(1, 3))];
     let rig = at_cycles(&config, &script, 20);
-    assert_eq!((bursts(&rig).0, rig.bank.stats().buffer_fills), (vec![4, 7, 5, 6], 2));
+    assert_eq!((bursts(&rig).0, rig.bank.stats().atomic_buffer.fills), (vec![4, 7, 5, 6], 2));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_bank_that_keeps_nothing_brings_the_sectors_of_those_who_wait_together() {
     let script = [(0, sectors(1, 0, 0b0001)), (1, sectors(1, 1, 0b0101)), (2, write(1, 2, 0xff, 3)), (100, read(1, 3))];
     let rig = at_cycles(&config, &script, 20);
     assert_eq!(bursts(&rig), (vec![4, 6, 4, 5, 6, 7], vec![(4, 0xff)]));
-    assert_eq!((rig.bank.stats().misses, rig.bank.stats().sector_misses), (3, 1));
+    assert_eq!((rig.bank.stats().misses, rig.bank.stats().sectors.misses), (3, 1));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     check(&rig, &script);
     // Matched in cycle 8; in 100 memory takes a burst, in 101 the bank sends the last fetch.
     let stats = rig.bank.stats();
-    assert_eq!((stats.stalled(Stall::MissQueue), stats.hit_pending, stats.sector_misses), (101 - 8, 1, 1));
+    assert_eq!((stats.stalled(Stall::MissQueue), stats.hit_pending, stats.sectors.misses), (101 - 8, 1, 1));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn one_request_at_a_time_fetches_and_writes_back_as_the_golden_bank_predicts() {
         let stats = rig.bank.stats();
         assert_eq!([stats.hits, stats.write_hits, stats.atomic_hits], hits);
         assert_eq!([stats.misses, stats.write_misses, stats.atomic_misses], misses);
-        assert_eq!(stats.sector_misses, in_part);
+        assert_eq!(stats.sectors.misses, in_part);
         let (read, written) = bursts(&rig);
         assert_eq!(read, fetched);
         let of_bytes = |(burst, mask): &(u64, u64)| {
@@ -348,6 +348,6 @@ fn where_nothing_gives_way_no_burst_is_brought_twice_nor_one_that_nobody_reads()
         };
         let wanted: BTreeSet<_> = script.iter().flat_map(wanted).collect();
         assert!(once.is_subset(&wanted), "{:?}", once.difference(&wanted));
-        assert!(rig.bank.stats().sector_misses > 3);
+        assert!(rig.bank.stats().sectors.misses > 3);
     });
 }

@@ -102,7 +102,7 @@ fn a_full_set_of_the_frc_leaves_a_miss_to_the_ways() {
     let config = L2Config { ways: 2, ..config(2) };
     let rig = play(&config, &[(0, read(1, 0)), (1, read(2, 1)), (2, read(3, 2))]);
     let stats = rig.bank.stats();
-    assert_eq!((stats.misses, stats.frc_misses, stats.put_down), (3, 2, 0));
+    assert_eq!((stats.misses, stats.frc.misses, stats.put_down), (3, 2, 0));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_line_that_waits_for_its_swap_is_read_and_written_in_the_frc() {
     let config = L2Config { ways: 1, ..config(1) };
     let script = [(0, read(1, 0)), (8, read(2, 1)), (27, write(1, 2, 0xf0, 9)), (28, read(1, 3))];
     let rig = play(&config, &script);
-    assert_eq!(rig.bank.stats().frc_hits, 2);
+    assert_eq!(rig.bank.stats().frc.hits, 2);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
     assert_eq!(asked(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
     // The first read found line 1 on its way out, and the second waited behind the write.
     let stats = rig.bank.stats();
-    assert_eq!((stats.frc_hits, stats.put_down), (1, 2));
+    assert_eq!((stats.frc.hits, stats.put_down), (1, 2));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
     let config = L2Config { ways: 1, flow: one_place(1).into(), mshr_entries: 2, mshr_merges: 1, ..config(1) };
     let rig = play(&config, &(0..12).map(|n| (0, write(1 + n % 4, n, 1 << n, n as u8))).collect::<Vec<_>>());
     let stats = rig.bank.stats();
-    assert!(stats.frc_misses > 1 && stats.frc_misses < stats.fetches, "{stats:?}");
+    assert!(stats.frc.misses > 1 && stats.frc.misses < stats.fetches, "{stats:?}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Describe for Probes<'_> {
             _ => {}
         }
     }
-    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
     fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
     fn logic(&mut self, _: &'static str, _: Logic) {}

@@ -85,7 +85,7 @@ fn checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
     let options = RunOptions { check: true, mode, ..RunOptions::default() };
     let report = run(&launch, &resolved(sets).unwrap().config, &options, &mut |_| ()).unwrap();
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{kernel}");
-    let held = report.counters.stalls.iter().map(|core| core[StallReason::Throttled as usize]).sum();
+    let held = report.counters.slots().of(StallReason::Throttled);
     (report, held)
 }
 

@@ -3,7 +3,7 @@
 //! every delay drawn anew; kernel after kernel. The memory model judges what they read, the golden twins what
 //! the L1s and the tracker do, and every access must be answered.
 
-use rtl::kernel::{Mode, Simulator};
+use rtl::kernel::{Counted, Mode, Simulator};
 use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{Fetch, L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
@@ -182,7 +182,7 @@ impl Case {
         let mut tracker = TrackerStats::default();
         for bank in &rig.trackers {
             bank.stats().conserved()?;
-            tracker = tracker.plus(bank.stats());
+            tracker.add(bank.stats());
         }
         let ops = (self.cus * self.accesses.min(self.ops * self.kernels)) as u64;
         let bypasses = rig.lsus.iter().map(|lsu| lsu.stats().bypasses).sum();

@@ -5,7 +5,7 @@ use std::fs;
 
 use rtl::sm::StallReason;
 use serde_json::Value;
-use warpsieve_cli::dictionary::{COUNTERS, Counter, STALLS};
+use warpsieve_cli::dictionary::{Counter, counters, stalls};
 
 /// Runs that together have everything that is counted; the first has only what every machine has.
 const RUNS: [&[&str]; 13] = [
@@ -33,7 +33,7 @@ fn statistics(options: &[&str]) -> Value {
 }
 
 fn entry(key: &str) -> Option<&'static Counter> {
-    COUNTERS.iter().find(|counter| counter.key == key)
+    counters().iter().find(|counter| counter.key == key)
 }
 
 /// Notes the entries of all keys below `path` that are not `null`.
@@ -44,9 +44,9 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
                 let key = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 let entry = entry(&key).unwrap_or_else(|| panic!("`{key}` is not in the dictionary"));
                 if !value.is_null() {
-                    seen.insert(entry.key);
+                    seen.insert(&entry.key);
                     // Where an entry refers to another one, what is inside stands there.
-                    let inside = match (entry.like, value.is_array()) {
+                    let inside = match (entry.like.as_deref(), value.is_array()) {
                         (Some(like), true) => like.trim_end_matches("[]"),
                         (Some(like), false) => like,
                         (None, _) => &key,
@@ -56,7 +56,7 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
             }
         }
         Value::Array(elements) if elements.iter().any(Value::is_object) => {
-            let is_listed_alone = !COUNTERS.iter().any(|counter| counter.key.starts_with(&format!("{path}[]")));
+            let is_listed_alone = !counters().iter().any(|counter| counter.key.starts_with(&format!("{path}[]")));
             let inside = if is_listed_alone { path.to_owned() } else { format!("{path}[]") };
             elements.iter().for_each(|element| note(&inside, element, seen));
         }
@@ -76,7 +76,7 @@ fn every_key_of_the_statistics_is_in_the_dictionary_and_what_is_there_is_counted
     for (at, options) in RUNS.iter().enumerate() {
         note("", &statistics(options), &mut seen);
         if at == 0 {
-            for Counter { key, .. } in COUNTERS.iter().filter(|counter| !seen.contains(counter.key)) {
+            for Counter { key, .. } in counters().iter().filter(|counter| !seen.contains(&*counter.key)) {
                 assert!(
                     says_when(key),
                     "`{key}` is missing or null in an ordinary run, and does not say when it is not"
@@ -84,28 +84,28 @@ fn every_key_of_the_statistics_is_in_the_dictionary_and_what_is_there_is_counted
             }
         }
     }
-    let unseen: Vec<_> = COUNTERS.iter().filter(|counter| !seen.contains(counter.key)).collect();
+    let unseen: Vec<_> = counters().iter().filter(|counter| !seen.contains(&*counter.key)).collect();
     // No throttle finds a limit in so small a kernel, and no program copies blocks.
     let expected = ["kernels[].warp_limit", "block_copies"];
-    assert_eq!(unseen.iter().map(|counter| counter.key).collect::<Vec<_>>(), expected);
+    assert_eq!(unseen.iter().map(|counter| &*counter.key).collect::<Vec<_>>(), expected);
 }
 
 #[test]
 fn every_entry_has_a_sentence_and_every_key_one_entry() {
-    for Counter { key, meaning, like, .. } in COUNTERS {
+    for Counter { key, meaning, like, .. } in counters() {
         assert!(meaning.len() > 3 && meaning.ends_with('.') && !meaning.contains("[`"), "{key}: {meaning}");
-        assert_eq!(COUNTERS.iter().filter(|counter| counter.key == *key).count(), 1, "{key}");
-        assert!(like.is_none_or(|like| entry(like.trim_end_matches("[]")).is_some()), "{key}: {like:?}");
+        assert_eq!(counters().iter().filter(|counter| counter.key == *key).count(), 1, "{key}");
+        assert!(like.as_ref().is_none_or(|like| entry(like.trim_end_matches("[]")).is_some()), "{key}: {like:?}");
     }
 }
 
 #[test]
 fn every_stall_reason_has_its_counter() {
-    let counted: Vec<_> = STALLS.iter().map(|stall| stall.counted).collect();
+    let counted: Vec<_> = stalls().iter().map(|stall| &*stall.counted).collect();
     for reason in StallReason::ALL.into_iter().filter(|reason| *reason != StallReason::Issued) {
         assert!(counted.contains(&&*format!("stalls.{}", reason.name())), "{}", reason.name());
     }
     for counter in counted {
-        assert!(COUNTERS.iter().any(|c| c.key.ends_with(counter)), "{counter}");
+        assert!(counters().iter().any(|c| c.key.ends_with(counter)), "{counter}");
     }
 }

@@ -33,7 +33,7 @@ fn one_bank_serves_the_lines_in_the_cycles_of_figure_2() {
 #[test]
 fn one_bank_leaves_a_waveform_of_the_bank() {
     let (_, wave) = played("2");
-    for signal in ["frc_misses", "tags[0]"] {
+    for signal in ["swaps", "tags[0]"] {
         assert!(wave.contains(signal), "no {signal}");
     }
     // The first change of the reply's cycle, and nothing behind the run.

@@ -68,7 +68,7 @@ fn ran(rounds: u64, designs: &[&str], wave: Option<WaveOptions>) -> RunReport {
 fn of_a_round(designs: &[&str]) -> (u64, u64) {
     let [less, more] = [3, 4].map(|rounds| {
         let counters = ran(rounds, designs, None).counters;
-        (counters.cycles, counters.icache.iter().map(|icache| icache.misses).sum::<u64>())
+        (counters.cycles, counters.totals().icache.misses)
     });
     (more.0 - less.0, more.1 - less.1)
 }

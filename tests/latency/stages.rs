@@ -178,7 +178,7 @@ fn the_stages_that_are_counted_are_those_of_the_waveform() {
     for chase in [L2_HIT, VOLTA[1]] {
         let seen = stages(&chase);
         // The last launch counts.
-        let run = |launches| chase.run(32 / UNROLLED, launches, None).all_stages();
+        let run = |launches| chase.run(32 / UNROLLED, launches, None).totals().stages;
         let (before, after) = (run(chase.launches - 1), run(chase.launches));
         for ((name, before), (_, after)) in before.named().into_iter().zip(after.named()) {
             let (_, first, last) = COUNTED.into_iter().find(|(counted, ..)| *counted == name).unwrap();

@@ -23,7 +23,7 @@ use serde_json::Value;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
-use warpsieve_cli::stats::Stats;
+use warpsieve::statistics::of_run;
 
 /// Machines and designs that the kernels run on by turns, beside `fermi`: together they have everything that is counted.
 const MACHINES: &[(&str, &[&str])] = &[
@@ -106,7 +106,11 @@ impl Task {
         let Self { kernel, request, is_watched } = self;
         let resolved = Resolved::new(&request).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let series = is_watched.then(|| SeriesOptions { path: folder.path().join("series.csv"), interval: 100 });
+        let series = is_watched.then(|| SeriesOptions {
+            path: folder.path().join("series.csv"),
+            interval: 100,
+            columns: Vec::new(),
+        });
         let options =
             RunOptions { check: is_watched, structures: true, mode: Mode::FAST, series, ..RunOptions::default() };
         let launch = root().join("kernels").join(&kernel).join("small.toml");
@@ -123,7 +127,7 @@ impl Task {
 fn statistics(resolved: &Resolved, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
     let technology = Technology::built_in().unwrap();
     let energy = Activity::of(report).map(|did| Energy::of(&did, technology, Node::N45, technology.hop_mm()));
-    let mut value = serde_json::to_value(Stats::new(resolved, report, energy.as_ref())).unwrap();
+    let mut value = serde_json::to_value(of_run(resolved, report, energy.as_ref())).unwrap();
     let shares = report.counters.scheduler_shares();
     let shares: BTreeMap<_, _> = shares.into_iter().map(|(reason, share)| (reason.name(), share)).collect();
     value["shares"] = serde_json::to_value(shares).unwrap();

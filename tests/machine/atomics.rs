@@ -43,12 +43,15 @@ fn the_machine_of_the_thesis_serves_atomics_from_the_buffer_and_one_without_does
     let without = hybrid().sets(&OFF).passes(&parts()).counters;
     assert_eq!(sum(&served, L2Stats::atomics), sum(&without, L2Stats::atomics));
     let counts: [fn(&L2Stats) -> u64; 3] =
-        [|bank| bank.buffer_hits, |bank| bank.buffer_fills, |bank| bank.buffer_flushes];
+        [|bank| bank.atomic_buffer.hits, |bank| bank.atomic_buffer.fills, |bank| bank.atomic_buffer.flushes];
     let [hits, fills, flushes] = counts.map(|count| sum(&served, count));
     assert_eq!(hits + fills, sum(&served, L2Stats::atomics));
     assert_eq!(fills, flushes, "the end of a kernel empties the buffers");
     assert!(hits > 50 && fills > 50, "{hits} hits, {fills} fills");
-    assert_eq!(sum(&without, |bank| bank.buffer_hits + bank.buffer_fills + bank.buffer_flushes), 0);
+    assert_eq!(
+        sum(&without, |bank| bank.atomic_buffer.hits + bank.atomic_buffer.fills + bank.atomic_buffer.flushes),
+        0
+    );
     // Loads past the L1 find their lines there.
     assert!(sum(&served, |bank| bank.stalled(Stall::AtomicBuffer)) > 0);
 }
@@ -76,6 +79,6 @@ fn a_line_left_in_the_buffer_by_one_kernel_after_another_goes_back_whoever_looks
         let setup = Setup { options, ..Setup::default() }.machine("hybrid");
         let report = setup.run(&root().join("tests/machine/ptx/sums.toml"));
         assert_eq!(report.outcome, Outcome::Finished, "{mode:?}");
-        assert_eq!(sum(&report.counters, |bank| bank.buffer_flushes), 3, "{mode:?}");
+        assert_eq!(sum(&report.counters, |bank| bank.atomic_buffer.flushes), 3, "{mode:?}");
     }
 }

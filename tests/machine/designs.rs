@@ -167,8 +167,8 @@ fn with_an_frc_no_miss_waits_for_a_way() {
         |design| Setup::checked().designs(&[design]).sets(&small_l2).passes(&launch("vadd", "small.toml")).counters;
     let (conventional, frc) = (counters("transient"), counters("frc"));
     let sum = |counters: &Counters, count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
-    assert_eq!(sum(&conventional, |bank| bank.frc_misses), 0);
-    assert_eq!(sum(&frc, |bank| bank.frc_misses), sum(&frc, |bank| bank.fetches));
+    assert_eq!(sum(&conventional, |bank| bank.frc.misses), 0);
+    assert_eq!(sum(&frc, |bank| bank.frc.misses), sum(&frc, |bank| bank.fetches));
     assert!(sum(&conventional, |bank| bank.put_down) > 100 && sum(&frc, |bank| bank.put_down) == 0);
     assert!(sum(&conventional, |bank| bank.miss_delay) > 5 * sum(&frc, |bank| bank.miss_delay));
     assert!(times(&conventional, &frc) > 1.1, "{} and {} cycles", conventional.cycles, frc.cycles);

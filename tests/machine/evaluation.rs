@@ -237,7 +237,7 @@ fn the_first_fault_is_the_same_in_islands() {
 fn neither_checks_nor_files_nor_threads_change_a_statistic() {
     let folder = tempfile::tempdir().unwrap();
     let wave = WaveOptions { path: folder.path().join("wave.fst"), ..WaveOptions::default() };
-    let series = SeriesOptions { path: folder.path().join("series.csv"), interval: 100 };
+    let series = SeriesOptions { path: folder.path().join("series.csv"), interval: 100, columns: Vec::new() };
     let plain = RunOptions { structures: true, ..RunOptions::default() };
     let watched = [
         ("--check", RunOptions { check: true, ..plain.clone() }),

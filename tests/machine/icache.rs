@@ -18,12 +18,11 @@ fn misses(counters: &Counters) -> u64 {
 
 /// Reads that the L2 looked up.
 fn l2_reads(counters: &Counters) -> u64 {
-    counters.l2.iter().map(|bank| bank.accesses).sum()
+    counters.totals().l2.accesses
 }
 
 fn fetch_misses(counters: &Counters) -> u64 {
-    let at = StallReason::ALL.iter().position(|reason| *reason == StallReason::FetchMiss).unwrap();
-    counters.stalls.iter().map(|unit| unit[at]).sum()
+    counters.slots().of(StallReason::FetchMiss)
 }
 
 #[test]

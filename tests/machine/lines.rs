@@ -12,11 +12,11 @@ fn flits(counters: &Counters) -> u64 {
 
 /// Reads that the L2 looked up.
 fn l2_reads(counters: &Counters) -> u64 {
-    counters.l2.iter().map(|bank| bank.accesses).sum()
+    counters.totals().l2.accesses
 }
 
 fn l1_misses(counters: &Counters) -> u64 {
-    counters.l1.iter().map(|l1| l1.misses).sum()
+    counters.totals().l1.misses
 }
 
 #[test]

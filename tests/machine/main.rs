@@ -149,7 +149,6 @@ fn waves() -> Option<WaveOptions> {
 
 /// Part of all L1 loads that hit.
 fn hit_rate(counters: &Counters) -> f64 {
-    let hits: u64 = counters.l1.iter().map(|l1| l1.hits).sum();
-    let accesses: u64 = counters.l1.iter().map(|l1| l1.accesses).sum();
+    let rtl::l1::stats::L1Stats { hits, accesses, .. } = counters.totals().l1;
     hits as f64 / accesses as f64
 }

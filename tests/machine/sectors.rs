@@ -31,8 +31,8 @@ fn every_kernel_gives_its_results_and_the_channels_move_the_bytes_that_the_banks
         let past = Setup::checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
         let counters = past.passes(&small).counters;
         let (reads, writes) = bursts(&counters);
-        assert_eq!(32 * reads, sum(&counters, |bank| bank.fetched_bytes), "{kernel}");
-        assert_eq!(32 * writes, sum(&counters, |bank| bank.written_bytes), "{kernel}");
+        assert_eq!(32 * reads, sum(&counters, |bank| bank.sectors.fetched_bytes), "{kernel}");
+        assert_eq!(32 * writes, sum(&counters, |bank| bank.sectors.written_bytes), "{kernel}");
     }
 }
 
@@ -88,11 +88,11 @@ fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
 fn l1s_that_fetch_sectors_move_fewer_bytes_where_warps_touch_few_words() {
     let moved = |designs: &[&str]| {
         let counters = Setup::checked().designs(designs).passes(&launch("spmv_csr", "small.toml")).counters;
-        (sum(&counters, |bank| bank.fetched_bytes), counters)
+        (sum(&counters, |bank| bank.sectors.fetched_bytes), counters)
     };
     let ((whole, lines), (part, sectors)) = (moved(&["l2-sectored"]), moved(&["l2-sectored", "l1-sectored"]));
     assert!(part < whole, "{part} bytes instead of {whole}");
-    let sum = |counters: &Counters| counters.l1.iter().map(|l1| l1.sector_misses).sum::<u64>();
+    let sum = |counters: &Counters| counters.totals().l1.sector_misses;
     assert_eq!(sum(&lines), 0);
     assert!(sum(&sectors) > 0);
 }

@@ -2,6 +2,7 @@
 //! obey together.
 
 use rtl::kernel::Mode;
+use rtl::sm::StallReason;
 use warpsieve::run::{Interval, RunOptions};
 
 use super::{Setup, launch};
@@ -18,9 +19,8 @@ fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
             let counters = setup.run(&launch("reduction", "small.toml")).counters;
             assert!(max_cycles.is_none_or(|limit| counters.cycles == limit), "{max_cycles:?}: {}", counters.cycles);
             for (core, reasons) in counters.cores.iter().zip(&counters.stalls) {
-                assert_eq!(reasons.iter().sum::<u64>(), SCHEDULERS * counters.cycles, "{max_cycles:?}");
-                // The first reason is an issued instruction.
-                assert_eq!(core.warp_instructions, reasons[0], "{max_cycles:?}");
+                assert_eq!(reasons.sum(), SCHEDULERS * counters.cycles, "{max_cycles:?}");
+                assert_eq!(core.warp_instructions, reasons.of(StallReason::Issued), "{max_cycles:?}");
             }
         }
     }
@@ -36,12 +36,12 @@ fn the_course_of_a_run_adds_up_to_its_counters() {
         assert!(sum(|i| i.cycles) >= counters.cycles, "{kernel}: the last stores reach memory after the end");
         assert_eq!(sum(|i| i.thread_instructions), counters.thread_instructions(), "{kernel}");
         let [accesses, hits] = [sum(|i| i.l1_accesses), sum(|i| i.l1_hits)];
-        assert_eq!(accesses, counters.l1.iter().map(|l1| l1.accesses).sum::<u64>(), "{kernel}");
-        assert_eq!(hits, counters.l1.iter().map(|l1| l1.hits).sum::<u64>(), "{kernel}");
+        assert_eq!(accesses, counters.totals().l1.accesses, "{kernel}");
+        assert_eq!(hits, counters.totals().l1.hits, "{kernel}");
         let [accesses, hits] = [sum(|i| i.l2_accesses), sum(|i| i.l2_hits)];
-        assert_eq!(accesses, counters.l2.iter().map(|l2| l2.accesses).sum::<u64>(), "{kernel}");
-        assert_eq!(hits, counters.l2.iter().map(|l2| l2.hits).sum::<u64>(), "{kernel}");
-        let busy = counters.dram.iter().map(|channel| channel.bus_busy_cycles).sum::<u64>();
+        assert_eq!(accesses, counters.totals().l2.accesses, "{kernel}");
+        assert_eq!(hits, counters.totals().l2.hits, "{kernel}");
+        let busy = counters.totals().dram.bus_busy_cycles;
         assert_eq!(sum(|i| i.bus_busy_cycles), busy, "{kernel}");
         let most = report.history.iter().map(|i| i.running_warps.div_ceil(i.looks)).max();
         assert!((1..=15 * 48).contains(&most.unwrap()), "{kernel}: {most:?} warps");

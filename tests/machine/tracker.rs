@@ -1,7 +1,6 @@
 //! L1s that supply each other under a sharing tracker (anssari2012 chapter 3).
 
-use rtl::kernel::Mode;
-use rtl::l2::L2Stats;
+use rtl::kernel::{Counted, Mode};
 use rtl::tracker::TrackerStats;
 use warpsieve::run::{Counters, RunOptions, Verdict};
 
@@ -17,7 +16,7 @@ fn hybrid(designs: &[&str]) -> Setup {
 }
 
 fn tracked(counters: &Counters) -> TrackerStats {
-    counters.trackers.iter().fold(TrackerStats::default(), |sum, bank| sum.plus(bank))
+    TrackerStats::total(&counters.trackers)
 }
 
 #[test]
@@ -62,8 +61,8 @@ fn scattered_loads_that_contend_fetch_their_sectors_alone_and_others_whole_lines
     let run = |designs: &[&str], sets: &[&str]| {
         let setup = Setup::default().machine("hybrid").designs(designs).sets(sets);
         let counters = setup.passes(&launch("gesummv", "launch.toml")).counters;
-        let bypasses: u64 = counters.l1.iter().map(|l1| l1.bypasses).sum();
-        let fetches: u64 = counters.l2.iter().map(|bank| bank.fetches).sum();
+        let bypasses: u64 = counters.totals().l1.bypasses;
+        let fetches: u64 = counters.totals().l2.fetches;
         (bypasses, fetches, counters)
     };
     let two = ["num_sms=2"];
@@ -89,7 +88,7 @@ fn a_kernel_without_contention_takes_the_cycles_that_it_takes_without_the_policy
 fn an_l2_without_what_l1s_keep_fetches_it_again() {
     let fetches = |design: &str| {
         let counters = hybrid(&[design, "hybrid-policy"]).passes(&launch("bfs", "small.toml")).counters;
-        counters.l2.iter().map(|bank| bank.fetches).sum::<u64>()
+        counters.totals().l2.fetches
     };
     let (both, one) = (fetches("tracker"), fetches("tracker-exclusive"));
     assert!(2 * both < one, "{both} and {one} sectors from DRAM");
@@ -112,7 +111,7 @@ fn the_naive_tracker_gives_btree_a_value_that_its_own_block_has_overwritten() {
 fn lines_that_others_hold_are_supplied_by_them_and_not_by_the_l2() {
     let run = |designs: &[&str]| hybrid(designs).passes(&launch("syrk", "padded.toml")).counters;
     let (alone, tracker) = (run(&[]), run(&["tracker"]));
-    let reads = |counters: &Counters| counters.l2.iter().map(|bank: &L2Stats| bank.accesses).sum::<u64>();
+    let reads = |counters: &Counters| counters.totals().l2.accesses;
     let TrackerStats { supplied, refused, forwards, .. } = tracked(&tracker);
     assert!(supplied > 500 && refused < 20, "{supplied} supplied, {refused} refused");
     assert_eq!(forwards, supplied + refused);
@@ -150,7 +149,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
 #[test]
 fn a_tracker_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     runs_alike(&["tracker"], "l1.sets=1");
-    let bypasses = |counters: &Counters| counters.l1.iter().map(|l1| l1.bypasses).sum::<u64>();
+    let bypasses = |counters: &Counters| counters.totals().l1.bypasses;
     assert!(bypasses(&runs_alike(&["tracker-exclusive", "hybrid-policy"], "l1.sets=16")) > 100);
 }
 

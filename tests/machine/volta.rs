@@ -86,7 +86,7 @@ fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
 fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
     let config = Resolved::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
     let report = Setup::default().machine("volta").run(&file("stream.toml"));
-    let bytes: u64 = report.counters.dram.iter().map(|channel| channel.bytes).sum();
+    let bytes: u64 = report.counters.totals().dram.bytes;
     // A burst of 32 bytes a clock and channel.
     let bytes_per_clock = config.dram.burst_bytes() / config.dram.timing.burst * config.num_channels();
     let clocks = report.counters.cycles as f64 * f64::from(config.clock.dram_khz) / f64::from(config.clock.core_khz);
@@ -122,7 +122,7 @@ fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
     };
     let [one, two, four] = [1, 2, 4].map(|lookups| run(lookups, Mode::default()));
     assert!(four.cycles < two.cycles && two.cycles < one.cycles, "{} {} {}", one.cycles, two.cycles, four.cycles);
-    let loads = |counters: &Counters| counters.l1.iter().map(|l1| l1.accesses).sum::<u64>();
+    let loads = |counters: &Counters| counters.totals().l1.accesses;
     assert_eq!([loads(&two), loads(&four)], [loads(&one); 2]);
     assert_eq!(run(4, Mode { shuffle: Some(7), ..Mode::default() }), four);
     assert_eq!(run(4, Mode { evaluate_all: true, ..Mode::default() }), four);

@@ -1,6 +1,5 @@
 //! Table 4.2, last column: what bounds each benchmark on the clocked machine, by a rule.
 
-use rtl::dram::counts::Counts as DramCounts;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
@@ -69,12 +68,10 @@ struct Measured {
 
 impl Measured {
     fn new(name: &'static str, counters: &Counters) -> Self {
-        let sums: Vec<u64> =
-            (0..StallReason::ALL.len()).map(|at| counters.stalls.iter().map(|of_core| of_core[at]).sum()).collect();
-        let all = sums.iter().sum();
-        let of = |reasons: &[StallReason]| reasons.iter().map(|reason| sums[place(*reason)]).sum::<u64>();
+        let slots = counters.slots();
+        let of = |reasons: &[StallReason]| reasons.iter().map(|reason| slots.of(*reason)).sum::<u64>();
         let (work, memory) = (of(&AT_WORK), of(&AT_MEMORY));
-        let busy: u64 = counters.dram.iter().map(|channel: &DramCounts| channel.bus_busy_cycles).sum();
+        let busy: u64 = counters.totals().dram.bus_busy_cycles;
         let clocks = f64::from(counters.dram_khz) / f64::from(counters.core_khz);
         let network = |outputs: &[OutputStats]| {
             ratio(outputs.iter().map(|output| output.flits).sum(), counters.cycles * outputs.len() as u64)
@@ -82,7 +79,7 @@ impl Measured {
         let bus = ratio(busy, counters.cycles * counters.dram.len() as u64) / clocks;
         Self {
             name,
-            stalls: sums.iter().map(|sum| ratio(*sum, all)).collect(),
+            stalls: slots.by_reason().map(|(_, cycles)| ratio(cycles, slots.sum())).collect(),
             at_work: ratio(work, work + memory),
             carriers: [bus, network(&counters.requests), network(&counters.replies)],
         }
@@ -97,11 +94,6 @@ impl Measured {
             _ => Bound::Latency,
         }
     }
-}
-
-/// Of a reason in [`StallReason::ALL`].
-fn place(reason: StallReason) -> usize {
-    StallReason::ALL.iter().position(|other| *other == reason).unwrap_or_default()
 }
 
 /// All benchmarks.
@@ -128,7 +120,7 @@ impl Bounds {
             .collect();
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
         let cells = self.0.iter().zip(PUBLISHED).map(|(one, published)| {
-            let reasons = AT_WORK.iter().chain(&AT_MEMORY).map(|reason| one.stalls[place(*reason)]);
+            let reasons = AT_WORK.iter().chain(&AT_MEMORY).map(|reason| one.stalls[*reason as usize]);
             let numbers = [one.at_work].into_iter().chain(one.carriers).chain(reasons);
             let names = [one.name, one.bound().name(), published.name()].map(str::to_owned);
             names.into_iter().chain(numbers.map(|part| format!("{:.1}", 100.0 * part))).collect()
@@ -149,13 +141,20 @@ between L1s and L2 is busy for at least half the time, or *latency*, for which t
 
 #[cfg(test)]
 mod tests {
+    use rtl::dram::counts::Counts as DramCounts;
+
     use super::*;
 
     fn counters(stalls: [(StallReason, u64); 3], bus_busy_cycles: u64) -> Counters {
-        let mut of_core = vec![0; StallReason::ALL.len()];
-        stalls.iter().for_each(|(reason, cycles)| of_core[place(*reason)] = *cycles);
         let dram = vec![DramCounts { bus_busy_cycles, ..DramCounts::default() }];
-        Counters { cycles: 1000, core_khz: 700, dram_khz: 1400, stalls: vec![of_core], dram, ..Counters::default() }
+        Counters {
+            cycles: 1000,
+            core_khz: 700,
+            dram_khz: 1400,
+            stalls: vec![stalls.into_iter().collect()],
+            dram,
+            ..Counters::default()
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 use crate::l1::replacement::{RankShape, Ranked};
 
 /// State of a tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+#[width(3)]
 pub(super) enum Status {
     #[default]
     Empty,
@@ -27,14 +28,6 @@ impl Status {
 
     pub fn may_go(self) -> bool {
         matches!(self, Self::Valid | Self::Modified)
-    }
-}
-
-impl Encoding for Status {
-    const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["EMPTY", "CANDIDATE", "RESERVED", "VALID", "MODIFIED"];
-    fn code(self) -> u8 {
-        self as u8
     }
 }
 

@@ -79,7 +79,7 @@ impl AtomicBuffer {
             return None;
         }
         self.valid = false;
-        stats.buffer_flushes += 1;
+        stats.atomic_buffer.flushes += 1;
         Some(&self.line)
     }
 
@@ -127,13 +127,13 @@ impl AtomicBuffer {
             return Err(Stall::ReplyQueue);
         }
         if is_here {
-            stats.buffer_hits += 1;
+            stats.atomic_buffer.hits += 1;
         } else {
             self.write_back(memory, at, stats);
             let (row, column) = place;
             self.line.clone_from(memory.read_cell(at, row, column));
             (self.valid, self.place) = (true, place);
-            stats.buffer_fills += 1;
+            stats.atomic_buffer.fills += 1;
         }
         if !asked.kind.is_acknowledged() {
             replies.push_with(|reply| answer(reply, asked, &self.line.0));

@@ -7,7 +7,7 @@ use super::super::line::{Bursts, LineState, Tag, TagShape};
 use super::super::looking::Looking;
 use super::super::mshr::{Entry, Mshr, MshrShape, WaiterShape};
 use super::super::split::Split;
-use super::super::stats::{L2Stats, Stall};
+use super::super::stats::{L2Has, L2Stats, Stall};
 use super::lines::Lines;
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::atomic::AtomicOp;
@@ -15,7 +15,9 @@ use crate::cells::fifo::Fifo;
 use crate::cells::lru::{Recency, WORD_WAYS};
 use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Logic, Rx, Storage, Tx};
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, ArrayView, Collide, Counted, Describe, DescribeExt, Logic, Rx, Storage, Tx,
+};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind, sectors_touched};
 
@@ -306,10 +308,7 @@ impl Core {
         }
         to.part("replies", |to| replies.describe(to));
         self.describe_logic(to);
-        stats.describe(to);
-        if *by_sector {
-            stats.describe_sectors(to);
-        }
+        stats.describe(&L2Has { sectors: *by_sector, ..self.config.has() }, to);
     }
 
     fn describe_logic(&self, to: &mut dyn Describe) {

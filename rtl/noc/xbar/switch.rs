@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{MOST_PORTS, OutputStats, XbarConfig, XbarIo};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
-use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Counted, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
 use crate::noc::buffer::InputBuffer;
 use crate::noc::packet::Packet;
 
@@ -272,10 +272,6 @@ impl<M: Lines> Output<M> {
         to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
         to.bits("tail_at", u3::masked_new(*tail_at));
         to.logic("flit", Logic::Mux { ways: inputs, width: flit_bits });
-        let OutputStats { packets, flits, bytes, blocked } = stats;
-        to.stat("packets", *packets);
-        to.stat("flits", *flits);
-        to.stat("bytes", *bytes);
-        to.stat("blocked", *blocked);
+        stats.describe(&(), to);
     }
 }

@@ -7,7 +7,7 @@ use isa::tensor::TensorOp;
 use isa::types::{Space, Type};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::Encoding;
+use crate::kernel::{Encoding, Reason};
 use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::config::{ClassTiming, OpTiming, PipeConfig, SmConfig};
@@ -18,7 +18,8 @@ use crate::sm::memory::address_unit::extend;
 use crate::sm::memory::check::check;
 
 /// Where an instruction goes from issue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
+#[width(4)]
 pub enum Pipe {
     /// Integer and single precision, one pipe per scheduler.
     #[default]
@@ -44,44 +45,20 @@ pub enum Pipe {
 }
 
 /// Number of pipes.
-pub(in crate::sm) const PIPES: usize = 10;
-
-impl Encoding for Pipe {
-    const WIDTH: u32 = 4;
-    const NAMES: &'static [&'static str] =
-        &["SP", "SFU", "DP", "SHARED", "PARAM", "GLOBAL", "CONTROL", "BARRIER", "TENSOR", "INT"];
-    fn code(self) -> u8 {
-        self as u8
-    }
-}
+pub(in crate::sm) const PIPES: usize = Pipe::ALL.len();
 
 impl Pipe {
-    /// All of them, in the order of their codes.
-    pub const ALL: [Self; PIPES] = [
-        Self::Sp,
-        Self::Sfu,
-        Self::Dp,
-        Self::Shared,
-        Self::Param,
-        Self::Global,
-        Self::Control,
-        Self::Barrier,
-        Self::Tensor,
-        Self::Int,
-    ];
-
-    /// Its scope, and its name in statistics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier", "tensor", "int"][self as usize]
-    }
-
     /// Whether an SM has it.
     #[must_use]
     pub fn exists(self, pipes: &PipeConfig) -> bool {
+        self.is_among(pipes.has_tensor(), pipes.int_pipe)
+    }
+
+    /// Whether an SM has it that has tensor cores, or pipes of integers, or not.
+    pub(in crate::sm) fn is_among(self, tensor: bool, int_pipe: bool) -> bool {
         match self {
-            Self::Tensor => pipes.has_tensor(),
-            Self::Int => pipes.int_pipe,
+            Self::Tensor => tensor,
+            Self::Int => int_pipe,
             _ => true,
         }
     }

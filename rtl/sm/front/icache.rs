@@ -34,14 +34,14 @@ use crate::cells::line::LineData;
 use crate::cells::lru::Recency;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::l1::instructions::{FIRST_ID, FetchIo, LineBrought, LineWanted};
 use crate::noc::packet::{LINE_BYTES, PacketShape};
 use crate::sm::config::InstructionCacheConfig;
 
 /// What an instruction cache counts. A fetch brings an instruction and the one behind it, if that is in the same line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct InstructionStats {
     /// Fetches accepted: hits, pending hits and misses together.
     pub accesses: u64,
@@ -376,14 +376,6 @@ impl InstructionCache {
         to.logic("free_entry", Logic::PriorityEncoder { inputs: count });
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         Recency::describe_logic(*ways, to);
-        let InstructionStats { accesses, hits, hit_pending, misses, evictions, refusals } = *stats;
-        to.stats([
-            ("accesses", accesses),
-            ("hits", hits),
-            ("hit_pending", hit_pending),
-            ("misses", misses),
-            ("evictions", evictions),
-            ("refusals", refusals),
-        ]);
+        stats.describe(&(), to);
     }
 }

@@ -8,10 +8,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::scheduler::MAX_SCHEDULERS;
-use crate::kernel::{Describe, DescribeExt, Encoding};
+use crate::kernel::{
+    Counted, CounterReader, Describe, DescribeExt, Encoding, Key, Opened, Quantity, Reason, Value, count_if,
+};
 
 /// What a scheduler did with a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
+#[width(4)]
 pub enum StallReason {
     /// No stall: it issued an instruction.
     Issued,
@@ -41,63 +44,60 @@ pub enum StallReason {
 }
 
 /// Number of reasons.
-const REASONS: usize = 12;
+const REASONS: usize = StallReason::ALL.len();
 
-impl StallReason {
-    /// Every reason.
-    pub const ALL: [Self; REASONS] = [
-        Self::Issued,
-        Self::NoWarp,
-        Self::Fetch,
-        Self::Barrier,
-        Self::StoreDrain,
-        Self::ScoreboardAlu,
-        Self::ScoreboardMemory,
-        Self::LsuFull,
-        Self::PipeBusy,
-        Self::Halted,
-        Self::Throttled,
-        Self::FetchMiss,
-    ];
+/// Scheduler cycles of an SM by [`StallReason`], an issued instruction being one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slots([u64; REASONS]);
 
-    /// Name in statistics.
+impl Slots {
+    /// Cycles of a reason.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Issued => "issued",
-            Self::NoWarp => "no_warp",
-            Self::Fetch => "fetch",
-            Self::Barrier => "barrier",
-            Self::StoreDrain => "store_drain",
-            Self::ScoreboardAlu => "scoreboard_alu",
-            Self::ScoreboardMemory => "scoreboard_memory",
-            Self::LsuFull => "lsu_full",
-            Self::PipeBusy => "pipe_busy",
-            Self::Halted => "halted",
-            Self::Throttled => "throttled",
-            Self::FetchMiss => "fetch_miss",
-        }
+    pub const fn of(&self, reason: StallReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// Cycles by reason, in the order of [`StallReason::ALL`].
+    pub fn by_reason(&self) -> impl Iterator<Item = (StallReason, u64)> {
+        StallReason::ALL.into_iter().zip(self.0)
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
     }
 }
 
-impl Encoding for StallReason {
-    const WIDTH: u32 = 4;
-    const NAMES: &'static [&'static str] = &[
-        "ISSUED",
-        "NO_WARP",
-        "FETCH",
-        "BARRIER",
-        "STORE_DRAIN",
-        "SCOREBOARD_ALU",
-        "SCOREBOARD_MEMORY",
-        "LSU_FULL",
-        "PIPE_BUSY",
-        "HALTED",
-        "THROTTLED",
-        "FETCH_MISS",
-    ];
-    fn code(self) -> u8 {
-        self as u8
+impl FromIterator<(StallReason, u64)> for Slots {
+    fn from_iter<I: IntoIterator<Item = (StallReason, u64)>>(cycles: I) -> Self {
+        let mut slots = Self::default();
+        cycles.into_iter().for_each(|(reason, cycles)| slots.0[reason as usize] += cycles);
+        slots
+    }
+}
+
+impl Counted for Slots {
+    /// True if fetches can miss.
+    type Has = bool;
+
+    fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
+    }
+
+    fn list(&self, fetches_miss: &bool, to: &mut dyn CounterReader) {
+        let issued =
+            "Scheduler cycles in which an instruction was issued; a warp of 64 lanes may take one for each half.";
+        let issued = Key::new("issued", issued).in_unit(Quantity::Cycles).nsight("smsp__issue_active.sum");
+        to.counter(&issued, Value::Count(self.of(StallReason::Issued)));
+        let stalls = "Scheduler cycles in which nothing was issued, by reason; with `issued`, they are all cycles of all schedulers.";
+        if to.enter(&Key::new("stalls", stalls).in_unit(Quantity::Cycles), Opened::Group) {
+            for (reason, cycles) in self.by_reason().filter(|(reason, _)| *reason != StallReason::Issued) {
+                let is_there = *fetches_miss || reason != StallReason::FetchMiss;
+                count_if(to, &reason.key(Quantity::Cycles), is_there, cycles);
+            }
+            to.leave();
+        }
     }
 }
 
@@ -171,12 +171,12 @@ impl Stalls {
         self.lines[scheduler].cycles[reason as usize]
     }
 
-    /// Cycles before `cycle` of all schedulers by reason, in the order of [`StallReason::ALL`]. Since `cycle`, the core
+    /// Cycles before `cycle` of all schedulers by reason. Since `cycle`, the core
     /// must have had one reason only, as it has without a warp.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
-    pub fn before(&self, path: &str, cycle: u64) -> [u64; REASONS] {
+    pub fn before(&self, path: &str, cycle: u64) -> Slots {
         let mut all = [0; REASONS];
         for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
             let mut cycles = line.cycles;
@@ -186,7 +186,7 @@ impl Stalls {
             assert_eq!(sum, cycle, "cycle {cycle}, {path}: scheduler {scheduler} has lost count of its cycles");
             all.iter_mut().zip(cycles).for_each(|(all, cycles)| *all += cycles);
         }
-        all
+        Slots(all)
     }
 
     /// Charges up to `cycle` and checks that every cycle went to exactly one reason.
@@ -253,7 +253,7 @@ mod tests {
         stalls.sleep(1, StallReason::NoWarp);
         let counts = |cycle: u64, stalls: &Stalls| {
             let all = stalls.before("sm0", cycle);
-            [StallReason::Issued, StallReason::Fetch, StallReason::NoWarp].map(|reason| all[reason as usize])
+            [StallReason::Issued, StallReason::Fetch, StallReason::NoWarp].map(|reason| all.of(reason))
         };
         assert_eq!(counts(1, &stalls), [1, 1, 0]);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);

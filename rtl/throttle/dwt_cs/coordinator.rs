@@ -44,7 +44,8 @@ type AllInstructions = u31;
 pub struct CoordinatorIo<'a>(pub &'a mut [SideBand]);
 
 /// What it waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
+#[width(2)]
 enum Phase {
     /// Periods with too many misses.
     #[default]
@@ -53,14 +54,6 @@ enum Phase {
     Sample,
     /// The end of the kernel.
     Fixed,
-}
-
-impl Encoding for Phase {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["MONITOR", "SAMPLE", "FIXED"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// What lasts as long as a kernel.

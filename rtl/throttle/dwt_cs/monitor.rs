@@ -27,7 +27,8 @@ use crate::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKi
 use crate::throttle::{Hooks, May, Seen, Tick};
 
 /// Where the core is in the search for its limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
+#[width(2)]
 pub enum Phase {
     /// Every warp issues, every period is reported.
     #[default]
@@ -38,14 +39,6 @@ pub enum Phase {
     Wait,
     /// Knows the limit.
     Fixed,
-}
-
-impl Encoding for Phase {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["MONITOR", "SAMPLE", "WAIT", "FIXED"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// When the running period ends.

@@ -77,8 +77,9 @@ impl Describe for Seen {
     fn probe(&mut self, field: Field) {
         self.field(field);
     }
-    fn stat(&mut self, name: &'static str, count: u64) {
-        self.add(&format!("stat.{name}"), &format!("{count:b}"));
+    fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64) {
+        let group = group.map(|group| format!("{group}.")).unwrap_or_default();
+        self.add(&format!("stat.{group}{name}"), &format!("{count:b}"));
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
         let spec = array.spec();

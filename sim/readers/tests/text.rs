@@ -70,7 +70,7 @@ impl Describe for Sum {
     fn enter(&mut self, _: &'static str, _: Option<u32>) {}
     fn leave(&mut self) {}
     fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
         self.0 += u64::from(array.spec().rows * array.spec().columns * array.cell_bits());
     }

@@ -270,8 +270,8 @@ impl Describe for Parted<'_> {
     fn probe(&mut self, field: Field) {
         self.to.probe(field);
     }
-    fn stat(&mut self, name: &'static str, value: u64) {
-        self.to.stat(name, value);
+    fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, value: u64) {
+        self.to.stat_in(group, name, value);
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
         self.to.array(name, array);

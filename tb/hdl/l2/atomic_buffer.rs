@@ -144,7 +144,7 @@ impl Bench for Unit {
         ports.input("op_acked", 1, request.kind.is_acknowledged());
         ports.input("can_write", 1, can_write);
         ports.input("has_room", 1, self.replies.has_room());
-        let (is_here, flushes) = (self.dut.held(place).is_some(), self.stats.buffer_flushes);
+        let (is_here, flushes) = (self.dut.held(place).is_some(), self.stats.atomic_buffer.flushes);
         assert_eq!(is_here, self.held == Some(place));
         let stored = self.memory.row(place.0)[place.1 as usize].clone();
         let held = self.held.and_then(|place| self.dut.held(place)).cloned();
@@ -185,7 +185,7 @@ impl Bench for Unit {
                 3
             }
         };
-        let gone = stats.buffer_flushes > flushes;
+        let gone = stats.atomic_buffer.flushes > flushes;
         let back = self.held.filter(|_| gone && op != LEAVE);
         if let Some((set, way)) = back {
             assert_eq!(Some(&memory.row(set)[way as usize]), held.as_ref());

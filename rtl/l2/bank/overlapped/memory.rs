@@ -234,7 +234,7 @@ impl Overlapped {
         let this = first + u64::from(sent);
         if let Some(WriteBack { id, mask, line, .. }) = memory.write_backs.front().filter(|_| write_back) {
             let start = sent as usize * burst_bytes;
-            core.stats.written_bytes += burst_bytes as u64;
+            core.stats.sectors.written_bytes += burst_bytes as u64;
             let byte_mask = (mask >> start) as u64 & u64::MAX >> (BURST_BYTES - burst_bytes);
             dram_req.push_with(at, |beat| {
                 let data = part_of(&line.0[start..start + burst_bytes]);
@@ -242,7 +242,7 @@ impl Overlapped {
             });
         } else if let Some(&Fetch { id, entry, missed, .. }) = memory.fetches.front() {
             core.stats.miss_delay += if memory.sent == 0 { at.cycle() - missed } else { 0 };
-            core.stats.fetched_bytes += burst_bytes as u64;
+            core.stats.sectors.fetched_bytes += burst_bytes as u64;
             let tag = entry * core.bursts as u16 + sent as u16;
             dram_req.push_with(at, |beat| {
                 *beat = DramRequest { id, burst: this, tag, ..DramRequest::default() };

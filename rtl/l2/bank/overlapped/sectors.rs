@@ -133,7 +133,7 @@ impl Overlapped {
         let (kind, id) = (request.kind, request.id);
         core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
         core.stats.count(kind, Found::Nowhere);
-        core.stats.sector_misses += 1;
+        core.stats.sectors.misses += 1;
         self.fetch(at, local, (set, way), (entry, needs), id);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Overlapped {
             memory.fetch(local, request.id, (entry, more), at.cycle());
             found = Found::Nowhere;
             core.stats.fetches += 1;
-            core.stats.sector_misses += 1;
+            core.stats.sectors.misses += 1;
         }
         core.stats.count(request.kind, found);
         core.mshr.merge(at, (entry, needs), request);

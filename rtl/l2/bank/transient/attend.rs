@@ -177,7 +177,7 @@ impl Transient {
             if kind.writes() {
                 frc.written(at, frc.number(set, way - ways));
             }
-            core.stats.frc_hits += 1;
+            core.stats.frc.hits += 1;
         } else {
             if kind.writes() && core.tags.row(set)[way as usize].state == LineState::Valid {
                 core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
@@ -197,7 +197,7 @@ impl Transient {
         }
         let kind = self.perform(at, place, again, false)?;
         self.core.stats.count(kind, Found::Here);
-        self.core.stats.frc_hits += u64::from(in_frc);
+        self.core.stats.frc.hits += u64::from(in_frc);
         Ok(true)
     }
 
@@ -222,12 +222,12 @@ impl Transient {
         core.lines.take_back(at, (set, way), &mut core.stats, can_write)?;
         core.mshr.allocate(at, (entry, core.whole), (set, way), request);
         core.stats.fetches += 1;
-        core.stats.way_delay += at.cycle() - missed;
+        core.stats.delays.way += at.cycle() - missed;
         core.stats.count(kind, Found::Nowhere);
         if let (Some(way), Some(frc)) = (frc_way, frc) {
             let bound = victim.filter(|_| *binds_early).map(|way| way as u8);
             frc.allocate(at, frc.number(set, way), block, bound, id);
-            core.stats.frc_misses += 1;
+            core.stats.frc.misses += 1;
             self.ask_for(Job { write: false, who: entry as u16, id, missed });
         } else {
             self.give_way(at, entry, id, missed);

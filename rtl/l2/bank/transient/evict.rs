@@ -64,7 +64,7 @@ impl Transient {
         if is_gone {
             // A fetch of the line that has just left would be behind its write in the same channel.
             let Leaving { id, missed, reserved, .. } = leaving;
-            self.core.stats.eviction_delay += at.cycle() - reserved;
+            self.core.stats.delays.eviction += at.cycle() - reserved;
             self.ask_for(Job { write: false, who: who as u16, id, missed });
             self.pending.wake(set);
         }

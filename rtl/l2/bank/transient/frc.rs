@@ -44,7 +44,8 @@ use crate::kernel::{
 };
 
 /// State of an entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
+#[width(3)]
 pub enum FrcState {
     /// Nothing here.
     #[default]
@@ -64,14 +65,6 @@ impl FrcState {
     #[must_use]
     pub fn is_leaving(self) -> bool {
         matches!(self, Self::VictInv | Self::VictWb)
-    }
-}
-
-impl Encoding for FrcState {
-    const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["FREE", "FETCH", "FILLED", "VICT_INV", "VICT_WB"];
-    fn code(self) -> u8 {
-        self as u8
     }
 }
 

@@ -236,7 +236,6 @@ impl Transient {
         core.describe(to, |to| {
             to.part("pending", |to| pending.describe(to));
             to.part("evictions", |to| evictions.describe(to));
-            core.stats.describe_delays(to);
             if let Some(sharers) = sharers {
                 to.array("sharers", sharers);
             }

@@ -26,7 +26,8 @@ use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, 
 use crate::noc::packet::{PacketShape, Request};
 
 /// What a waiting request is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
+#[width(2)]
 enum Step {
     /// Something must come free first.
     #[default]
@@ -35,14 +36,6 @@ enum Step {
     Awake,
     /// Looks again.
     Looking,
-}
-
-impl Encoding for Step {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["WAITING", "AWAKE", "LOOKING"];
-    fn code(self) -> u8 {
-        self as u8
-    }
 }
 
 /// A request that waits, but for its bytes.

@@ -104,7 +104,7 @@ impl Transient {
         let core = &mut self.core;
         core.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
         core.touch(at, set, way);
-        core.stats.swaps += 1;
+        core.stats.frc.swaps += 1;
         core.stats.evictions += u64::from(old.state.is_here());
         self.step_out(at, self.core.config.mshr_entries + entry);
     }

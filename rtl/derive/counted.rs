@@ -1,0 +1,208 @@
+//! The derive of `Counted`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Token, Type, parenthesized};
+
+use super::doc::about;
+
+/// What the attributes of a struct say.
+#[derive(Default)]
+struct OfStruct {
+    has: Option<Type>,
+    /// Key, meaning and value of each sum.
+    sums: Vec<(String, String, Expr)>,
+}
+
+/// What the attributes of a field say.
+#[derive(Default)]
+struct OfField {
+    unit: Option<Ident>,
+    by: Option<Type>,
+    classes: Option<String>,
+    key: Option<String>,
+    only: Option<Expr>,
+    if_any: Option<Expr>,
+    having: Option<Expr>,
+    each: Option<Expr>,
+    nsight: Option<String>,
+    is_skipped: bool,
+}
+
+impl OfStruct {
+    fn parse(input: &DeriveInput) -> Result<Self> {
+        let mut found = Self::default();
+        for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("counted")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("has") {
+                    found.has = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("sum") {
+                    let inside;
+                    parenthesized!(inside in meta.input);
+                    let key: Ident = inside.parse()?;
+                    inside.parse::<Token![,]>()?;
+                    let about: LitStr = inside.parse()?;
+                    inside.parse::<Token![,]>()?;
+                    found.sums.push((key.to_string(), about.value(), inside.parse()?));
+                } else {
+                    return Err(meta.error("expected `has` or `sum`"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+}
+
+/// `= "..."` behind a name.
+fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
+    Ok(meta.value()?.parse::<LitStr>()?.value())
+}
+
+/// `(CONDITION)` behind a name.
+fn condition(meta: &ParseNestedMeta<'_>) -> Result<Expr> {
+    let inside;
+    parenthesized!(inside in meta.input);
+    inside.parse()
+}
+
+impl OfField {
+    fn parse(field: &Field) -> Result<Self> {
+        let mut found = Self::default();
+        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("counted")) {
+            attribute.parse_nested_meta(|meta| {
+                let name = meta.path.require_ident()?.to_string();
+                match name.as_str() {
+                    "cycles" => found.unit = Some(Ident::new("Cycles", meta.path.span())),
+                    "bytes" => found.unit = Some(Ident::new("Bytes", meta.path.span())),
+                    "by" => found.by = Some(meta.value()?.parse()?),
+                    "classes" => found.classes = Some(text(&meta)?),
+                    "key" => found.key = Some(text(&meta)?),
+                    "only" => found.only = Some(condition(&meta)?),
+                    "if_any" => found.if_any = Some(condition(&meta)?),
+                    "having" => found.having = Some(meta.value()?.parse()?),
+                    "each" => found.each = Some(meta.value()?.parse()?),
+                    "nsight" => found.nsight = Some(text(&meta)?),
+                    "skip" => found.is_skipped = true,
+                    _ => return Err(meta.error("unknown; the doc comment of the derive lists what there is")),
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+}
+
+/// What a field holds.
+enum Holds {
+    Count,
+    Array,
+    Group,
+}
+
+fn held(ty: &Type) -> Holds {
+    let is_u64 = |ty: &Type| matches!(ty, Type::Path(path) if path.path.is_ident("u64"));
+    match ty {
+        ty if is_u64(ty) => Holds::Count,
+        Type::Array(array) if is_u64(&array.elem) => Holds::Array,
+        _ => Holds::Group,
+    }
+}
+
+pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
+    let fields = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(named) => &named.named,
+            _ => return Err(Error::new(input.span(), "counters need names")),
+        },
+        _ => return Err(Error::new(input.span(), "only a struct has counters")),
+    };
+    let OfStruct { has, sums } = OfStruct::parse(input)?;
+    let (mut adds, mut counts, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    for field in fields {
+        let of = OfField::parse(field)?;
+        adds.push(add(field));
+        if !of.is_skipped {
+            let list = if matches!(held(&field.ty), Holds::Count) { &mut counts } else { &mut groups };
+            list.push(listed(field, &of)?);
+        }
+    }
+    let sums = sums.iter().map(|(key, about, value)| {
+        let parts = summed(value);
+        quote! { to.counter(&::rtl::kernel::Key::new(#key, #about), ::rtl::kernel::Value::Count(#parts)); }
+    });
+    let (name, has) = (&input.ident, has.map_or_else(|| quote!(()), |ty| quote!(#ty)));
+    Ok(quote! {
+        impl ::rtl::kernel::Counted for #name {
+            type Has = #has;
+            fn add(&mut self, other: &Self) {
+                #(#adds)*
+            }
+            fn list(&self, has: &Self::Has, to: &mut dyn ::rtl::kernel::CounterReader) {
+                let _ = has;
+                #(#counts)*
+                #(#sums)*
+                #(#groups)*
+            }
+        }
+    })
+}
+
+/// A sum of fields, each named without `self`.
+fn summed(value: &Expr) -> TokenStream {
+    match value {
+        Expr::Binary(binary) => {
+            let (left, operator, right) = (summed(&binary.left), &binary.op, summed(&binary.right));
+            quote!(#left #operator #right)
+        }
+        other => quote!(self.#other),
+    }
+}
+
+/// Adds a field of another one.
+fn add(field: &Field) -> TokenStream {
+    let name = &field.ident;
+    match held(&field.ty) {
+        Holds::Count => quote! { self.#name += other.#name; },
+        Holds::Array => quote! { self.#name.iter_mut().zip(other.#name).for_each(|(own, other)| *own += other); },
+        Holds::Group => quote! { ::rtl::kernel::Counted::add(&mut self.#name, &other.#name); },
+    }
+}
+
+/// Lists a field.
+fn listed(field: &Field, of: &OfField) -> Result<TokenStream> {
+    let name = field.ident.as_ref().ok_or_else(|| Error::new(field.span(), "a counter needs a name"))?;
+    let about = about(&field.attrs, field.span())?;
+    let key = of.key.clone().unwrap_or_else(|| name.to_string());
+    let unit = of.unit.as_ref().map(|unit| quote!(.in_unit(::rtl::kernel::Quantity::#unit)));
+    let nsight = of.nsight.as_ref().map(|metric| quote!(.nsight(#metric)));
+    let key = quote!(&::rtl::kernel::Key::new(#key, #about) #unit #nsight);
+    let present = of.only.as_ref().map_or_else(|| quote!(true), |condition| quote!(#condition));
+    let list = match (held(&field.ty), &of.by, &of.classes) {
+        (Holds::Count, None, None) if of.only.is_none() => {
+            quote! { to.counter(#key, ::rtl::kernel::Value::Count(self.#name)); }
+        }
+        (Holds::Count, None, None) => quote! { ::rtl::kernel::count_if(to, #key, #present, self.#name); },
+        (Holds::Array, Some(by), None) => {
+            let each = of.each.as_ref().map_or_else(|| quote!(true), |condition| quote!(#condition));
+            quote! { ::rtl::kernel::count_by::<#by>(to, #key, #present, &self.#name, &|reason| { let _ = reason; #each }); }
+        }
+        (Holds::Array, None, Some(classes)) => {
+            quote! { ::rtl::kernel::count_classes(to, #key, #present, #classes, &self.#name); }
+        }
+        (Holds::Group, None, None) => {
+            let having = of.having.as_ref().map_or_else(|| quote!(()), |having| quote!(#having));
+            quote! { ::rtl::kernel::count_group(to, #key, #present.then_some(&self.#name), &#having); }
+        }
+        _ => {
+            let message = "a counter takes neither `by` nor `classes`, an array takes one of them";
+            return Err(Error::new(field.span(), message));
+        }
+    };
+    Ok(match &of.if_any {
+        Some(condition) => quote! { if #condition { #list } },
+        None => list,
+    })
+}

@@ -1,0 +1,60 @@
+//! # Derives
+//! Implementations that would only repeat the fields of a struct or the variants of an enum. The declaration is the one
+//! list: names, doc comments and attributes of the fields are what statistics, waveforms and the dictionary show.
+//!
+//! | derive       | implements                | from                                                          |
+//! |--------------|---------------------------|---------------------------------------------------------------|
+//! | [`Counted`]  | `rtl::kernel::Counted`    | the fields of a struct of counters, and their doc comments    |
+//! | [`Reason`]   | `rtl::kernel::Reason`     | the variants of an enum, and their doc comments               |
+//! | [`Encoding`] | `rtl::kernel::Encoding`   | the variants of an enum; `#[width(BITS)]` is the register's   |
+
+mod counted;
+mod doc;
+mod encoding;
+mod reason;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Lists the counters of a struct and adds those of another one.
+///
+/// A field of type `u64` is a counter, an array of `u64` is a histogram or a counter for each variant of an enum, and any
+/// other field is a group: a struct that derives `Counted` as well. The doc comment of a field is its meaning.
+///
+/// On a struct: `#[counted(has = TYPE)]` names the type of `has`, which says what a unit has of what not every unit has
+/// (`()` if left out); `#[counted(sum(KEY, "MEANING", FIELD + FIELD ...))]` lists a sum of counters ahead of the groups.
+///
+/// On a field, any of these in `#[counted(...)]`:
+///
+/// | attribute            | meaning                                                                         |
+/// |----------------------|---------------------------------------------------------------------------------|
+/// | `cycles`, `bytes`    | the unit; events if left out                                                    |
+/// | `by = ENUM`          | one counter for each variant of an enum that derives [`Reason`]                 |
+/// | `classes = "..."`    | a histogram, with what its classes are                                          |
+/// | `key = "..."`        | the key, if it is not the name of the field                                     |
+/// | `only(CONDITION)`    | null where the condition on `has` is false                                      |
+/// | `if_any(CONDITION)`  | no key where the condition on `has` is false                                    |
+/// | `having = EXPR`      | the `has` of a group                                                            |
+/// | `each = CONDITION`   | of `by`: null where the condition on `has` and `reason` is false                |
+/// | `nsight = "..."`     | the metric of Nsight Compute that counts the same                               |
+/// | `skip`               | summed, and in no list                                                          |
+#[proc_macro_derive(Counted, attributes(counted))]
+pub fn counted(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    counted::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Names the variants of an enum that counters are kept by: in snake case, with the doc comment as the meaning.
+#[proc_macro_derive(Reason)]
+pub fn reason(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    reason::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Names the codes of a state register: the variants of an enum in capitals, by their number. `#[width(BITS)]` on the enum
+/// is the width of the register.
+#[proc_macro_derive(Encoding, attributes(width))]
+pub fn encoding(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    encoding::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}

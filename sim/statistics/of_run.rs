@@ -1,0 +1,298 @@
+//! The keys of a run, in their order.
+
+use golden::l1::reuse::Histograms;
+use rtl::kernel::{Counted, CounterReader, Key, Opened, Quantity, Value, count_classes, count_units};
+use rtl::l1::stats::L1Has;
+
+use super::sheet::{Entry, Sheet};
+use crate::config::Resolved;
+use crate::estimate::{Energy, Events, Unit};
+use crate::run::{Counters, Has, LoadCounters, Outcome, RunReport, Verdict};
+
+/// Version of the keys.
+pub const SCHEMA: u32 = 1;
+
+/// What an idle SM is.
+const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no warp: part of `stalls.no_warp`.";
+
+/// The statistics of a run, with its energy if that was estimated.
+#[must_use]
+pub fn of_run(resolved: &Resolved, report: &RunReport, energy: Option<&Energy>) -> Sheet {
+    let mut sheet = Sheet::new(false);
+    let run = Run {
+        machine: &resolved.machine.name,
+        designs: &resolved.designs,
+        config_hash: &resolved.hash(),
+        has: Has::of(&resolved.config),
+        report,
+        energy,
+    };
+    run.list(&mut sheet);
+    sheet
+}
+
+/// Every key that there may be.
+#[must_use]
+pub fn dictionary() -> Vec<Entry> {
+    let events = Events { name: String::new(), event: String::new(), count: 0, pj_each: None };
+    let mut unit = Unit {
+        block: String::new(),
+        units: 1,
+        dynamic_pj: 0.0,
+        leakage_pj: 0.0,
+        events: vec![events],
+        children: Vec::new(),
+    };
+    unit.children = vec![unit.clone()];
+    let energy = Energy { node_nm: 0, hop_mm: 0.0, dynamic_pj: 0.0, leakage_pj: 0.0, blocks: vec![unit] };
+    let report = RunReport::default();
+    let run = Run {
+        machine: "",
+        designs: &[String::new()],
+        config_hash: "",
+        // What is null is listed as well, but a cache that only loads lists fewer keys.
+        has: Has { l1: L1Has { stores: true, ..L1Has::default() }, ..Has::default() },
+        report: &report,
+        energy: Some(&energy),
+    };
+    let mut sheet = Sheet::new(true);
+    run.list(&mut sheet);
+    sheet.entries()
+}
+
+/// What is told of.
+struct Run<'a> {
+    machine: &'a str,
+    designs: &'a [String],
+    config_hash: &'a str,
+    has: Has,
+    report: &'a RunReport,
+    energy: Option<&'a Energy>,
+}
+
+/// What is no count: a name, a number of another kind, or a group.
+const fn plain(name: &'static str, about: &'static str) -> Key {
+    Key::new(name, about).in_unit(Quantity::Plain)
+}
+
+const fn cycles(name: &'static str, about: &'static str) -> Key {
+    Key::new(name, about).in_unit(Quantity::Cycles)
+}
+
+/// A ratio, under a key.
+fn number(to: &mut dyn CounterReader, name: &'static str, about: &'static str, number: f64) {
+    to.counter(&plain(name, about), Value::Number(number));
+}
+
+/// A number in a unit, under a key.
+fn measure(to: &mut dyn CounterReader, name: &'static str, about: &'static str, unit: Quantity, number: f64) {
+    to.counter(&Key::new(name, about).in_unit(unit), Value::Number(number));
+}
+
+fn text(to: &mut dyn CounterReader, name: &'static str, about: &'static str, text: &str) {
+    to.counter(&plain(name, about), Value::Text(text));
+}
+
+fn count(to: &mut dyn CounterReader, name: &'static str, about: &'static str, count: impl Into<u64>) {
+    to.counter(&plain(name, about), Value::Count(count.into()));
+}
+
+/// A list of words.
+fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Item = &'a str>) {
+    if to.enter(key, Opened::List) {
+        words.into_iter().for_each(|word| to.counter(key, Value::Text(word)));
+        to.leave();
+    }
+}
+
+/// A list of groups; a reader of every key is shown `any` where there is none.
+fn elements<T>(
+    to: &mut dyn CounterReader,
+    key: &Key,
+    items: &[T],
+    any: Option<&T>,
+    list: impl Fn(&T, &mut dyn CounterReader),
+) {
+    if to.enter(key, Opened::List) {
+        let any = any.filter(|_| items.is_empty() && to.lists_all());
+        for item in items.iter().chain(any) {
+            if to.enter(key, Opened::Element) {
+                list(item, to);
+                to.leave();
+            }
+        }
+        to.leave();
+    }
+}
+
+/// A group; null where there is nothing to list.
+fn group(to: &mut dyn CounterReader, key: &Key, is_there: bool, list: impl FnOnce(&mut dyn CounterReader)) {
+    if to.enter(key, if is_there { Opened::Group } else { Opened::Absent }) {
+        list(to);
+        to.leave();
+    }
+}
+
+impl Run<'_> {
+    fn list(&self, to: &mut dyn CounterReader) {
+        let Self { machine, designs, config_hash, has, report, energy } = self;
+        let counters = &report.counters;
+        let totals = counters.totals();
+        count(to, "schema", "Version of the keys.", SCHEMA);
+        let outcome = match report.outcome {
+            Outcome::Finished => "finished",
+            Outcome::NoProgress(_) => "no-progress",
+            Outcome::CycleLimit(_) => "cycle-limit",
+            Outcome::Interrupted(_) => "interrupted",
+        };
+        text(to, "outcome", "How the run ended: `finished`, `no-progress`, `cycle-limit` or `interrupted`.", outcome);
+        text(to, "machine", "Name of the machine.", machine);
+        let designs = designs.iter().map(String::as_str);
+        words(to, &plain("designs", "Names of the designs on it, in order."), designs);
+        text(to, "config_hash", "Hash of the values of all fields of the configuration.", config_hash);
+        self.list_kernels(to);
+        let about = "Core cycles from the first launch up to the end of the last: until the dispatcher has heard of the end \
+                     of every CTA and no LSU has an access in flight. The time until memory is at rest counts after each \
+                     launch but the last.";
+        to.counter(&cycles("cycles", about).nsight("sm__cycles_elapsed.max"), Value::Count(counters.cycles));
+        count(to, "schedulers", "Warp schedulers of an SM.", counters.schedulers);
+        measure(to, "core_mhz", "Clock of the cores.", Quantity::Megahertz, f64::from(counters.core_khz) / 1000.0);
+        number(to, "ipc", "Thread instructions a core cycle.", counters.ipc());
+        group(to, &plain("candel2018", "What candel2018 section 5 measures."), true, |to| {
+            number(to, "opc", "Scalar operations a core cycle.", counters.opc());
+            number(to, "mpko", "L2 misses a thousand scalar operations.", counters.mpko());
+            let about = "Cycles from the look-up that missed to the departure of the fetch, on average.";
+            measure(to, "miss_delay", about, Quantity::Cycles, counters.miss_delay());
+            let about = "Part of the misses that was fetched into the FRC at once; only with an FRC.";
+            let share = if has.l2.frc { Value::Number(counters.frc_share()) } else { Value::Absent };
+            to.counter(&plain("frc_share", about), share);
+        });
+        counters.slots().list(&has.icache, to);
+        to.counter(&cycles("idle", IDLE), Value::Count(counters.idle.iter().sum()));
+        totals.list(has, to);
+        let about = "Kinds of caches that were filled and kept every line, in a run that finished: no bypass and no eviction, so \
+                     that no replacement, index or bypass scheme can save a miss there.";
+        words(to, &plain("no_evictions", about), report.without_evictions().iter().map(|of| of.key));
+        let about = "In pJ, by block; an estimate, only where structures were counted.";
+        group(to, &plain("energy", about), energy.is_some(), |to| {
+            if let Some(energy) = energy {
+                list_energy(energy, to);
+            }
+        });
+        let about = "Block copies of a trace that were issued, by opcode, whose traffic is not modelled; only where there are any.";
+        let copies: Vec<_> = counters.block_copies().collect();
+        group(to, &Key::new("block_copies", about), !copies.is_empty(), |to| {
+            for (opcode, number) in &copies {
+                to.counter(&Key::new(opcode, "Block copies of this opcode."), Value::Count(*number));
+            }
+        });
+        self.list_loads(to);
+        let about = "How lines of the L1Ds were asked for again; only with `--check`.";
+        group(to, &plain("reuse", about), report.reuse.is_some(), |to| {
+            let Histograms { distances, reuses } = report.reuse.map(|[all, _]| all).unwrap_or_default();
+            let about = "Loads of a line asked for before, by the accesses in between: 0, up to 1, 3, 7 and so on.";
+            count_classes(
+                to,
+                &Key::new("distances", about),
+                true,
+                "accesses in between: 0, up to 1, 3, 7 and so on",
+                &distances,
+            );
+            let about = "Lines by how often they were asked for again: 0, 1, 2 and so on.";
+            count_classes(to, &Key::new("reuses", about), true, "times: 0, 1, 2 and so on", &reuses);
+        });
+        let about = "What `--check` found: `passed`, `failed`, `order-dependent`, `undefined`, or `off` if there was nothing \
+                     to compare with.";
+        let check = match report.verdict {
+            Verdict::Off => "off",
+            Verdict::Passed => "passed",
+            Verdict::OrderDependent => "order-dependent",
+            Verdict::Undefined => "undefined",
+            Verdict::Failed(_) => "failed",
+        };
+        text(to, "check", about, check);
+        let [wall, cpu] = [report.simulating.wall, report.simulating.cpu].map(|time| time.as_secs_f64());
+        group(to, &plain("host", "The run on this host."), true, |to| {
+            measure(to, "wall_seconds", "Time that the simulation took.", Quantity::Seconds, wall);
+            measure(to, "cpu_seconds", "Time of the processor, of all threads together.", Quantity::Seconds, cpu);
+            let rate = if cpu > 0.0 { counters.cycles as f64 / cpu } else { 0.0 };
+            number(to, "cycles_per_cpu_second", "Core cycles simulated in a second of `cpu_seconds`.", rate);
+        });
+        group(to, &plain("units", "The same counters, one element a unit."), true, |to| self.list_units(counters, to));
+    }
+
+    fn list_kernels(&self, to: &mut dyn CounterReader) {
+        let RunReport { kernels, warp_limits, .. } = self.report;
+        let any = (String::new(), 0);
+        elements(to, &plain("kernels", "The kernels that ran."), kernels, Some(&any), |(name, launches), to| {
+            text(to, "name", "Its name.", name);
+            count(to, "launches", "How often it was launched.", *launches);
+            let limit = warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
+            let about = "Warps of a scheduler that a throttle found best for it; only with `dwt-cs`.";
+            to.counter(&plain("warp_limit", about), limit.map_or(Value::Absent, |limit| Value::Count(limit.into())));
+        });
+    }
+
+    fn list_loads(&self, to: &mut dyn CounterReader) {
+        let any = LoadCounters::default();
+        let key = plain("loads", "Each load instruction with its line requests; only of kernels in PTX.");
+        elements(to, &key, &self.report.loads, Some(&any), |load, to| {
+            let LoadCounters { kernel, pc, line, column: _, stats } = load;
+            text(to, "kernel", "Kernel.", kernel);
+            count(to, "pc", "Program counter.", *pc);
+            count(to, "line", "Line in the PTX file.", *line);
+            stats.list(&(), to);
+        });
+    }
+
+    fn list_units(&self, counters: &Counters, to: &mut dyn CounterReader) {
+        let Has { core, icache, l1, l2, .. } = &self.has;
+        let cores = counters.cores.iter().zip(&counters.stalls).zip(&counters.idle);
+        let cores: Vec<_> = cores.map(|((core, slots), idle)| (*core, *slots, *idle)).collect();
+        let any = Default::default();
+        elements(to, &plain("sm", "Each SM."), &cores, Some(&any), |(cores, slots, idle), to| {
+            cores.list(core, to);
+            slots.list(icache, to);
+            to.counter(&cycles("idle", IDLE), Value::Count(*idle));
+        });
+        let read_only = self.has.read_only();
+        count_units(to, &plain("icache", "Each instruction cache."), &counters.icache, &());
+        count_units(to, &plain("l1", "Each L1D."), &counters.l1, l1);
+        count_units(to, &plain("const_cache", "Each constant cache."), &counters.const_cache, &read_only);
+        count_units(to, &plain("texture_cache", "Each texture cache."), &counters.texture_cache, &read_only);
+        count_units(to, &plain("l2", "Each bank of the L2."), &counters.l2, l2);
+        count_units(to, &plain("tracker", "Each bank of the sharing tracker."), &counters.trackers, &());
+        count_units(to, &plain("dram", "Each channel."), &counters.dram, &());
+    }
+}
+
+fn list_energy(energy: &Energy, to: &mut dyn CounterReader) {
+    let Energy { node_nm, hop_mm, dynamic_pj, leakage_pj, blocks } = energy;
+    let node = Key::new("node_nm", "Technology node.").in_unit(Quantity::Nanometres);
+    to.counter(&node, Value::Count((*node_nm).into()));
+    measure(to, "hop_mm", "Millimetres that a byte goes over a crossbar.", Quantity::Millimetres, *hop_mm);
+    list_pj(*dynamic_pj, *leakage_pj, to);
+    let about = "Outermost blocks, then the wires of the crossbars and the DRAM devices.";
+    elements(to, &plain("blocks", about), blocks, None, list_unit);
+}
+
+fn list_pj(dynamic_pj: f64, leakage_pj: f64, to: &mut dyn CounterReader) {
+    measure(to, "dynamic_pj", "Of all events.", Quantity::Picojoules, dynamic_pj);
+    measure(to, "leakage_pj", "Of all structures over the time.", Quantity::Picojoules, leakage_pj);
+}
+
+fn list_unit(unit: &Unit, to: &mut dyn CounterReader) {
+    let Unit { block, units, dynamic_pj, leakage_pj, events, children } = unit;
+    text(to, "block", "Their name, without a number if they are several in one scope.", block);
+    count(to, "units", "How many they are.", *units);
+    list_pj(*dynamic_pj, *leakage_pj, to);
+    elements(to, &plain("events", "Their own events."), events, None, |event, to| {
+        let Events { name, event, count: number_of, pj_each } = event;
+        text(to, "name", "The memory, or what else they happen to.", name);
+        text(to, "event", "What happens: `read`, `write`, `search`, `byte`.", event);
+        count(to, "count", "How often.", *number_of);
+        let each = pj_each.map_or(Value::Absent, Value::Number);
+        to.counter(&Key::new("pj_each", "Each.").in_unit(Quantity::Picojoules), each);
+    });
+    elements(to, &plain("children", "Units inside."), children, None, list_unit);
+}

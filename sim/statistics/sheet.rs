@@ -1,0 +1,170 @@
+//! A tree of counters: what the blocks list, kept.
+
+use rtl::kernel::{CounterReader, Key, Opened, Value};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+/// What stands behind a key.
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Absent,
+    Count(u64),
+    Number(f64),
+    Text(String),
+    Classes(&'static str, Vec<u64>),
+    List(Vec<Node>),
+    Group(Vec<(Key, Node)>),
+}
+
+/// All keys in their order, with their values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet {
+    root: Vec<(Key, Node)>,
+    open: Vec<(Key, Opened, Node)>,
+    lists_all: bool,
+}
+
+/// A key of the dictionary.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Entry {
+    /// Its path; behind `[]` are the keys of an element.
+    pub key: String,
+    /// What it holds.
+    pub meaning: &'static str,
+    /// Its unit, if it counts.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unit: &'static str,
+    /// The metric of Nsight Compute that counts the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nsight: Option<&'static str>,
+    /// The key that has the same keys inside, where they are listed.
+    pub like: Option<String>,
+    /// There are several, in a list.
+    pub is_list: bool,
+}
+
+impl Sheet {
+    /// An empty one; `lists_all` if it is to have every key that a machine may have.
+    #[must_use]
+    pub const fn new(lists_all: bool) -> Self {
+        Self { root: Vec::new(), open: Vec::new(), lists_all }
+    }
+
+    fn put(&mut self, key: &Key, node: Node) {
+        match self.open.last_mut() {
+            None => self.root.push((*key, node)),
+            Some((_, _, Node::Group(members))) => members.push((*key, node)),
+            Some((_, _, Node::List(elements))) => elements.push(node),
+            Some(_) => unreachable!("{}: only groups and lists are opened", key.name),
+        }
+    }
+
+    /// The dictionary: every key once, with its meaning. A group whose keys are those of an earlier one refers to it.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let (mut entries, mut groups) = (Vec::new(), Vec::new());
+        list(&self.root, "", &mut entries, &mut groups);
+        entries
+    }
+}
+
+/// Groups that are listed, by what is inside, with their paths.
+type Listed<'a> = Vec<(&'a [(Key, Node)], String)>;
+
+fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, listed: &mut Listed<'a>) {
+    for (key, node) in members {
+        let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+        let (inside, is_list) = match node {
+            Node::Group(members) => (Some(members), false),
+            Node::List(elements) => match elements.first() {
+                Some(Node::Group(members)) => (Some(members), true),
+                _ => (None, true),
+            },
+            Node::Classes(..) => (None, true),
+            _ => (None, false),
+        };
+        let place = if is_list && inside.is_some() { format!("{path}[]") } else { path.clone() };
+        let like = inside.and_then(|inside| {
+            let known = listed.iter().find(|(other, _)| is_alike(other, inside));
+            known.map(|(_, place)| place.clone())
+        });
+        let &Key { about: meaning, unit, nsight, .. } = key;
+        entries.push(Entry { key: path, meaning, unit: unit.name(), nsight, like: like.clone(), is_list });
+        if let (Some(inside), None) = (inside, like) {
+            listed.push((inside, place.clone()));
+            list(inside, &place, entries, listed);
+        }
+    }
+}
+
+/// True if two groups have the same keys of the same meanings.
+fn is_alike(one: &[(Key, Node)], other: &[(Key, Node)]) -> bool {
+    !one.is_empty() && one.iter().map(|(key, _)| key).eq(other.iter().map(|(key, _)| key))
+}
+
+impl CounterReader for Sheet {
+    fn enter(&mut self, key: &Key, opened: Opened) -> bool {
+        let node = match opened {
+            Opened::Absent if !self.lists_all => {
+                self.put(key, Node::Absent);
+                return false;
+            }
+            Opened::List => Node::List(Vec::new()),
+            Opened::Absent | Opened::Group | Opened::Element => Node::Group(Vec::new()),
+        };
+        self.open.push((*key, opened, node));
+        true
+    }
+
+    fn leave(&mut self) {
+        if let Some((key, _, node)) = self.open.pop() {
+            self.put(&key, node);
+        }
+    }
+
+    fn counter(&mut self, key: &Key, value: Value<'_>) {
+        let node = match value {
+            Value::Absent => Node::Absent,
+            Value::Count(count) => Node::Count(count),
+            Value::Number(number) => Node::Number(number),
+            Value::Text(text) => Node::Text(text.to_owned()),
+            Value::Classes(classes, counts) => Node::Classes(classes, counts.to_vec()),
+        };
+        self.put(key, node);
+    }
+
+    fn lists_all(&self) -> bool {
+        self.lists_all
+    }
+}
+
+impl Serialize for Sheet {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        group(&self.root, to)
+    }
+}
+
+fn group<S: Serializer>(members: &[(Key, Node)], to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(Some(members.len()))?;
+    for (key, node) in members {
+        map.serialize_entry(key.name, node)?;
+    }
+    map.end()
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Absent => to.serialize_none(),
+            Self::Count(count) => to.serialize_u64(*count),
+            Self::Number(number) => to.serialize_f64(*number),
+            Self::Text(text) => to.serialize_str(text),
+            Self::Classes(_, counts) => counts.serialize(to),
+            Self::List(elements) => {
+                let mut list = to.serialize_seq(Some(elements.len()))?;
+                elements.iter().try_for_each(|element| list.serialize_element(element))?;
+                list.end()
+            }
+            Self::Group(members) => group(members, to),
+        }
+    }
+}
