@@ -149,6 +149,8 @@ pub fn no_evictions(rows: &[Row]) -> Option<String> {
             None => caches.push((evictions.cache, 1)),
         }
     }
+    // From the SMs to memory, whichever run named which first.
+    caches.sort_by_key(|(cache, _)| *cache == "L2");
     let all = counted(rows.len() as u64, "run", "runs");
     let caches: Vec<_> = caches.iter().map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))

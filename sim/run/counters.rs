@@ -378,13 +378,12 @@ impl Counters {
     pub fn evictions(&self) -> Vec<Evictions> {
         let Totals { icache, l1, const_cache, texture_cache, l2, .. } = self.totals();
         let of = |cache, key, evictions, bypasses, misses| Evictions { cache, key, evictions, bypasses, misses };
-        let loads =
-            |cache, key, of_cache: &L1Stats| of(cache, key, of_cache.evictions, of_cache.bypasses, of_cache.misses);
+        let read_only = |cache, key, of_cache: &L1Stats| of(cache, key, of_cache.evictions, 0, of_cache.misses);
         let all = [
             (!self.icache.is_empty(), of("L1I", "icache", icache.evictions, 0, icache.misses)),
-            (true, loads("L1D", "l1", &l1)),
-            (const_cache.accesses > 0, loads("constants", "const_cache", &const_cache)),
-            (texture_cache.accesses > 0, loads("texels", "texture_cache", &texture_cache)),
+            (true, of("L1D", "l1", l1.evictions, l1.bypasses, l1.misses)),
+            (const_cache.accesses > 0, read_only("constants", "const_cache", &const_cache)),
+            (texture_cache.accesses > 0, read_only("texels", "texture_cache", &texture_cache)),
             (true, of("L2", "l2", l2.evictions, l2.bypasses, l2.all_misses())),
         ];
         all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
