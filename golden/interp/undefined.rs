@@ -262,7 +262,11 @@ impl Undefined {
             lanes(step.acting).for_each(|lane| all[lane] = slot.read(&values[lane * frame..][..frame]));
             all
         };
-        let truth = |slot: Slot, lane: usize| slot.truth(&values[lane * frame..][..frame]);
+        let truth = |slot: Slot| {
+            let holds = lanes(step.acting).filter(|&lane| slot.truth(&values[lane * frame..][..frame]));
+            let holds = holds.fold(0u32, |mask, lane| mask | 1 << lane);
+            move |lane: usize| holds >> lane & 1 != 0
+        };
         let [a, b, c, ..] = inst.srcs;
         let [ua, ub, uc, ..] = sources;
         let undefined: [u64; LANES] = match &inst.op {
@@ -272,11 +276,14 @@ impl Undefined {
                 return self.move_bits(inst, step, &origins);
             }
             Op::Convert(op) => each(|lane| all_if(ua[lane] & ones(op.from.bits()) != 0)),
-            Op::Select(_) => each(|lane| match (uc[lane] != 0, truth(c, lane)) {
-                (true, _) => u64::MAX,
-                (false, true) => ua[lane],
-                (false, false) => ub[lane],
-            }),
+            Op::Select(_) => {
+                let holds = truth(c);
+                each(|lane| match (uc[lane] != 0, holds(lane)) {
+                    (true, _) => u64::MAX,
+                    (false, true) => ua[lane],
+                    (false, false) => ub[lane],
+                })
+            }
             Op::Alu(op) => match op.f {
                 AluFn::Xor | AluFn::Sub if a.is(b) && uc == [0; LANES] => [0; LANES],
                 AluFn::And | AluFn::Or | AluFn::Xor | AluFn::Not | AluFn::Lop3(_) => {
@@ -302,14 +309,16 @@ impl Undefined {
             },
             Op::Pred(None) => ua,
             Op::Pred(Some(logic)) => {
-                each(|lane| decided(*logic, [ua, ub].map(|bits| bits[lane] != 0), [truth(a, lane), truth(b, lane)]))
+                let (first, second) = (truth(a), truth(b));
+                each(|lane| decided(*logic, [ua, ub].map(|bits| bits[lane] != 0), [first(lane), second(lane)]))
             }
             Op::Compare(op) => {
                 let holds = compare(op, &read(a), &read(b));
+                let other = truth(c);
                 let compared = |lane: usize| (ua[lane] | ub[lane]) & ones(op.ty.bits()) != 0;
                 let result = |lane: usize, holds: bool| match op.combine {
                     None => u64::from(compared(lane)),
-                    Some(logic) => decided(logic, [compared(lane), uc[lane] != 0], [holds, truth(c, lane)]),
+                    Some(logic) => decided(logic, [compared(lane), uc[lane] != 0], [holds, other(lane)]),
                 };
                 let complement = each(|lane| result(lane, holds >> lane & 1 == 0));
                 self.write(inst.dsts[1], step, complement, |lane| origins[lane]);

@@ -12,6 +12,11 @@ const FIRST: u32 = 6;
 /// What is found in a body, run by a warp: `%rd0` holds the address of 4 KiB, `%r0` the lane, `%p0` is true in the
 /// lower half of the lanes.
 fn found(body: &str) -> Vec<UndefinedRead> {
+    found_in(body, 32)
+}
+
+/// The same in a CTA of so many threads.
+fn found_in(body: &str, threads: u32) -> Vec<UndefinedRead> {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n.entry k(.param .u64 out) {{ .reg .pred %p<9>; .reg .b16 %h<9>; \
          .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .b64 %rd<20>; .local .align 8 .b8 l[64]; .shared .align 8 .b8 s[64];\n\
@@ -21,7 +26,7 @@ fn found(body: &str) -> Vec<UndefinedRead> {
     let mut memory = FlatMemory::new();
     memory.place("out", OUT, vec![0; 4096]).unwrap();
     let params = OUT.to_le_bytes();
-    let (grid, block) = ([2, 1, 1], [32, 1, 1]);
+    let (grid, block) = ([2, 1, 1], [threads, 1, 1]);
     let launch =
         Launch { program: &program, grid, block, dynamic_shared: 0, params: &params, max_instructions: 1 << 20 };
     let ran: Result<_, InterpError> = run_finding_undefined(&launch, Sms { count: 1, ctas: 4 }, &mut memory);
@@ -99,4 +104,21 @@ fn what_compilers_leave_undefined_without_harm_is_not_found() {
     ] {
         assert_eq!(found(body), [], "{body}");
     }
+}
+
+#[test]
+fn a_warp_with_fewer_threads_than_lanes_is_followed() {
+    for body in [
+        "selp.u32 %r2, 1, %r1, %p0;",
+        "or.pred %p2, %p0, %p3;",
+        "setp.lt.u32 %p1, %r1, 3;",
+        "setp.lt.and.u32 %p1, %r0, 3, %p3;",
+        "set.lt.u32.u32 %r2, %r9, 5;",
+        "testp.notanumber.f32 %p1, %f1;",
+        "mov.u32 %r3, s; setp.ne.u32 %p1, %r0, 0; @%p1 cp.async.ca.shared.global [%r3], [%rd0], 4, 4;",
+    ] {
+        assert_eq!([1, 20, 33].map(|threads| found_in(body, threads)), [const { vec![] }; 3], "{body}");
+    }
+    let reads = found_in("selp.u32 %r2, 1, %r1, %p0;\nst.global.u32 [%rd0], %r2;", 20);
+    assert_eq!((reads.len(), reads[0].thread, &*reads[0].register), (1, [16, 0, 0], "%r1"));
 }
