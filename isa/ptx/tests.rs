@@ -203,6 +203,28 @@ fn a_register_name_means_its_innermost_declaration() {
 }
 
 #[test]
+fn a_register_with_the_name_of_a_special_one_is_itself() {
+    for name in ["%pmax", "%pmask1", "%pm0", "%envregx", "%reserved_smem_offset_x", "%laneid", "%clock64"] {
+        let program = lower(&format!(".reg .b32 {name}; mov.u32 {name}, 5; add.u32 %r1, {name}, 1;"));
+        assert_eq!(program.insts[1].srcs[0], Src::Reg(reg(0)), "{name}");
+    }
+    let family = lower(".reg .b32 %pm<4>; .reg .b32 %pmask<3>; mov.u32 %r1, %pm3; mov.u32 %r1, %pmask2;");
+    assert!(family.insts[..2].iter().all(|inst| matches!(inst.srcs[0], Src::Reg(_))));
+}
+
+#[test]
+fn special_registers_without_a_counter_read_as_0() {
+    for name in ["%pm0", "%pm7", "%envreg0", "%envreg31", "%reserved_smem_offset_cap", "%reserved_smem_offset_1"] {
+        assert_eq!(lower(&format!("mov.u32 %r1, {name};")).insts[0].srcs[0], Src::Imm(0), "{name}");
+    }
+    assert_eq!(lower("mov.u64 %rd1, %pm7_64;").insts[0].srcs[0], Src::Imm(0));
+    for name in ["%pm", "%pm8", "%pmx", "%pm0_6", "%pm07", "%envreg", "%envreg32", "%envreg+1", "%reserved_smem_offset"]
+    {
+        assert!(around(&format!("mov.u32 %r1, {name};")).kernel("k").is_err(), "{name}");
+    }
+}
+
+#[test]
 fn arithmetic_takes_its_modifiers() {
     let plain = AluOp::new;
     assert_eq!(op("add.s32 %r1, %r2, -1;"), Op::Alu(plain(AluFn::Add, Type::S32)));

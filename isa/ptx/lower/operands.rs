@@ -126,10 +126,12 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn src(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Src, PtxError> {
         match operand.kind {
             OperandKind::Name(name, component) => {
-                if let Some(special) = special(name, component) {
+                // A kernel may have a register of its own with such a name.
+                let is_declared = self.scopes.find(name.text).is_some();
+                if !is_declared && let Some(special) = special(name, component) {
                     return Ok(Src::Special(special));
                 }
-                if let Some(value) = fixed(name, component) {
+                if !is_declared && let Some(value) = fixed(name, component) {
                     return Ok(Src::Imm(value));
                 }
                 Ok(Src::Reg(self.register_element(name, component, ty, width)?))
@@ -273,10 +275,24 @@ fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     match (name.text, component) {
         ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
         ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank", None) => Some(0),
-        (text, None) if text.starts_with("%envreg") || text.starts_with("%pm") => Some(0),
-        (text, None) if text.starts_with("%reserved_smem_offset") => Some(0),
+        (text, None) if is_zero(text) => Some(0),
         _ => None,
     }
+}
+
+/// Whether a name is a special register that reads as 0: `%pm0`, `%pm7_64`, `%envreg31`.
+fn is_zero(name: &str) -> bool {
+    let is_below = |digits: &str, count: u32| {
+        let plain = digits == "0" || !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain && digits.parse::<u32>().is_ok_and(|number| number < count)
+    };
+    if let Some(rest) = name.strip_prefix("%reserved_smem_offset_") {
+        return matches!(rest, "begin" | "end" | "cap") || is_below(rest, 2);
+    }
+    if let Some(number) = name.strip_prefix("%envreg") {
+        return is_below(number, 32);
+    }
+    name.strip_prefix("%pm").is_some_and(|number| is_below(number.strip_suffix("_64").unwrap_or(number), 8))
 }
 
 /// The special register called `name`, with its component.
