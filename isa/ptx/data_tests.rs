@@ -114,3 +114,19 @@ fn wrong_initialisers_are_told_with_their_place() {
     assert_eq!(refused(".global .u32 a = 1.5;"), "k.ptx:4:18: expected a constant of type `.u32`");
     assert!(refused(".global .b8 a[4294967296];").contains("expected at most 2147483648"));
 }
+
+#[test]
+fn only_what_lies_in_memory_from_the_start_has_an_initial_value() {
+    let refused = |text: &str| source(text).parse().unwrap_err().to_string();
+    assert_eq!(refused(".shared .u32 s = 5;"), "k.ptx:4:16: `s` is `.shared`, which takes no initial value");
+    assert_eq!(refused(".extern .global .u32 g = 5;"), "k.ptx:4:24: `g` is `.extern`, which takes no initial value");
+    for (declaration, space) in [
+        (".reg .u32 %z = 5;", ".reg"),
+        (".local .u32 z[2] = {1, 2};", ".local"),
+        (".shared .align 4 .b8 z[] = {1};", ".shared"),
+        ("{ .param .u32 z = 5; }", ".param"),
+    ] {
+        let error = refused(&format!(".entry k() {{ {declaration} ret; }}"));
+        assert!(error.contains(&format!("is `{space}`, which takes no initial value")), "{error}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Declarations and directives.
 
 use super::super::PtxError;
-use super::super::ast::{Directive, Initial, OperandKind, Variable};
+use super::super::ast::{Directive, Initial, OperandKind, Storage, Variable};
 use super::super::lexer::Token;
 use super::{FILE_LEVEL, Parser, storage};
 use isa::types::Type;
@@ -130,13 +130,33 @@ impl<'a> Parser<'a> {
             let too_large = || self.error(variable.name.span, "the array has over 2^64 elements");
             variable.elements = Some(elements.ok_or_else(too_large)?);
         }
-        if self.eat(Token::Equals) {
+        if self.peek() == Some(Token::Equals) {
+            self.check_initialised(&variable)?;
+            self.at += 1;
             variable.initial = self.initialiser()?;
         }
         Ok(variable)
     }
 
     /// A value, or values in braces.
+    /// A variable that can begin with a value: one that lies in memory from the start, and in this file.
+    fn check_initialised(&self, variable: &Variable<'a>) -> Result<(), PtxError> {
+        let space = match variable.storage {
+            Storage::Global | Storage::Const | Storage::Tex if !variable.is_extern => return Ok(()),
+            Storage::Global | Storage::Const | Storage::Tex => ".extern",
+            Storage::Shared => ".shared",
+            Storage::Local => ".local",
+            Storage::Param => ".param",
+            Storage::Reg => ".reg",
+        };
+        let message = format!("`{}` is `{space}`, which takes no initial value", variable.name.text);
+        let help = match space {
+            ".extern" => "the file that defines it gives the value",
+            _ => "only `.global` and `.const` variables have one: store the value in the kernel",
+        };
+        Err(self.error(self.span(), message).with_help(help))
+    }
+
     fn initialiser(&mut self) -> Result<Vec<Initial<'a>>, PtxError> {
         let mut parts = Vec::new();
         let mut depth = 0u32;
