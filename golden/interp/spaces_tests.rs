@@ -105,6 +105,34 @@ fn a_generic_address_finds_its_space() {
 }
 
 #[test]
+fn an_address_is_in_the_spaces_that_hold_it() {
+    // Bits from 0 on: global, const, shared, local, param.
+    let asks: String = ["global", "const", "shared", "local", "param"]
+        .into_iter()
+        .enumerate()
+        .map(|(bit, space)| {
+            format!("isspacep.{space} %p1, %rd1; selp.u32 %r2, {}, 0, %p1; or.b32 %r1, %r1, %r2;\n", 1 << bit)
+        })
+        .collect();
+    let file = ".const .u32 c[2] = {5, 6}; .global .u32 g = 3;";
+    for (address, expected) in [
+        ("mov.u64 %rd1, g; cvta.global.u64 %rd1, %rd1;", 0b00001),
+        ("mov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1;", 0b00010),
+        ("mov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1; add.u64 %rd1, %rd1, 7;", 0b00010),
+        ("mov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1; add.u64 %rd1, %rd1, 8;", 0b00001),
+        (".shared .u32 s; mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1;", 0b00100),
+        (".local .u32 l; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1;", 0b01000),
+        // The window of the parameters lies within the global one.
+        ("cvta.param.u64 %rd1, out;", 0b10001),
+        ("mov.u64 %rd1, 0; cvta.param.u64 %rd1, %rd1;", 0b10001),
+    ] {
+        assert_eq!(results(file, 1, &format!("{address} mov.u32 %r1, 0;\n{asks}")), [expected], "{address}");
+    }
+    // A file without constants.
+    assert_eq!(results("", 1, &format!("ld.param.u64 %rd1, [out]; mov.u32 %r1, 0;\n{asks}")), [1]);
+}
+
+#[test]
 fn spaces_end_where_they_end() {
     let local = ran("", 1, ".local .u32 l; ld.local.u32 %r1, [l+16];").unwrap_err();
     assert!(local.ends_with("4 bytes at 0x10 of local memory: out of range, it has 16 bytes"), "{local}");

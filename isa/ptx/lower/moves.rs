@@ -7,7 +7,7 @@ use super::modifiers::Modifiers;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
 use isa::map;
-use isa::program::{Dst, Inst, Op, Place, Src, Target};
+use isa::program::{Dst, Guard, Inst, Op, Place, Src, Target};
 use isa::types::{Cmp, Logic, Rounding, Space, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -163,24 +163,60 @@ impl<'a> Lowering<'_, 'a> {
         let space = self.pointed(mods.space());
         self.operand_count(inst, 2..=2)?;
         let address = self.src(&inst.operands[1], B64, Width::Exact)?;
-        let (f, second, cmp, bound) = match space {
-            Space::Generic => return Err(self.unsupported(inst)),
-            // Within the constants: their distance from the first is small.
-            Space::Const => {
-                self.pending.push((Place::Source(1), Target::Constants));
-                (AluFn::Sub, 0, Cmp::Lt, map::CONST_BYTES)
+        let dst = self.pred_dst(&inst.operands[0])?;
+        match space {
+            Space::Generic => Err(self.unsupported(inst)),
+            Space::Const => self.compare_constant(address, Cmp::Lt, dst),
+            // Device memory but for the constants, and the parameters of the kernel.
+            Space::Global => {
+                let holds = self.new_pred()?;
+                let outside = self.compare_constant(address, Cmp::Ge, Dst::Pred(holds))?;
+                self.push(outside)?;
+                let device = self.compare_tag(address, Space::Global, Some((Logic::And, holds)), Dst::Pred(holds))?;
+                self.push(device)?;
+                self.compare_tag(address, Space::Param, Some((Logic::Or, holds)), dst)
             }
-            _ => (AluFn::Shr, u64::from(map::TAG_SHIFT), Cmp::Eq, map::window(space) >> map::TAG_SHIFT),
-        };
+            _ => self.compare_tag(address, space, None, dst),
+        }
+    }
+
+    /// Compares the distance of a generic address from the constants of the file with their size.
+    fn compare_constant(&mut self, address: Src, cmp: Cmp, dst: Dst) -> Result<Inst, PtxError> {
+        self.pending.push((Place::Source(1), Target::Constants));
+        let distance = self.part_of(AluFn::Sub, address, 0)?;
+        let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty: U64, ftz: false, combine: None }));
+        compare.dsts[0] = dst;
+        compare.srcs[..2].copy_from_slice(&[distance, Src::Imm(self.prepared.symbols.const_bytes.into())]);
+        Ok(compare)
+    }
+
+    /// Whether the top byte of a generic address is that of a space, put together with a predicate if there is one.
+    fn compare_tag(
+        &mut self,
+        address: Src,
+        space: Space,
+        other: Option<(Logic, u16)>,
+        dst: Dst,
+    ) -> Result<Inst, PtxError> {
+        let tag = self.part_of(AluFn::Shr, address, map::TAG_SHIFT.into())?;
+        let combine = other.map(|(logic, _)| logic);
+        let mut compare = Inst::new(Op::Compare(CompareOp { cmp: Cmp::Eq, ty: U64, ftz: false, combine }));
+        compare.dsts[0] = dst;
+        compare.srcs[..2].copy_from_slice(&[tag, Src::Imm(map::window(space) >> map::TAG_SHIFT)]);
+        if let Some((_, pred)) = other {
+            compare.srcs[2] = Src::Pred(Guard { pred, negated: false });
+        }
+        Ok(compare)
+    }
+
+    /// What a function makes of an address and a constant.
+    fn part_of(&mut self, f: AluFn, address: Src, second: u64) -> Result<Src, PtxError> {
         let part = self.temporary(true)?;
         let mut first = Inst::new(Op::Alu(AluOp::new(f, U64)));
         first.dsts[0] = Dst::Reg(part);
         first.srcs[..2].copy_from_slice(&[address, Src::Imm(second)]);
         self.push(first)?;
-        let mut lowered = Inst::new(Op::Compare(CompareOp { cmp, ty: U64, ftz: false, combine: None }));
-        lowered.dsts[0] = self.pred_dst(&inst.operands[0])?;
-        lowered.srcs[..2].copy_from_slice(&[Src::Reg(part), Src::Imm(bound)]);
-        Ok(lowered)
+        Ok(Src::Reg(part))
     }
 
     /// Parameters of functions that have an address lie in local memory.
