@@ -180,6 +180,18 @@ fn a_parameter_whose_address_is_taken_lies_in_local_memory() {
 }
 
 #[test]
+fn a_variable_can_be_argument_and_result_of_a_call() {
+    let file = ".func (.param .u32 r) f(.param .u32 a) { .reg .u32 t; st.param.u32 [r], 10; ld.param.u32 t, [a];\n\
+        add.u32 t, t, 1; st.param.u32 [r], t; ret; }\n\
+        .func (.param .b8 r[8]) swap(.param .b8 a[8]) { .reg .u32 t; ld.param.u32 t, [a]; st.param.u32 [r+4], t;\n\
+        ld.param.u32 t, [a+4]; st.param.u32 [r], t; ret; }";
+    let body = "mov.u32 %r1, 3; { .param .u32 z; st.param.u32 [z], %r1; call (z), f, (z); ld.param.u32 %r1, [z]; }\n\
+        { .param .b8 s[8]; st.param.u32 [s], 100; st.param.u32 [s+4], 20; call (s), swap, (s);\n\
+        ld.param.u32 %r2, [s]; ld.param.u32 %r3, [s+4]; } sub.u32 %r2, %r3, %r2; add.u32 %r1, %r1, %r2;";
+    assert_eq!(results(file, 1, body), [84]);
+}
+
+#[test]
 fn calls_under_a_guard_nest_and_leave_the_caller_its_registers() {
     let file = ".func (.reg .u32 %o) inner(.reg .u32 %i) { .reg .b32 %r<3>; add.u32 %r1, %i, 1; mov.u32 %o, %r1; ret; }\n\
         .func (.reg .u32 %o) outer(.reg .u32 %i) { .reg .b32 %r<3>; mov.u32 %r1, 100; call (%r2), inner, (%i);\n\

@@ -180,9 +180,18 @@ impl<'a> Lowering<'_, 'a> {
         self.check_call(function, name, returns.len(), arguments.len())?;
         let skip = self.skip_unless_guarded()?;
         let passed = function.params.iter().zip(arguments);
-        let passed: Vec<_> = passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
+        let mut passed: Vec<_> =
+            passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
         let wanted = function.returns.iter().zip(returns);
         let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
+        // A variable that also takes a result keeps its value for the function.
+        for actual in &mut passed {
+            if let Actual::Pieces(pieces) = actual
+                && results.contains(pieces)
+            {
+                *pieces = self.copy_pieces(*pieces)?;
+            }
+        }
 
         let (scope, local_top) = (self.scopes.current(), self.local_top);
         self.scopes.enter_file();

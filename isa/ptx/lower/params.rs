@@ -97,6 +97,16 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
+    /// Copies pieces to new registers.
+    pub(super) fn copy_pieces(&mut self, pieces: usize) -> Result<usize, PtxError> {
+        let copied = self.new_pieces();
+        for piece in self.pieces[pieces].clone() {
+            let ty = untyped(piece.bytes);
+            self.put_piece(copied, piece.offset, ty, Src::Reg(piece.reg))?;
+        }
+        Ok(copied)
+    }
+
     fn piece_offset(&self, inst: &Instruction<'a>, offset: i64, i: usize, ty: Type) -> Result<u32, PtxError> {
         let at = offset.checked_add(i as i64 * i64::from(ty.bytes()));
         at.and_then(|at| u32::try_from(at).ok())
@@ -167,7 +177,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Stores all pieces to local memory from `at` on.
     pub(super) fn spill_pieces(&mut self, pieces: usize, at: u32) -> Result<(), PtxError> {
         for piece in self.pieces[pieces].clone() {
-            let ty = [Type::B8, Type::B16, Type::B32, Type::B64][piece.bytes.ilog2() as usize];
+            let ty = untyped(piece.bytes);
             let mut store = Inst::new(Op::Store(MemOp {
                 space: Space::Local,
                 ty,
@@ -182,6 +192,11 @@ impl<'a> Lowering<'_, 'a> {
         }
         Ok(())
     }
+}
+
+/// The type without meaning of so many bytes.
+fn untyped(bytes: u32) -> Type {
+    [Type::B8, Type::B16, Type::B32, Type::B64][bytes.ilog2() as usize]
 }
 
 fn overlap(piece: &Piece, offset: u32, bytes: u32) -> bool {
