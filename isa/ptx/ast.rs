@@ -251,6 +251,8 @@ pub enum OperandKind<'a> {
     Name(Name<'a>, Option<Name<'a>>),
     /// `!%p1`
     Not(Name<'a>),
+    /// `-%r1`
+    Minus(Name<'a>),
     /// `%p1|%p2`; the second or the first may be `_`.
     Pair(Option<Name<'a>>, Option<Name<'a>>),
     /// `symbol+4`, outside brackets.
@@ -265,6 +267,8 @@ pub enum OperandKind<'a> {
     Sink,
     /// `{a, b}`
     Vector(Vec<Operand<'a>>),
+    /// `{a, b}|%p1`: results, and whether they could be had.
+    Resident(Vec<Operand<'a>>, Name<'a>),
     /// `(a, b)`, of a call.
     List(Vec<Operand<'a>>),
     /// `[name+offset]`, or `[offset]` alone.

@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
         let mut returns = Vec::new();
         while let Some("noreturn" | "attribute") = self.peek_dotted() {
             if self.dotted("a directive")?.text == "attribute" {
-                self.skip_past(Token::CloseParen)?;
+                self.skip_parentheses()?;
             }
         }
         if !is_entry && self.peek() == Some(Token::OpenParen) {

@@ -292,6 +292,61 @@ fn a_mistake_is_told_from_an_instruction_that_is_not_modelled() {
 }
 
 #[test]
+fn what_is_legal_and_not_modelled_says_so() {
+    let refused = |body: &str| {
+        let error = around(body).kernel("k").unwrap_err();
+        (error.message().to_owned(), error.help_text().unwrap_or_default().to_owned())
+    };
+    for (body, message, help) in [
+        (".reg .b128 %q;", "`.b128` is not modelled", "two elements of `.b64` take its place"),
+        (
+            "vadd.u32.u32.u32 %r1.b1, %r2, %r3, %r4;",
+            "a part of a register as the result of `vadd` is not modelled",
+            "let it write a register, and put the part in with `bfi`",
+        ),
+        (
+            "vset.u32.u32.lt %r1.h0, %r2, %r3, %r4;",
+            "a part of a register as the result of `vset` is not modelled",
+            "let it write a register, and put the part in with `bfi`",
+        ),
+        ("vmad.s32.s32.s32 %r1, %r2, -%r3, %r4;", "`vmad.s32.s32.s32` is not modelled", "instead: `mad`"),
+        (
+            "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p1, [%rd1, {%f5, %f6}];",
+            "`tex` with a predicate for resident memory, `%p1`, is not modelled",
+            "all of a texture is resident: leave it out",
+        ),
+        (
+            "tex.base.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];",
+            "`tex.base.2d.v4.f32.f32` is not modelled",
+            "instead: `tex` without `.base`: a texture has one level; \
+             supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad",
+        ),
+    ] {
+        let (found, advice) = refused(body);
+        assert_eq!(found, message, "{body}");
+        assert!(advice.starts_with(help.split("; ").next().unwrap()), "{body}: {advice}");
+    }
+    for form in ["tex.cube.v4.f32.f32", "tex.2dms.v4.f32.s32", "tex.2d.v2.f16x2.f32", "tex.level.acube.v4.u32.f32"] {
+        let (found, _) = refused(&format!("{form} {{%f1, %f2, %f3, %f4}}, [%rd1, {{%f5, %f6, %f7, %f8}}];"));
+        assert_eq!(found, format!("`{form}` is not modelled"));
+    }
+    assert!(source(".global .align 16 .b128 g;").parse().unwrap_err().to_string().ends_with("`.b128` is not modelled"));
+    // A sign before a register is none where no instruction has it.
+    assert_eq!(error("add.s32 %r1, %r2, -%r3;"), "k.ptx:6:19: expected a register or a constant");
+    assert_eq!(lower("add.s32 %r1, %r2, -WARP_SZ;").insts[0].srcs[1], Src::Imm(0xffff_ffe0));
+}
+
+#[test]
+fn what_says_nothing_of_results_is_read_past() {
+    let text = ".global .attribute(.managed, .unified(19, 95)) .u32 x;\n\
+        .func .attribute(.unified(0xAB, 0xCD)) f() .abi_preserve 4 .abi_preserve_control 2 { ret; }\n\
+        .entry k() { call f, (); ret; }";
+    assert_eq!(source(text).kernel("k").unwrap().insts.len(), 1);
+    let open = source(".global .attribute(.unified(19, 95) .u32 x;").parse().unwrap_err().to_string();
+    assert_eq!(open, "k.ptx:4:19: the text ends within this directive");
+}
+
+#[test]
 fn modifiers_stand_in_any_order() {
     let pairs = [
         ("rcp.approx.ftz.f32 %f1, %f2;", "rcp.f32.ftz.approx %f1, %f2;"),

@@ -29,6 +29,10 @@ impl<'a> Lowering<'_, 'a> {
         mods.take("v4");
         self.operand_count(inst, 2 + further..=2 + further)?;
         let [to, from] = [&inst.operands[0], &inst.operands[1]];
+        if let OperandKind::Resident(_, pred) = &to.kind {
+            let message = format!("`tex` with a predicate for resident memory, `{}`, is not modelled", pred.text);
+            return Err(self.error(to.span, "here", message).with_help("all of a texture is resident: leave it out"));
+        }
         let (OperandKind::Vector(elements), OperandKind::Texture(names, at)) = (&to.kind, &from.kind) else {
             return Err(self.error(inst.span, "here", "expected `{a, b, c, d}, [texture, {coordinates}]`"));
         };

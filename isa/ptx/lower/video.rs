@@ -53,6 +53,11 @@ impl<'a> Lowering<'_, 'a> {
         let b = mods.ty(self, &[U32, S32])?.is_signed();
         let a = mods.ty(self, &[U32, S32])?.is_signed();
         let ty = if compares { U32 } else { mods.ty(self, &[U32, S32])? };
+        if bits == 32 && self.has_parts(&inst.operands) {
+            let message = format!("a part of a register as the result of `{}` is not modelled", inst.opcode.text);
+            let error = self.error(inst.operands[0].span, "here", message);
+            return Err(error.with_help("let it write a register, and put the part in with `bfi`"));
+        }
         let inputs = if bits < 32 || second.is_some() { 3 } else { 2 };
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
 
@@ -88,6 +93,12 @@ impl<'a> Lowering<'_, 'a> {
             None => last.srcs[..2].copy_from_slice(&[Src::Reg(between), third]),
         }
         Ok(Some(last))
+    }
+
+    /// Whether the first operand is a register with a selector of its parts.
+    fn has_parts(&self, operands: &[Operand<'a>]) -> bool {
+        let result = operands.first().map(|operand| &operand.kind);
+        matches!(result, Some(OperandKind::Name(name, Some(_))) if self.vector_of(*name) == Some(1))
     }
 
     /// Operand `at` with the parts that its selector picks: of a SIMD instruction from both

@@ -65,9 +65,10 @@ impl<'a> Parser<'a> {
                 }
                 "v2" => head.vector = 2,
                 "v4" => head.vector = 4,
-                "attribute" => {
-                    self.expect(Token::OpenParen, "`(`")?;
-                    self.skip_past(Token::CloseParen)?;
+                "attribute" => self.skip_parentheses()?,
+                "b128" => {
+                    let help = "two elements of `.b64` take its place";
+                    return Err(self.error(span, "`.b128` is not modelled").with_help(help));
                 }
                 "texref" | "samplerref" | "surfref" => {
                     head.opaque = Some(word);
@@ -138,7 +139,6 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    /// A value, or values in braces.
     /// A variable that can begin with a value: one that lies in memory from the start, and in this file.
     fn check_initialised(&self, variable: &Variable<'a>) -> Result<(), PtxError> {
         let space = match variable.storage {
@@ -157,6 +157,7 @@ impl<'a> Parser<'a> {
         Err(self.error(self.span(), message).with_help(help))
     }
 
+    /// A value, or values in braces.
     fn initialiser(&mut self) -> Result<Vec<Initial<'a>>, PtxError> {
         let mut parts = Vec::new();
         let mut depth = 0u32;
@@ -237,8 +238,15 @@ impl<'a> Parser<'a> {
             let name = self.dotted("a directive")?;
             let mut values = Vec::new();
             match name.text {
-                "maxntid" | "reqntid" | "minnctapersm" | "maxnctapersm" | "maxnreg" | "reqnctapercluster"
-                | "maxclusterrank" => {
+                "maxntid"
+                | "reqntid"
+                | "minnctapersm"
+                | "maxnctapersm"
+                | "maxnreg"
+                | "reqnctapercluster"
+                | "maxclusterrank"
+                | "abi_preserve"
+                | "abi_preserve_control" => {
                     values.push(self.integer("a number")?);
                     while self.eat(Token::Comma) {
                         values.push(self.integer("a number")?);
@@ -249,10 +257,7 @@ impl<'a> Parser<'a> {
                     self.at -= 1;
                     self.debug_directive()?;
                 }
-                "attribute" => {
-                    self.expect(Token::OpenParen, "`(`")?;
-                    self.skip_past(Token::CloseParen)?;
-                }
+                "attribute" => self.skip_parentheses()?,
                 other => {
                     let message = format!("unknown directive `.{other}` before a body");
                     return Err(self.error(name.span, message));
@@ -314,6 +319,23 @@ impl<'a> Parser<'a> {
 
     pub(super) fn skip_to_semicolon(&mut self) -> Result<(), PtxError> {
         self.skip_past(Token::Semicolon)
+    }
+
+    /// Skips `( ... )`, with what is in parentheses within.
+    pub(super) fn skip_parentheses(&mut self) -> Result<(), PtxError> {
+        let start = self.span();
+        self.expect(Token::OpenParen, "`(`")?;
+        let mut depth = 1u32;
+        while depth > 0 {
+            match self.peek() {
+                Some(Token::OpenParen) => depth += 1,
+                Some(Token::CloseParen) => depth -= 1,
+                Some(_) => {}
+                None => return Err(self.error(start, "the text ends within this directive")),
+            }
+            self.at += 1;
+        }
+        Ok(())
     }
 
     pub(super) fn skip_past(&mut self, end: Token) -> Result<(), PtxError> {

@@ -48,7 +48,11 @@ impl<'a> Parser<'a> {
         let kind = match self.peek() {
             Some(Token::OpenBrace) => {
                 self.at += 1;
-                OperandKind::Vector(self.scalars(Token::CloseBrace, "`}`")?)
+                let elements = self.scalars(Token::CloseBrace, "`}`")?;
+                match self.eat(Token::Pipe) {
+                    true => OperandKind::Resident(elements, self.word("a predicate")?),
+                    false => OperandKind::Vector(elements),
+                }
             }
             Some(Token::OpenParen) if calls => {
                 self.at += 1;
@@ -103,10 +107,19 @@ impl<'a> Parser<'a> {
                     OperandKind::Sink
                 }
             }
-            Some(Token::Word) if self.text(start) != "WARP_SZ" => self.named()?,
+            Some(Token::Minus) if self.peek_at(1) == Some(Token::Word) && !self.is_constant(1) => {
+                self.at += 1;
+                OperandKind::Minus(self.word("a register")?)
+            }
+            Some(Token::Word) if !self.is_constant(0) => self.named()?,
             _ => self.number()?,
         };
         Ok(Operand { kind, span: start.to(self.last_span()) })
+    }
+
+    /// Whether the word so many tokens ahead is the name of a number.
+    fn is_constant(&self, ahead: usize) -> bool {
+        self.tokens.get(self.at + ahead).is_some_and(|(_, span)| self.text(*span) == "WARP_SZ")
     }
 
     /// `%r1`, `%tid.x`, `symbol+4`, `%p1|%p2`
