@@ -133,6 +133,38 @@ fn an_address_is_in_the_spaces_that_hold_it() {
 }
 
 #[test]
+fn a_converted_integer_is_extended_to_the_width_of_its_register() {
+    let of = |conversion: &str| {
+        let body = format!(
+            "mov.u64 %rd1, -1; mov.u32 %r2, -3; mov.u64 %rd2, 0x7fffffff8001fffe; mov.f32 %f1, 0fC0A00000;\n\
+            {conversion}\nshr.u64 %rd3, %rd1, 28; cvt.u32.u64 %r1, %rd3; cvt.u32.u64 %r3, %rd1; shl.b32 %r3, %r3, 16;\n\
+            xor.b32 %r1, %r1, %r3;"
+        );
+        results("", 1, &body)[0]
+    };
+    let seen = |value: u64| (value >> 28) as u32 ^ (value as u32) << 16;
+    for (conversion, value) in [
+        ("cvt.u16.u32 %rd1, %r2;", 0xfffd),
+        ("cvt.s16.s32 %rd1, %r2;", -3i64 as u64),
+        ("cvt.s32.s64 %rd1, %rd2;", 0xffff_ffff_8001_fffe),
+        ("cvt.u32.u64 %rd1, %rd2;", 0x8001_fffe),
+        ("cvt.sat.s8.s64 %rd1, %rd2;", 127),
+        ("cvt.u8.u64 %rd1, %rd2;", 0xfe),
+        ("cvt.rzi.s32.f32 %rd1, %f1;", -5i64 as u64),
+    ] {
+        assert_eq!(of(conversion), seen(value), "{conversion}");
+    }
+    assert!(ran("", 1, "cvt.rn.f32.u32 %rd1, %r0;").unwrap_err().contains("expected 32 bits for `.f32`"));
+}
+
+#[test]
+fn halves_of_16_bits_and_halves_as_constants_are_moved_and_added() {
+    let body = ".reg .b8 %b<3>; mov.b16 %rs1, 0x1234; mov.b16 {%b1, %b2}, %rs1; mov.b16 %rs2, {%b2, %b1};\n\
+        mov.b16 %rs3, 0x3C00; add.f16 %rs3, %rs3, 0x4000; mov.b32 %r1, {%rs2, %rs3};";
+    assert_eq!(results("", 1, body), [0x4200_3412]);
+}
+
+#[test]
 fn spaces_end_where_they_end() {
     let local = ran("", 1, ".local .u32 l; ld.local.u32 %r1, [l+16];").unwrap_err();
     assert!(local.ends_with("4 bytes at 0x10 of local memory: out of range, it has 16 bytes"), "{local}");
@@ -189,6 +221,14 @@ fn a_variable_can_be_argument_and_result_of_a_call() {
         { .param .b8 s[8]; st.param.u32 [s], 100; st.param.u32 [s+4], 20; call (s), swap, (s);\n\
         ld.param.u32 %r2, [s]; ld.param.u32 %r3, [s+4]; } sub.u32 %r2, %r3, %r2; add.u32 %r1, %r1, %r2;";
     assert_eq!(results(file, 1, body), [84]);
+}
+
+#[test]
+fn a_function_can_return_a_predicate() {
+    let file = ".func (.reg .pred r, .reg .u32 n) f(.reg .u32 a) { setp.eq.u32 r, a, 2; mov.u32 n, 7; ret; }";
+    let body = "call (%p1, %r2), f, (%r0); selp.u32 %r1, 5, %r2, %p1; setp.eq.u32 %p2, %r0, 3; mov.pred %p3, %p2;\n\
+        @%p2 call (%p3, _), f, (%r0); @%p3 add.u32 %r1, %r1, 100;";
+    assert_eq!(results(file, 4, body), [7, 7, 5, 7]);
 }
 
 #[test]

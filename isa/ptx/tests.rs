@@ -347,6 +347,13 @@ fn what_says_nothing_of_results_is_read_past() {
 }
 
 #[test]
+fn a_launch_without_clusters_and_graphs_knows_so() {
+    assert_eq!(lower("mov.pred %p1, %is_explicit_cluster;").insts[0].srcs[0], Src::Imm(0));
+    assert_eq!(lower("mov.pred %p1, !%is_explicit_cluster;").insts[0].srcs[0], Src::Imm(1));
+    assert_eq!(lower("mov.u64 %rd1, %current_graph_exec;").insts[0].srcs[0], Src::Imm(0));
+}
+
+#[test]
 fn modifiers_stand_in_any_order() {
     let pairs = [
         ("rcp.approx.ftz.f32 %f1, %f2;", "rcp.f32.ftz.approx %f1, %f2;"),

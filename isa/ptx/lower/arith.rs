@@ -268,7 +268,7 @@ fn operand_type(op: &AluOp, i: usize) -> Type {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
         // Constants are written as the bits of the register.
-        _ if op.ty.is_packed() || op.ty == Bf16 => bits_of(op.ty),
+        _ if op.ty.is_packed() || matches!(op.ty, Bf16 | F16) => bits_of(op.ty),
         _ => op.ty,
     }
 }

@@ -210,8 +210,11 @@ impl<'a> Lowering<'_, 'a> {
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
         // Results in registers are still to be seen by their names in the function.
-        for (formal, place) in function.returns.iter().zip(&results) {
-            if formal.storage == Storage::Reg {
+        let mut truths = vec![None; function.returns.len()];
+        for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
+            if formal.storage == Storage::Reg && formal.ty == Some(Type::Pred) {
+                *truth = Some(self.predicate(formal.name)?);
+            } else if formal.storage == Storage::Reg {
                 let ty = formal.ty.unwrap_or(Type::B32);
                 let value = self.register(formal.name, ty, Width::Exact)?;
                 self.put_piece(*place, 0, ty, Src::Reg(value))?;
@@ -220,8 +223,11 @@ impl<'a> Lowering<'_, 'a> {
         self.frames.pop();
         self.scopes.leave(scope);
         self.local_top = local_top;
-        for ((formal, actual), place) in function.returns.iter().zip(returns).zip(results) {
-            self.take_result(formal, actual, place)?;
+        for (((formal, actual), place), truth) in function.returns.iter().zip(returns).zip(results).zip(truths) {
+            match truth {
+                Some(pred) => self.take_truth(actual, pred)?,
+                None => self.take_result(formal, actual, place)?,
+            }
         }
         self.land(skip);
         Ok(())
@@ -397,6 +403,14 @@ impl<'a> Lowering<'_, 'a> {
             return self.put_piece(pieces, 0, ty, Src::Reg(value));
         }
         self.take_register(operand, ty, place)
+    }
+
+    /// Copies a result that is a predicate to the caller's.
+    fn take_truth(&mut self, operand: &'a Operand<'a>, pred: u16) -> Result<(), PtxError> {
+        let mut copy = Inst::new(Op::Pred(None));
+        copy.dsts[0] = self.pred_dst(operand)?;
+        copy.srcs[0] = Src::Pred(Guard { pred, negated: false });
+        self.push(copy)
     }
 
     fn take_register(&mut self, operand: &'a Operand<'a>, ty: Type, place: usize) -> Result<(), PtxError> {

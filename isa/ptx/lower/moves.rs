@@ -5,6 +5,7 @@ use super::super::ast::{Instruction, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
+use super::params::widened;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
 use isa::map;
 use isa::program::{Dst, Guard, Inst, Op, Place, Src, Target};
@@ -102,7 +103,7 @@ impl<'a> Lowering<'_, 'a> {
         match (ty.bits() as usize, count) {
             (64, 2) => Ok(B32),
             (64, 4) | (32, 2) => Ok(B16),
-            (32, 4) => Ok(Type::B8),
+            (32, 4) | (16, 2) => Ok(Type::B8),
             (bits, _) => {
                 let message = format!("{count} parts of {bits} bits, expected 2 or 4 whole ones");
                 Err(self.error(operand.span, "here", message))
@@ -278,18 +279,27 @@ impl<'a> Lowering<'_, 'a> {
         let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));
-        // A narrow integer may go to a 32-bit register, extended; wider ones must match.
-        let held = if to.bits() < 32 { Width::AtLeast } else { Width::Exact };
+        // An integer may go to a wider register, to whose width it is extended.
+        let held = if to.bits() < 32 || !to.is_float() { Width::AtLeast } else { Width::Exact };
         lowered.dsts[0] = self.dst(&inst.operands[0], to, held)?;
         lowered.srcs[0] = self.src(&inst.operands[1], from, Width::AtLeast)?;
-        if to.bits() < 32 && lowered.dest_regs().any(|reg| reg.wide) {
+        if to.bits() == 64 || !lowered.dest_regs().any(|reg| reg.wide) {
+            return Ok(lowered);
+        }
+        if to.is_float() {
             return Err(self.error(
                 inst.operands[0].span,
                 "here",
                 format!("a `{to}` result in a 64-bit register, expected 16 or 32 bits"),
             ));
         }
-        Ok(lowered)
+        let narrow = self.temporary(false)?;
+        let dst = std::mem::replace(&mut lowered.dsts[0], Dst::Reg(narrow));
+        self.push(lowered)?;
+        let mut extended = Inst::new(widened(to, 64));
+        extended.dsts[0] = dst;
+        extended.srcs[0] = Src::Reg(narrow);
+        Ok(extended)
     }
 
     pub(super) fn selp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {

@@ -168,6 +168,10 @@ impl<'a> Lowering<'_, 'a> {
             OperandKind::Integer(value) => return Ok(Src::Imm(u64::from(value != 0))),
             _ => return Err(self.error(operand.span, "here", "expected a predicate")),
         };
+        // There are no clusters, and none that a launch names.
+        if name.text == "%is_explicit_cluster" && self.scopes.find(name.text).is_none() {
+            return Ok(Src::Imm(negated.into()));
+        }
         let pred = self.predicate(name)?;
         Ok(Src::Pred(Guard { pred, negated }))
     }
@@ -270,11 +274,11 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Names whose value is known: a machine without clusters, environment and profiling counters.
+/// Names whose value is known: a machine without clusters, graphs, environment and profiling counters.
 fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     match (name.text, component) {
         ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
-        ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank", None) => Some(0),
+        ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank" | "%current_graph_exec", None) => Some(0),
         (text, None) if is_zero(text) => Some(0),
         _ => None,
     }

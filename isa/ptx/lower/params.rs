@@ -208,7 +208,7 @@ fn plain_conversion(to: Type, from: Type) -> ConvertOp {
 }
 
 /// The operation that brings a `ty` into a register of `bits` bits.
-fn widened(ty: Type, bits: u32) -> Op {
+pub(super) fn widened(ty: Type, bits: u32) -> Op {
     if bits <= ty.bits() {
         return Op::Mov(ty);
     }
