@@ -5,7 +5,7 @@ use super::ast::{OperandKind, Statement, Storage};
 use super::*;
 use isa::alloc::allocate;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp, WarpOp};
-use isa::program::{BarrierKind, Dst, Guard, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
+use isa::program::{BarrierKind, Dst, Guard, Inst, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
 use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
 const HEADER: &str = ".version 7.1\n.target sm_35\n.address_size 64\n";
@@ -541,6 +541,29 @@ fn memory_accesses_keep_space_type_vector_and_cache_operator() {
     assert_eq!(param.mem().unwrap().offset, 8);
     assert!(matches!(op("ld.global.nc.f32 %f1, [%rd1];"), Op::Load(m) if m.cache == CacheOp::Nc));
     assert_eq!(MemOp { base: Some(reg(0)), offset: -4, ..mem }.address(0), 0xffff_fffc);
+}
+
+#[test]
+fn an_access_has_one_order_that_goes_with_it() {
+    let volatile = |body: &str| lower(body).insts.iter().find_map(Inst::mem).map(|mem| mem.volatile);
+    for (body, expected) in [
+        ("ld.weak.global.u32 %r1, [%rd1];", false),
+        ("ld.volatile.global.u32 %r1, [%rd1];", true),
+        ("ld.acquire.gpu.global.u32 %r1, [%rd1];", true),
+        ("ld.mmio.relaxed.sys.global.u32 %r1, [%rd1];", true),
+        ("st.release.gpu.global.u32 [%rd1], %r1;", true),
+        ("st.mmio.relaxed.sys.global.u32 [%rd1], %r1;", true),
+    ] {
+        assert_eq!(volatile(body), Some(expected), "{body}");
+    }
+    for (body, word) in [
+        ("ld.release.gpu.global.u32 %r1, [%rd1];", "release"),
+        ("st.acquire.gpu.global.u32 [%rd1], %r1;", "acquire"),
+        ("ld.weak.volatile.global.u32 %r1, [%rd1];", "volatile"),
+        ("st.relaxed.release.gpu.global.u32 [%rd1], %r1;", "release"),
+    ] {
+        assert!(error(body).contains(&format!("`.{word}` is not supported on")), "{body}: {}", error(body));
+    }
 }
 
 #[test]

@@ -120,16 +120,14 @@ impl<'a> Lowering<'_, 'a> {
         caches: &[(&str, CacheOp)],
     ) -> Result<(MemOp, Order, Scope), PtxError> {
         let ty = mods.ty(self, TYPES)?;
-        let orders = [
-            ("weak", Order::Weak),
-            ("volatile", Order::Volatile),
-            ("mmio", Order::Volatile),
-            ("relaxed", Order::Relaxed),
-            ("acquire", Order::Acquire),
-            ("release", Order::Release),
-        ];
+        // A load can wait for a release, and a store can be one.
+        let strong = match inst.opcode.text {
+            "st" => ("release", Order::Release),
+            _ => ("acquire", Order::Acquire),
+        };
+        let orders = [("weak", Order::Weak), ("volatile", Order::Volatile), ("relaxed", Order::Relaxed), strong];
+        let is_mmio = mods.take("mmio");
         let order = mods.take_one(&orders).unwrap_or(Order::Weak);
-        let second = mods.take_one(&orders);
         let scope = mods.scope().unwrap_or(Scope::System);
         let space = mods.space();
         let cache = mods.take_one(caches).unwrap_or_default();
@@ -137,7 +135,7 @@ impl<'a> Lowering<'_, 'a> {
             mods.take(hint);
         }
         let lanes = mods.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
-        let volatile = order != Order::Weak || second.is_some();
+        let volatile = order != Order::Weak || is_mmio;
         let mem = MemOp { space, ty, lanes, cache, volatile, base: None, offset: 0 };
         if mem.bytes() > 16 {
             let message = format!("a vector of {} bytes, expected at most 16", mem.bytes());
