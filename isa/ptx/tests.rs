@@ -567,6 +567,54 @@ fn an_access_has_one_order_that_goes_with_it() {
 }
 
 #[test]
+fn forms_that_ptx_does_not_have_are_refused() {
+    for (body, message) in [
+        ("red.global.exch.b32 [%rd1], %r1;", "`red` has no `.exch`"),
+        ("red.global.cas.b32 [%rd1], %r1, %r2;", "`red` has no `.cas`"),
+        ("ld.global.f16 %rs1, [%rd1];", "`ld` with `.f16`, expected a type"),
+        ("st.shared.f16 [%rd1], %rs1;", "`st` with `.f16`, expected a type"),
+        ("ld.shared.nc.u32 %r1, [%rd1];", "`.nc` on `.shared`, expected `.global`"),
+        ("fma.f32 %f1, %f2, %f3, %f4;", "`fma` needs a rounding mode"),
+        ("fma.ftz.f16 %rs1, %rs2, %rs3, %rs4;", "`fma` needs a rounding mode"),
+        ("tanh.approx.ftz.f32 %f1, %f2;", "`.ftz` is not supported on `tanh`"),
+        ("cp.async.cg.shared.global [%r2], [%rd1], 4;", "`cp.async.cg` of 4 bytes, expected 16"),
+        (
+            "cp.async.ca.shared.global [%r2], [%rd1], 4, 5;",
+            "5 bytes from the source, expected no more than the 4 that are copied",
+        ),
+        ("mov.u32 %r1, %clock64;", "`%clock64` has 64 bits, expected 32 for `.u32`"),
+        ("mov.u64 %rd1, %tid.x;", "`%tid.x` has 32 bits, expected 64 for `.u64`"),
+    ] {
+        assert!(error(body).ends_with(message), "{body}: {}", error(body));
+    }
+    for body in [
+        "mad.f32 %f1, %f2, %f3, %f4;",
+        "atom.global.exch.b32 _, [%rd1], %r1;",
+        "ld.global.nc.u32 %r1, [%rd1];",
+        "cp.async.ca.shared.global [%r2], [%rd1], 4, 0;",
+        "cp.async.cg.shared.global [%r2], [%rd1], 16, %r1;",
+        "mov.u64 %rd1, %clock64;",
+        "cvt.u32.u64 %r1, %clock64;",
+        "cvt.u64.u32 %rd1, %tid.x;",
+        "mov.u16 %rs1, %tid.x;",
+        "mov.u32 %r1, %gridid;",
+        "mov.u64 %rd1, %gridid;",
+    ] {
+        lower(body);
+    }
+    let call = |formal: &str, actual: &str| {
+        source(&format!(
+            ".func (.param .b32 r) f(.param {formal} a) {{ .reg .b32 x; ld.param.b32 x, [a]; st.param.b32 [r], x; ret; }}\n\
+             .entry k() {{ .param {actual} z; .param .b32 y; st.param.b32 [z], 5; call (y), f, (z); ret; }}"
+        ))
+        .kernel("k")
+        .map_err(|error| error.to_string())
+    };
+    assert!(call(".b32", ".b32").is_ok() && call(".b32", ".align 4 .f32").is_ok());
+    assert_eq!(call(".b32", ".b64").unwrap_err(), "k.ptx:5:79: `z` has another size than the parameter `a`");
+}
+
+#[test]
 fn branches_know_their_target_and_where_their_paths_meet() {
     let program = lower(
         "@%p1 bra $A; mov.u32 %r1, 1; bra.uni $B; $A: mov.u32 %r1, 2; $B: @!%p2 bra $B; \

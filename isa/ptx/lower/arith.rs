@@ -161,6 +161,11 @@ impl<'a> Lowering<'_, 'a> {
         if !op.approx && !is_full && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
             // Halves round to nearest alone.
             let rounding = if is_half { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
+            // `mad` of old targets has none.
+            if inst.opcode.text == "fma" && rounding.is_none() {
+                let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
+                return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));
+            }
             op.rounding = rounding.unwrap_or_default();
         }
         if is_extremum(op.f) && single {
@@ -181,6 +186,7 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         let narrows = match element {
+            _ if op.f == Tanh => false,
             Bf16 => op.f == Ex2,
             _ => single || matches!(op.f, Rcp | Rsqrt) && op.approx,
         };

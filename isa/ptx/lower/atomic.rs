@@ -35,6 +35,11 @@ impl<'a> Lowering<'_, 'a> {
         let Some((f, types)) = mods.take_one(functions) else {
             return Err(self.unsupported(inst));
         };
+        if returns == 0 && matches!(f, AtomicFn::Exchange | AtomicFn::CompareSwap) {
+            let name = if f == AtomicFn::Exchange { "exch" } else { "cas" };
+            let error = self.error(inst.span, "this instruction", format!("`red` has no `.{name}`"));
+            return Err(error.with_help("`atom` has it; a result that nobody wants is `_`"));
+        }
         let ty = mods.ty(self, types)?;
         let orders =
             [("relaxed", [false; 2]), ("acquire", [false, true]), ("release", [true, false]), ("acq_rel", [true; 2])];

@@ -169,6 +169,18 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
+    /// A variable is passed for a parameter of its size.
+    fn check_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> Result<(), PtxError> {
+        let OperandKind::Name(name, None) = actual.kind else { return Ok(()) };
+        let variable = self.scopes.find(name.text).map(|found| found.variable);
+        let is_param = variable.is_some_and(|variable| variable.storage == Storage::Param);
+        if !is_param || formal.storage != Storage::Param || self.same_size(formal, actual) {
+            return Ok(());
+        }
+        let message = format!("`{}` has another size than the parameter `{}`", name.text, formal.name.text);
+        Err(self.error(name.span, "here", message))
+    }
+
     /// Puts the body of `function` here.
     fn inlined(
         &mut self,
@@ -178,6 +190,8 @@ impl<'a> Lowering<'_, 'a> {
         arguments: &'a [Operand<'a>],
     ) -> Result<(), PtxError> {
         self.check_call(function, name, returns.len(), arguments.len())?;
+        let pairs = function.params.iter().zip(arguments).chain(function.returns.iter().zip(returns));
+        pairs.into_iter().try_for_each(|(formal, actual)| self.check_size(formal, actual))?;
         let skip = self.skip_unless_guarded()?;
         let passed = function.params.iter().zip(arguments);
         let mut passed: Vec<_> =

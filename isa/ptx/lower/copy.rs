@@ -49,6 +49,11 @@ impl<'a> Lowering<'_, 'a> {
         let OperandKind::Integer(bytes @ (4 | 8 | 16)) = inst.operands[2].kind else {
             return Err(self.error(inst.operands[2].span, "here", "expected a size of 4, 8 or 16 bytes"));
         };
+        if cache == CacheOp::Cg && bytes != 16 {
+            let message = format!("`cp.async.cg` of {bytes} bytes, expected 16");
+            let error = self.error(inst.operands[2].span, "here", message);
+            return Err(error.with_help("`cp.async.ca` copies 4 and 8 bytes, too"));
+        }
         let words = (bytes / 4) as usize;
         let mem = |space, lanes| MemOp {
             space,
@@ -65,6 +70,11 @@ impl<'a> Lowering<'_, 'a> {
         }
         let limit = inst.operands.get(3).filter(|_| inst.operands.len() > 3 + hinted);
         match limit {
+            Some(Operand { kind: OperandKind::Integer(limit), span }) if *limit > bytes => {
+                let message =
+                    format!("{limit} bytes from the source, expected no more than the {bytes} that are copied");
+                return Err(self.error(*span, "here", message));
+            }
             Some(limit) => self.limited_load(inst, limit, mem(Space::Global, 1), &held[..words])?,
             None => {
                 let mut load = Inst::new(Op::Load(self.address(&inst.operands[1], mem(Space::Global, words as u8))?));

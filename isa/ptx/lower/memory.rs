@@ -8,9 +8,9 @@ use super::operands::Width;
 use isa::program::{Dst, Inst, MemOp, Op, Src};
 use isa::types::{CacheOp, Scope, Space, Type};
 
-use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
+use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
-const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64];
+const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
 /// Hints on what to keep in caches, which are without effect.
 const HINTS: &[&str] = &[
@@ -45,6 +45,10 @@ impl<'a> Lowering<'_, 'a> {
         self.operand_count(inst, 2 + hinted..=2 + hinted)?;
         let (mut mem, order, scope) = self.access(inst, mods, &cache)?;
         if mods.take("nc") {
+            if !matches!(mem.space, Space::Global | Space::Generic) {
+                let message = format!("`.nc` on `.{}`, expected `.global`", mem.space.name());
+                return Err(self.error(inst.span, "this access", message));
+            }
             mem.cache = CacheOp::Nc;
         }
         let elements = self.elements(&inst.operands[0], mem.lanes)?;

@@ -129,6 +129,7 @@ impl<'a> Lowering<'_, 'a> {
                 // A kernel may have a register of its own with such a name.
                 let is_declared = self.scopes.find(name.text).is_some();
                 if !is_declared && let Some(special) = special(name, component) {
+                    self.check_width(operand, special, ty, width)?;
                     return Ok(Src::Special(special));
                 }
                 if !is_declared && let Some(value) = fixed(name, component) {
@@ -144,6 +145,23 @@ impl<'a> Lowering<'_, 'a> {
                 }
             },
         }
+    }
+
+    /// Refuses a special register that an operand of type `ty` has no place for, or that does not fill it.
+    fn check_width(&self, operand: &Operand<'a>, special: Special, ty: Type, width: Width) -> Result<(), PtxError> {
+        let bits = if special == Special::Clock64 { 64 } else { 32 };
+        // Of old versions the grid's number had 32 bits, and words of 16 bits were read from the others.
+        let fits = match special {
+            Special::GridId => true,
+            _ if ty.bits() > bits => false,
+            _ => width == Width::AtLeast || ty.bits() <= 32 && bits == 32 || ty.bits() == bits,
+        };
+        if fits {
+            return Ok(());
+        }
+        let text = &self.source.text[operand.span.start as usize..operand.span.end as usize];
+        let message = format!("`{text}` has {bits} bits, expected {} for `{ty}`", ty.bits());
+        Err(self.error(operand.span, "here", message))
     }
 
     /// The bits of a constant operand as a `ty`; `None` if it is no constant.
