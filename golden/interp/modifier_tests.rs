@@ -301,6 +301,11 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
                     assert!(refused.contains(&message), "{instruction}: {refused}");
                     continue;
                 }
+                if opcode == "fma" && !words.iter().any(|word| word.starts_with('r') && word.len() == 2) {
+                    let refused = run(&instruction, [format; 2], &inputs[..1]).unwrap_err();
+                    assert!(refused.contains("`fma` needs a rounding mode"), "{instruction}: {refused}");
+                    continue;
+                }
                 check(&instruction, [format; 2], &inputs, &|input| float(format, opcode, words, input));
                 if format.bits == 16 {
                     // Another set of inputs in the upper halves.

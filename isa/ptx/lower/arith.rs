@@ -158,15 +158,12 @@ impl<'a> Lowering<'_, 'a> {
             let help = "these functions exist as approximations only";
             return Err(self.error(inst.opcode.span, "here", message).with_help(help));
         }
+        let mut is_unrounded = false;
         if !op.approx && !is_full && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
             // Halves round to nearest alone.
             let rounding = if is_half { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
-            // `mad` of old targets has none.
-            if inst.opcode.text == "fma" && rounding.is_none() {
-                let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
-                return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));
-            }
             op.rounding = rounding.unwrap_or_default();
+            is_unrounded = rounding.is_none();
         }
         if is_extremum(op.f) && single {
             op.f = match (op.f, mods.take("NaN")) {
@@ -194,6 +191,11 @@ impl<'a> Lowering<'_, 'a> {
         op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
         // `.sat` and `.relu` exclude each other.
         op.relu = is_half && op.f == Fma && !op.sat && mods.take("relu");
+        // `mad` of old targets has none. What is left over is refused by its own name.
+        if is_unrounded && inst.opcode.text == "fma" && mods.is_empty() {
+            let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
+            return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));
+        }
         Ok(())
     }
 

@@ -27,6 +27,11 @@ impl<'a> Modifiers<'a> {
         self.left.iter().any(|m| m.text == word)
     }
 
+    /// Whether all have been taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
     /// Takes all that is left.
     pub(super) fn clear(&mut self) {
         self.left.clear();
