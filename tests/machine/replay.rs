@@ -202,6 +202,18 @@ fn atomics_of_a_trace_are_carried_out_by_the_l2() {
     }
 }
 
+/// Neighbours of half a word are changed in one pass, as those of a word are.
+#[test]
+fn atomics_of_half_words_are_as_many_as_those_of_words() {
+    for opcode in ["1 R2 ATOMG.E.CAS.16 2 R4 R6 2", "0 RED.E.ADD.F16.RN 2 R4 R6 2", "1 R2 ATOMG.E.ADD.BF16 2 R4 R6 2"] {
+        let counters = alone(&format!(
+            "0000 ffffffff {opcode} 1 0x1000 2 0\n0010 ffffffff 0 MEMBAR.SC.GPU 0 0 0\n\
+             0020 ffffffff 1 R8 LDG.E 1 R4 4 1 0x1000 4 0\n0030 ffffffff 1 R9 LDG.E.U16 1 R4 2 1 0x1000 2 0"
+        ));
+        assert_eq!(atomics(&counters), (1, 1), "{opcode}");
+    }
+}
+
 #[test]
 fn loads_find_the_words_that_atomics_have_left() {
     let counters = alone(

@@ -250,7 +250,8 @@ fn space_of(space: TraceSpace) -> Space {
 
 fn access(opcode: &Opcode, space: Space) -> MemOp {
     let (ty, lanes) = match opcode.width {
-        // The atomic unit knows words of 4 and 8 bytes.
+        // The atomic unit knows words of 2, 4 and 8 bytes.
+        2 if matches!(opcode.class, Class::Atomic(_)) => (Type::B16, 1),
         width if matches!(opcode.class, Class::Atomic(_)) => (if width < 8 { Type::B32 } else { Type::B64 }, 1),
         1 => (Type::U8, 1),
         2 => (Type::U16, 1),
@@ -345,7 +346,9 @@ mod tests {
         };
         assert_eq!(word("ATOMG.E.ADD"), (Space::Global, Type::B32, 1));
         assert_eq!(word("ATOM.E.CAS.64"), (Space::Global, Type::B64, 1));
-        assert_eq!(word("RED.E.MAX.S16"), (Space::Global, Type::B32, 1));
+        assert_eq!(word("RED.E.MAX.S16"), (Space::Global, Type::B16, 1));
+        assert_eq!(word("ATOMG.E.CAS.16"), (Space::Global, Type::B16, 1));
+        assert_eq!(word("ATOMG.E.ADD.F16"), (Space::Global, Type::B16, 1));
         assert_eq!(word("ATOMG.E.CAS.128"), (Space::Global, Type::B64, 1));
         assert_eq!(word("ATOMG.E.ADD.F64.RN"), (Space::Global, Type::B64, 1));
         assert_eq!(word("RED.E.ADD.F16x2.RN"), (Space::Global, Type::B32, 1));

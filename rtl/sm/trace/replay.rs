@@ -194,7 +194,10 @@ impl SmCore {
             return;
         }
         let tag = self.tag(warp);
-        let words = |at: u64| u64::from(recorded::word(at + 4, tag)) << 32 | u64::from(recorded::word(at, tag));
+        let words = |at: u64| match decoded.bytes {
+            ..4 => u64::from(recorded::bytes(at, tag) as u16),
+            _ => u64::from(recorded::word(at + 4, tag)) << 32 | u64::from(recorded::word(at, tag)),
+        };
         let operands = [&address, &address.map(words), &[0; LANES]];
         let op = AtomicOp { f, ty: mem.ty };
         self.address_unit.start_atomic(issue, op, decoded.writes, operands);
