@@ -127,6 +127,8 @@ pub enum FaultKind {
     Barrier(u8),
     /// Came to a barrier that cannot expect this number of threads.
     BarrierCount(u32),
+    /// Came to a barrier with a number that no barrier has.
+    BarrierNumber(u32),
     /// Waits at a barrier for threads that never come.
     Waits,
     /// An address in no space.
@@ -187,6 +189,9 @@ impl fmt::Display for Fault {
             }
             FaultKind::BarrierCount(count) => {
                 write!(f, "a barrier of {count} threads, expected whole warps of 32, no more than the CTA has")
+            }
+            FaultKind::BarrierNumber(number) => {
+                write!(f, "a barrier with the number {number}, expected one from 0 to 15")
             }
             FaultKind::ReadOnly(address) => write!(f, "a write to {address:#x}, which lies in read-only constants"),
             FaultKind::Waits => f.write_str("waits for threads that never come here"),

@@ -7,13 +7,15 @@
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
 
-use super::code::Decoded;
+use super::code::{Decoded, Slot};
 use super::undefined::Step;
 use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
 
-/// What becomes of an instruction; a fault comes with the number of its thread.
-type Outcome = Result<(), (usize, FaultKind)>;
+/// A fault with the number of its thread.
+type Fault = (usize, FaultKind);
+/// What becomes of an instruction.
+type Outcome = Result<(), Fault>;
 
 /// Lanes of a mask that name the same members as a lane does.
 fn agreeing(members: &[u32; LANES], mask: u32, lane: usize) -> u32 {
@@ -78,26 +80,62 @@ impl Cta<'_> {
         lanes(alive).filter(is_awaited).fold(0, |mask, lane| mask | 1 << lane)
     }
 
-    /// A warp comes to a barrier, to wait or to go on.
-    pub(super) fn come_to_barrier(
+    /// A warp comes to a barrier whose number its lanes read, and the threads that it expects if the instruction says.
+    pub(super) fn come_to_named_barrier(
         &mut self,
         warp: usize,
         kind: BarrierKind,
-        arrival: Arrival,
-        count: Option<u32>,
+        inst: &Decoded,
+        pc: u32,
+        lanes: u32,
     ) -> Outcome {
+        self.check_whole(warp, kind, lanes)?;
+        let lowest = self.warps[warp].first + lanes.trailing_zeros() as usize;
+        let number = self.agreed(warp, kind, "number", inst.srcs[0], lanes)?;
+        let count = match inst.has_count {
+            true => Some(self.agreed(warp, kind, "thread count", inst.srcs[1], lanes)?),
+            false => None,
+        };
+        if number >= BARRIERS as u32 {
+            return Err((lowest, FaultKind::BarrierNumber(number)));
+        }
+        match count {
+            Some(count) if !kind.takes_count(count, self.threads() as u32) => {
+                Err((lowest, FaultKind::BarrierCount(count)))
+            }
+            _ => self.come_to_barrier(warp, kind, Arrival { id: number as u8, pc, lanes }),
+        }
+    }
+
+    /// An operand of a barrier, on which all lanes that come to it must agree.
+    fn agreed(&self, warp: usize, kind: BarrierKind, what: &'static str, slot: Slot, mask: u32) -> Result<u32, Fault> {
+        let first = self.warps[warp].first;
+        let read = |lane: usize| slot.read(self.frame(first + lane)) as u32;
+        let value = read(mask.trailing_zeros() as usize);
+        let others = lanes(mask).filter(|&lane| read(lane) != value).fold(0u32, |all, lane| all | 1 << lane);
+        if others == 0 {
+            return Ok(value);
+        }
+        let (op, lanes, others) = (kind.name(), (mask & !others).into(), others.into());
+        let fault = ConvergenceFault::Disagree { op, what, value, lanes, others };
+        Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
+    }
+
+    /// A warp comes to a barrier with all lanes that are waited for, or not at all.
+    fn check_whole(&self, warp: usize, kind: BarrierKind, lanes: u32) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
-        let live = if arrival.lanes == alive { alive } else { self.awaited(warp) };
-        if arrival.lanes != live {
-            let (op, lanes, live) = (kind.name(), arrival.lanes.into(), live.into());
-            let fault = ConvergenceFault::Split { op, lanes, live };
-            return Err((first + fault.lane() as usize, FaultKind::Convergence(fault)));
+        let live = if lanes == alive { alive } else { self.awaited(warp) };
+        if lanes == live {
+            return Ok(());
         }
-        if let Some(count) = count
-            && !kind.takes_count(count, self.threads() as u32)
-        {
-            return Err((first + arrival.lanes.trailing_zeros() as usize, FaultKind::BarrierCount(count)));
-        }
+        let (op, lanes, live) = (kind.name(), lanes.into(), live.into());
+        let fault = ConvergenceFault::Split { op, lanes, live };
+        Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
+    }
+
+    /// A warp comes to a barrier, to wait or to go on.
+    pub(super) fn come_to_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
+        self.check_whole(warp, kind, arrival.lanes)?;
         match kind {
             BarrierKind::Arrive => self.pass(arrival.id),
             _ => self.arrive(warp, arrival),

@@ -104,3 +104,26 @@ fn barriers_count_threads_and_reduce_predicates() {
     let words = results("", 48, pair);
     assert_eq!((words[0], words[31], words[32], words[47]), (1, 1, 7, 7));
 }
+
+#[test]
+fn the_lanes_of_a_warp_agree_on_a_barrier() {
+    let one = "setp.lt.u32 %p1, %r0, 3; selp.u32 %r2, 1, 2, %p1; selp.u32 %r3, 0, 32, %p1; mov.u32 %r1, 7;\n";
+    let differ = |op: &str, what: &str| {
+        format!("`{op}` with the {what} in the lanes 0x00000007 of a warp and another in the lanes 0x000000f8")
+    };
+    for (barrier, fault) in [
+        ("barrier.sync %r2;", differ("barrier.sync", "number 1")),
+        ("barrier.red.popc.u32 %r1, %r2, 1;", differ("barrier.red", "number 1")),
+        ("barrier.sync 1, %r3;", differ("barrier.sync", "thread count 0")),
+        ("barrier.arrive %r2, %r3;", differ("barrier.arrive", "number 1")),
+        ("mov.u32 %r2, 17; bar.sync %r2;", "a barrier with the number 17, expected one from 0 to 15".to_owned()),
+        ("mov.u32 %r2, -1; bar.arrive %r2, 32;", "a barrier with the number 4294967295, expected".to_owned()),
+    ] {
+        let error = ran("", 8, &format!("{one}{barrier}")).unwrap_err();
+        assert!(error.contains(&fault), "{error}\n{fault}");
+    }
+    // Lanes that a guard switches off have no say; other warps may come to other barriers.
+    assert_eq!(results("", 3, &format!("{one}barrier.sync %r2;")), [7; 3]);
+    let each = "mov.u32 %r1, 7; shr.u32 %r2, %r0, 5; bar.sync %r2, 32;";
+    assert_eq!(results("", 64, each), [7; 64]);
+}

@@ -189,15 +189,8 @@ impl Cta<'_> {
                 self.exit(warp, mask);
                 Ok(())
             }
-            Op::Barrier { id } => {
-                self.come_to_barrier(warp, BarrierKind::Sync, Arrival { id: *id, pc, lanes: mask }, None)
-            }
-            Op::BarrierWith(kind) => {
-                let lowest = first + mask.trailing_zeros() as usize;
-                let [id, count, ..] = inst.srcs.map(|slot| slot.read(self.frame(lowest)) as u32);
-                let arrival = Arrival { id: (id % 16) as u8, pc, lanes: mask };
-                self.come_to_barrier(warp, *kind, arrival, inst.has_count.then_some(count))
-            }
+            Op::Barrier { id } => self.come_to_barrier(warp, BarrierKind::Sync, Arrival { id: *id, pc, lanes: mask }),
+            Op::BarrierWith(kind) => self.come_to_named_barrier(warp, *kind, inst, pc, mask),
             Op::Warp(op) => self.exchange(warp, pc, (inst, op), mask),
             Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
             _ => {

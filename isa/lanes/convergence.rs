@@ -47,6 +47,23 @@ pub enum ConvergenceFault {
         /// Lanes of the warp that have not exited.
         live: u64,
     },
+    /// A barrier on which the lanes of a warp do not agree.
+    #[error(
+        "`{op}` with the {what} {value} in the lanes {lanes:#010x} of a warp and another in the lanes {others:#010x}: \
+         a warp comes to one barrier, as a whole"
+    )]
+    Disagree {
+        /// Instruction.
+        op: &'static str,
+        /// The operand: `number` or `thread count`.
+        what: &'static str,
+        /// Its value in the lowest lane.
+        value: u32,
+        /// Lanes with this value.
+        lanes: u64,
+        /// Lanes with any other.
+        others: u64,
+    },
 }
 
 impl ConvergenceFault {
@@ -55,7 +72,7 @@ impl ConvergenceFault {
     pub fn lane(&self) -> u32 {
         match self {
             ConvergenceFault::Missing { lanes, .. } | ConvergenceFault::Outside { lanes, .. } => lanes.trailing_zeros(),
-            ConvergenceFault::Split { lanes, .. } => lanes.trailing_zeros(),
+            ConvergenceFault::Split { lanes, .. } | ConvergenceFault::Disagree { lanes, .. } => lanes.trailing_zeros(),
         }
     }
 }

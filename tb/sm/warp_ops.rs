@@ -215,6 +215,42 @@ fn halves_of_a_wide_warp_are_whole_each_by_itself() {
 }
 
 #[test]
+fn lanes_that_do_not_agree_on_a_barrier_stop_the_core() {
+    let one = "mov.u32 %r3, %tid.x; setp.lt.u32 %p0, %r3, 3; selp.u32 %r4, 1, 2, %p0; selp.u32 %r5, 0, 32, %p0;";
+    let differ = |op: &str, what: &str| {
+        format!(
+            "`{op}` with the {what} in the lanes 0x00000007 of a warp and another in the lanes 0xfffffff8: a warp comes \
+             to one barrier, as a whole"
+        )
+    };
+    for (barrier, wrong) in [
+        ("barrier.sync %r4;", differ("barrier.sync", "number 1")),
+        ("barrier.red.popc.u32 %r6, %r4, 1;", differ("barrier.red", "number 1")),
+        ("barrier.sync 1, %r5;", differ("barrier.sync", "thread count 0")),
+        ("barrier.arrive %r4, %r5;", differ("barrier.arrive", "number 1")),
+        ("mov.u32 %r4, 17; bar.sync %r4;", "a barrier with the number 17, expected one from 0 to 15".to_owned()),
+    ] {
+        let fault = fault_of_both(&Kernel::new(&format!("{one}\n{barrier}")).grid(1, 32));
+        assert!(fault.contains("lane 0 pc") && fault.ends_with(&wrong), "{barrier}: {fault}");
+    }
+    // Warps may come to different ones.
+    Kernel::new("mov.u32 %r3, %tid.x; shr.u32 %r3, %r3, 6; bar.sync %r3, 64;").grid(1, 192).check();
+}
+
+#[test]
+fn the_halves_of_a_wide_warp_agree_on_a_barrier() {
+    let run = |barrier: &str| {
+        let body = format!("mov.u32 %r3, %tid.x; shr.u32 %r3, %r3, 5;\n{barrier}\nst.global.u32 [%rd2], %r3;");
+        let bench = Kernel::new(&body).grid(1, 64).wide().run(Mode::default());
+        bench.cores.iter().find_map(SmCore::fault).map(ToString::to_string)
+    };
+    assert_eq!(run("mov.u32 %r4, 3; bar.sync %r4, 64;"), None);
+    let fault = run("bar.sync %r3, 32;").unwrap_or_default();
+    let wrong = "with the number 0 in the lanes 0xffffffff of a warp and another in the lanes 0xffffffff00000000";
+    assert!(fault.contains(wrong) && fault.contains("lane 0 pc"), "{fault}");
+}
+
+#[test]
 fn carries_go_from_word_to_word() {
     Kernel::new(
         "mul.lo.u32 %r3, %r0, 0x10000001; not.b32 %r4, %r3; add.u32 %r4, %r4, 2; add.cc.u32 %r5, %r3, %r4; addc.cc.u32 %r6, %r0, -1;

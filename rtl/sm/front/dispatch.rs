@@ -1,5 +1,6 @@
 //! Dispatch: what the core does with an instruction at its issue, by kind of instruction.
 
+use isa::lanes::ConvergenceFault;
 use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
 
 use super::decode::{Decoded, Pipe};
@@ -13,7 +14,7 @@ use crate::sm::execute::alu::{Compute, execute};
 use crate::sm::execute::operands::Operands;
 use crate::sm::host::fault::FaultKind;
 use crate::sm::memory::check::fault;
-use crate::sm::warp::barrier::{Arrival, Reduction};
+use crate::sm::warp::barrier::{Arrival, IDS, Reduction};
 use crate::sm::warp::halves::Half;
 
 /// What becomes of an instruction at the head of its warp.
@@ -241,11 +242,22 @@ impl SmCore {
         if lanes != self.stacks.alive(warp) && self.stop_if_split(loaded, issue, decoded) {
             return Served::Fault;
         }
-        let (id, arrival) = self.arrival(loaded, at, issue, decoded);
+        let (number, arrival) = match self.arrival(loaded, at, issue, decoded, kind) {
+            Ok(arrived) => arrived,
+            Err(wrong) => {
+                let issue = Issue { half: 0, ..*issue };
+                return self.stop(loaded, &issue, decoded, wrong.lane() as u8, FaultKind::Convergence(wrong));
+            }
+        };
+        let lowest = mask.trailing_zeros() as u8;
+        if number >= IDS as u32 {
+            return self.stop(loaded, issue, decoded, lowest, FaultKind::BarrierNumber { number });
+        }
         if decoded.inst.srcs[1] != Src::None && !kind.takes_count(arrival.expected, loaded.image.threads()) {
             let wrong = FaultKind::BarrierCount { count: arrival.expected, threads: loaded.image.threads() };
-            return self.stop(loaded, issue, decoded, mask.trailing_zeros() as u8, wrong);
+            return self.stop(loaded, issue, decoded, lowest, wrong);
         }
+        let id = number as u8;
         let slot = self.warps.get(warp).cta;
         let live = self.warps.live() & self.ctas.warps(slot);
         if kind == BarrierKind::Arrive {
@@ -260,22 +272,44 @@ impl SmCore {
         Served::Part
     }
 
-    /// Which barrier a warp arrives at, and what it brings there.
-    fn arrival(&self, loaded: &Loaded, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> (u8, Arrival) {
-        let &Issue { warp, turn, mask, lanes, .. } = issue;
+    /// The number of the barrier that a warp arrives at, and what it brings there. Its lanes must agree on the operands.
+    fn arrival(
+        &self,
+        loaded: &Loaded,
+        at: &impl AnyEdge,
+        issue: &Issue,
+        decoded: &Decoded,
+        kind: BarrierKind,
+    ) -> Result<(u32, Arrival), ConvergenceFault> {
+        let &Issue { warp, lanes, .. } = issue;
         let (inst, parts) = (&decoded.inst, (&self.registers, &self.warps, &self.ctas));
-        let read = Operands::open(parts, loaded, at, issue, decoded);
-        let lane = mask.trailing_zeros() as usize % LANES;
-        let word = |operand: usize| read.word(decoded.srcs[operand].low, &mut None)[lane];
-        let id = (word(0) % 16) as u8;
-        let expected = if inst.srcs[1] == Src::None { 0 } else { word(1) };
-        let mut held = (read.pred(&inst.srcs[2]) & mask).count_ones();
-        if turn == Turn::First {
-            let upper = &Issue { half: 1, rows: self.first_row(warp, 1), ..*issue };
-            let holds = Operands::open(parts, loaded, at, upper, decoded).pred(&inst.srcs[2]);
-            held += (holds & (lanes >> LANES) as u32).count_ones();
+        let mut held = 0;
+        // Of each operand the value of the lowest lane, and the lanes that have another.
+        let mut operands: [(Option<u32>, u64); 2] = [(None, 0); 2];
+        for half in 0..2u8 {
+            let first = LANES * usize::from(half);
+            let mask = (lanes >> first) as u32;
+            if mask == 0 {
+                continue;
+            }
+            let issue = &Issue { half, rows: self.first_row(warp, half), ..*issue };
+            let read = Operands::open(parts, loaded, at, issue, decoded);
+            held += (read.pred(&inst.srcs[2]) & mask).count_ones();
+            for ((value, others), operand) in operands.iter_mut().zip(&decoded.srcs) {
+                let row = *read.word(operand.low, &mut None);
+                for (lane, &word) in row.iter().enumerate().filter(|(lane, _)| mask >> lane & 1 != 0) {
+                    *others |= u64::from(*value.get_or_insert(word) != word) << (first + lane);
+                }
+            }
         }
-        (id, Arrival { expected, held, ..Arrival::of(lanes) })
+        for (what, (value, others)) in ["number", "thread count"].into_iter().zip(operands) {
+            if others != 0 {
+                let (op, value, lanes) = (kind.name(), value.unwrap_or(0), lanes & !others);
+                return Err(ConvergenceFault::Disagree { op, what, value, lanes, others });
+            }
+        }
+        let [number, expected] = operands.map(|(value, _)| value.unwrap_or(0));
+        Ok((number, Arrival { expected, held, ..Arrival::of(lanes) }))
     }
 
     /// Writes what the reduction of a barrier that has opened came to, half by half.

@@ -89,6 +89,12 @@ pub enum FaultKind {
         /// Threads of the CTA.
         threads: u32,
     },
+    /// A number that no barrier has.
+    #[error("a barrier with the number {number}, expected one from 0 to 15")]
+    BarrierNumber {
+        /// The number.
+        number: u32,
+    },
     /// The kernel itself says that something went wrong.
     #[error("the kernel executed `trap`")]
     Trap,

@@ -21,7 +21,7 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
 
 /// Barriers a CTA can name.
-const IDS: usize = 16;
+pub(in crate::sm) const IDS: usize = 16;
 /// Threads for which a warp counts.
 const WARP_THREADS: u32 = 32;
 /// A number of threads.
