@@ -39,13 +39,18 @@ pub struct Limits {
     pub cta_bytes: usize,
     /// Bits of an address of device memory.
     pub address_bits: u32,
+    /// Bytes of shared memory of an SM.
+    pub shared_bytes: u64,
 }
+
+/// Bytes of shared memory that CUDA keeps for itself from sm_80 on. They lie before those of the kernel.
+const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {
     fn default() -> Self {
         // Names of templates are the longest lines. A CTA of this size has issued 20 million
         // instructions.
-        Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS }
+        Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS, shared_bytes: u64::MAX }
     }
 }
 
@@ -246,6 +251,8 @@ impl KernelTrace {
         self.advance_in("`insts = n`")?;
         let steps = self.value("insts", "a number", number)?;
         let mut warp = Warp::new(id);
+        let threads = self.header.num_threads() - LANES as u64 * u64::from(id);
+        let present = u32::MAX >> (LANES as u64 - threads.min(LANES as u64));
         let mut addresses = [0; LANES];
         for step in 0..steps {
             self.advance_in("an instruction")?;
@@ -263,8 +270,9 @@ impl KernelTrace {
                 Given::None => warp.push(parsed.operation, parsed.mask),
                 Given::Stride { base, stride } => {
                     let last = parsed.mask.ilog2() - parsed.mask.trailing_zeros();
-                    let ends = [base, base.wrapping_add_signed(stride * i64::from(last))];
-                    let operation = self.resolve(&parsed, base, || ends.into_iter())?;
+                    let at = |lane: u32| base.wrapping_add_signed(stride * i64::from(lane));
+                    let some = [base, at(last.min(1)), at(last)];
+                    let operation = self.resolve(&parsed, base, || some.into_iter())?;
                     warp.push_stride(operation, parsed.mask, base, stride);
                 }
                 Given::Each => {
@@ -276,6 +284,9 @@ impl KernelTrace {
             }
             if let Some(odd) = parsed.odd {
                 self.lines.warn(odd);
+            }
+            if parsed.mask & !present != 0 {
+                self.lines.warn("instructions take part in lanes for which the block has no threads");
             }
             if parsed.origin.is_some_and(|origin| origin != (cta.index, id)) {
                 self.lines.warn("instructions name another CTA or warp than the one they stand in");
@@ -303,8 +314,8 @@ impl KernelTrace {
     }
 
     /// Returns the instruction just parsed with its generic addresses in the space of its lowest active lane, at
-    /// `lowest`. Refuses addresses of device memory that are too wide, and keeps account of the highest. `addresses`
-    /// are those of all active lanes, or of the first and the last one where all others lie between these.
+    /// `lowest`. Refuses addresses that the machine does not have, and keeps account of the highest one of device
+    /// memory. `addresses` are those of all active lanes, or of the first two and the last one where a stride gives them.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
         parsed: &Parsed,
@@ -319,22 +330,55 @@ impl KernelTrace {
         let Some(resolved) = self.code.in_space(operation, space) else {
             return Err(self.lines.refuse("a kernel may have 2^20 different instructions and no more".to_owned()));
         };
-        if resolved != operation {
+        let is_generic = resolved != operation;
+        let mut is_mixed = false;
+        if is_generic {
             if !self.header.has_windows() {
                 self.lines
                     .warn("the header has no windows of generic addresses: all of these are taken as shared memory");
             } else if addresses().any(|address| self.header.space_of(address) != space) {
+                is_mixed = true;
                 self.lines
                     .warn("lanes of a generic access lie in several spaces: the lowest active lane decides for all");
             }
         }
-        let class = self.code.opcode(&self.code.operations()[resolved as usize]).class;
+        let opcode = self.code.opcode(&self.code.operations()[resolved as usize]);
+        let (class, width) = (opcode.class, u64::from(opcode.width.max(1)));
+        let every_lane_counts = mask & !opcode.addressing_lanes() == 0;
+        let both = |(highest, bits): (u64, u64), address: u64| (highest.max(address), bits | address);
+        let (highest, bits) = addresses().fold((0, 0), both);
+        let last = highest.saturating_add(width - 1);
+        let is_shared =
+            matches!(class, Class::Load(Space::Shared) | Class::Store(Space::Shared) | Class::Atomic(Space::Shared));
         if class.is_device_memory() || class == Class::Load(Space::Constant) {
-            let highest = addresses().max().unwrap_or(0);
-            if address_bits(highest) > self.limits.address_bits {
-                return Err(self.lines.refuse(too_wide(highest, self.limits.address_bits)));
+            let most = self.limits.address_bits;
+            if address_bits(highest) > most {
+                return Err(self.lines.refuse(too_wide(highest, most)));
             }
-            self.highest = self.highest.max(highest);
+            if address_bits(last) > most {
+                let message =
+                    format!("the {width} bytes at {highest:#x} reach beyond the {most} address bits of the machine");
+                return Err(self.lines.refuse(format!("{message}: {}", wider(address_bits(last)))));
+            }
+            self.highest = self.highest.max(last);
+        } else if is_shared && every_lane_counts && !is_mixed && (!is_generic || self.header.has_windows()) {
+            // They count from 0, or stand in the window of generic addresses.
+            let is_in_window = self.header.has_windows() && self.header.space_of(highest) == Space::Shared;
+            let start = if is_in_window { self.header.shared_base } else { 0 };
+            let most = self.limits.shared_bytes;
+            let is_beyond = last.saturating_sub(start) >= most.saturating_add(SHARED_RESERVED);
+            if is_beyond && is_in_window {
+                self.lines.warn(format!("shared memory is accessed beyond the {most} bytes that an SM has"));
+            } else if is_beyond {
+                return Err(self.lines.refuse(format!(
+                    "the {width} bytes at {highest:#x} lie beyond the {most} bytes of shared memory of an SM"
+                )));
+            }
+        } else {
+            return Ok(resolved);
+        }
+        if bits & (width - 1) != 0 && every_lane_counts {
+            self.lines.warn("an address is no multiple of the bytes accessed: the multiple below it is taken");
         }
         Ok(resolved)
     }
@@ -374,12 +418,16 @@ pub(super) fn address_bits(address: u64) -> u32 {
 /// The message about an address that takes more than `bits` bits.
 pub(super) fn too_wide(address: u64, bits: u32) -> String {
     let needed = address_bits(address);
-    let way_out = if needed <= MOST_ADDRESS_BITS {
+    format!("{address:#x} takes {needed} address bits, but the machine has {bits}: {}", wider(needed))
+}
+
+/// How a machine comes by so many address bits.
+fn wider(needed: u32) -> String {
+    if needed <= MOST_ADDRESS_BITS {
         format!("`--set addr_bits={needed}` gives it enough")
     } else {
         format!("none can have more than {MOST_ADDRESS_BITS}")
-    };
-    format!("{address:#x} takes {needed} address bits, but the machine has {bits}: {way_out}")
+    }
 }
 
 fn number(text: &[u8]) -> Option<u32> {

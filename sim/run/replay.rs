@@ -58,7 +58,8 @@ impl Recording {
 
     /// Reads the beginning of a kernel.
     fn add(&mut self, path: PathBuf) -> Result<(), RunError> {
-        let mut kernel = KernelTrace::open_with(&path, limits(MOST_ADDRESS_BITS))?;
+        let limits = Limits { address_bits: MOST_ADDRESS_BITS, ..Limits::default() };
+        let mut kernel = KernelTrace::open_with(&path, limits)?;
         kernel.next_cta()?;
         self.highest = self.highest.max(kernel.highest_address());
         self.warnings.extend_from_slice(kernel.warnings());
@@ -189,11 +190,6 @@ fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warn
     warnings.ok_or_else(|| Stop::Outcome(Outcome::Interrupted(signal())))
 }
 
-/// Limits of a trace for a machine with so many address bits.
-fn limits(address_bits: u32) -> Limits {
-    Limits { address_bits, ..Limits::default() }
-}
-
 /// A kernel of a trace that is being read.
 struct Opened {
     header: Header,
@@ -201,7 +197,9 @@ struct Opened {
 }
 
 fn open(path: &Path, config: &MachineConfig, most_ahead: usize) -> Result<Opened, RunError> {
-    let trace = KernelTrace::open_with(path, limits(config.addr_bits))?;
+    let shared_bytes = config.sm.shared.bytes.into();
+    let limits = Limits { address_bits: config.addr_bits, shared_bytes, ..Limits::default() };
+    let trace = KernelTrace::open_with(path, limits)?;
     let header = trace.header().clone();
     Ok(Opened { header, source: Arc::new(TraceSource::new(trace, most_ahead)) })
 }

@@ -223,6 +223,14 @@ fn loads_find_the_words_that_atomics_have_left() {
     assert_eq!((lines(&counters).0, atomics(&counters).0), (1, 2 + 32));
 }
 
+#[test]
+fn an_access_beyond_the_shared_memory_of_an_sm_ends_the_run_at_its_line() {
+    let text = "0000 ffffffff 1 R2 LDS 1 R4 4 1 0x8000 4 0\n0010 ffffffff 0 STS 2 R4 R2 4 1 0x10000 4 0";
+    let error = Traced::ampere(text).tries(&Setup::default()).unwrap_err().to_string();
+    let wrong = "kernel-1.traceg:16:1: the 4 bytes at 0x1007c lie beyond the 49152 bytes of shared memory of an SM";
+    assert!(error.contains(wrong), "{error}");
+}
+
 /// Bytes that crossed to the L2s and back, lines of loads and stores.
 fn traffic(counters: &Counters) -> ([u64; 2], (u64, u64)) {
     let bytes = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|output| output.bytes).sum());

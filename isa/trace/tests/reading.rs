@@ -265,11 +265,109 @@ fn an_address_that_is_too_wide_is_refused_at_its_line() {
     assert!(read("0010 00000000 1 R2 LDG.E 1 R4 4 1 0x100000000 0 0", 32).is_ok());
 }
 
+/// The only warning about an instruction on line 16, or the reason for which it is refused.
+fn complaint(text: &str, limits: Limits) -> Option<String> {
+    let mut kernel = KernelTrace::new(Cursor::new(text.as_bytes().to_vec()), "t.traceg", limits).unwrap();
+    match kernel.next_cta() {
+        Ok(_) => kernel.warnings().first().map(ToString::to_string),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+#[test]
+fn an_access_that_reaches_beyond_the_address_bits_is_refused() {
+    let limits = Limits { address_bits: 49, ..Limits::default() };
+    let of = |access: &str| complaint(&volta(&format!("0000 00000001 {access} 0")), limits);
+    assert_eq!(
+        of("1 R2 LDG.E.128 1 R4 16 1 0x1fffffffffff8 0").as_deref(),
+        Some(
+            "t.traceg:16:1: the 16 bytes at 0x1fffffffffff8 reach beyond the 49 address bits of the machine: none can \
+             have more than 49"
+        )
+    );
+    assert_eq!(of("1 R2 LDG.E.128 1 R4 16 1 0x1fffffffffff0 0"), None);
+    assert!(of("0 STG.E.64 2 R4 R6 8 0 0xfffffffffffffff8").unwrap().contains("takes 64 address bits"));
+}
+
+#[test]
+fn shared_memory_ends_where_that_of_an_sm_does() {
+    let limits = Limits { shared_bytes: 0xc000, ..Limits::default() };
+    let of = |access: &str| complaint(&volta(&format!("0000 ffffffff {access} 0")), limits);
+    for (access, bytes, address) in [
+        ("1 R2 LDS 1 R4 4 1 0x10000 4", 4, "0x1007c"),
+        ("1 R2 LDS 1 R4 4 1 0x100000000 4", 4, "0x10000007c"),
+        ("1 R2 LDS.64 1 R4 8 1 0xffffffffffff0000 0", 8, "0xffffffffffff0000"),
+        ("0 STS.U8 2 R4 R5 1 1 0xc400 0", 1, "0xc400"),
+        ("1 R2 ATOMS.ADD 2 R4 R5 4 1 0x100000000000 0", 4, "0x100000000000"),
+    ] {
+        let expected = format!(
+            "t.traceg:16:1: the {bytes} bytes at {address} lie beyond the 49152 bytes of shared memory of an SM"
+        );
+        assert_eq!(of(access), Some(expected), "{access}");
+    }
+    assert_eq!(of("1 R2 LDS 1 R4 4 1 0xbf80 4"), None);
+    // What a kernel of sm_80 has begins behind a KiB of CUDA's own.
+    assert_eq!(of("1 R2 LDS 1 R4 4 1 0xc380 4"), None);
+    let windows = "-shmem base_addr = 0x7f0000000000\n-local mem base_addr = 0x7f0001000000\n-binary";
+    let generic = |address: &str| {
+        complaint(
+            &volta(&format!("0000 ffffffff 1 R2 LD.E 1 R4 4 1 {address} 0 0")).replace("-binary", windows),
+            limits,
+        )
+    };
+    assert_eq!(generic("0x7f000000bffc"), None);
+    let beyond = "t.traceg:18: shared memory is accessed beyond the 49152 bytes that an SM has";
+    assert_eq!(generic("0x7f0000010000").as_deref(), Some(beyond));
+    // Tracers may write addresses of shared memory as generic ones, too.
+    let plain = volta("0000 ffffffff 1 R2 LDS 1 R4 4 1 0x7f0000000000 4 0").replace("-binary", windows);
+    assert_eq!(complaint(&plain, limits), None);
+}
+
+#[test]
+fn an_access_that_is_not_aligned_is_warned_of() {
+    let warning = "t.traceg:16: an address is no multiple of the bytes accessed: the multiple below it is taken";
+    let of = |access: &str| complaint(&volta(&format!("0000 0000000f {access} 0")), Limits::default());
+    for access in [
+        "1 R2 LDG.E 1 R4 4 1 0x7f800000007e 0",
+        "1 R2 LDG.E 1 R4 4 1 0x1000 2",
+        "0 STG.E.64 2 R4 R6 8 0 0x1000 0x1008 0x1014 0x1018",
+        "0 STS 2 R4 R5 4 1 0x1 4",
+        "0 RED.E.ADD.F16 2 R4 R5 2 1 0x1001 2",
+        "1 R2 LDL.128 1 R4 16 2 0x1000 16 8 8",
+    ] {
+        assert_eq!(of(access).as_deref(), Some(warning), "{access}");
+    }
+    for access in ["1 R2 LDG.E.U8 1 R4 1 1 0x1001 3", "1 R2 LDG.E 1 R4 4 1 0x1004 -4", "1 R2 LDG.E.U16 1 R4 2 1 0x2 2"]
+    {
+        assert_eq!(of(access), None, "{access}");
+    }
+    // Lanes that name no row of a matrix have no address that counts.
+    assert_eq!(
+        complaint(
+            &volta("0000 ffffffff 1 R2 LDSM.16.M88 1 R4 16 1 0x1 1 0").replace("= 70", "= 80"),
+            Limits::default()
+        ),
+        None
+    );
+}
+
+#[test]
+fn lanes_that_the_block_does_not_have_are_warned_of() {
+    let text = |threads: &str| {
+        volta("0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x1000 4 0\n0010 0000ffff 0 EXIT 0 0 0").replace("(32,1,1)", threads)
+    };
+    let warning = "t.traceg:16: instructions take part in lanes for which the block has no threads";
+    assert_eq!(complaint(&text("(16,1,1)"), Limits::default()).as_deref(), Some(warning));
+    assert_eq!(complaint(&text("(2,8,2)"), Limits::default()), None);
+    let (_, kernel) = read(&text("(48,1,1)").replace("warp = 0", "warp = 1")).unwrap();
+    assert_eq!(warnings(&kernel)[0], warning);
+}
+
 #[test]
 fn the_highest_address_is_that_of_device_memory() {
     let text = "0000 3 1 R2 LDG.E 1 R4 4 1 0x7f0000001000 -16 0\n0010 1 1 R2 LDS 1 R4 4 1 0x7fff00000000 0 0";
     let (_, kernel) = only_warp(&volta(text));
-    assert_eq!(kernel.highest_address(), 0x7f00_0000_1000);
+    assert_eq!(kernel.highest_address(), 0x7f00_0000_1003);
 }
 
 #[test]
