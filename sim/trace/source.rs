@@ -194,7 +194,8 @@ impl Shared {
                 state.next += 1;
                 state.count();
             }
-            Ok(None) => state.end = Some(End::Reached),
+            // Whoever waited for the trace finds no more behind an error: that stays why no more is read.
+            Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
     }
@@ -215,5 +216,28 @@ impl CtaSource for TraceSource {
         drop(state);
         learn(&code);
         cta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use trace::Limits;
+
+    use super::*;
+
+    /// The thread that reads ahead may come to an end that another reader has found.
+    #[test]
+    fn an_error_stays_one_to_whoever_reads_on_behind_it() {
+        let text = "-kernel name = k\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n#traces format = x\n#BEGIN_TB\n\
+                    thread block = 0,0,0\n#END_TB\nnonsense\n";
+        let trace = KernelTrace::new(Cursor::new(text), "k.traceg", Limits::default()).unwrap();
+        let source = TraceSource::new(trace, 0);
+        assert!(source.take(0, &mut |_| {}).is_some());
+        source.shared.reach(1);
+        source.shared.read_next(&mut source.shared.trace());
+        assert!(source.take(1, &mut |_| {}).is_none() && source.is_broken());
+        assert!(source.take_error().is_some_and(|error| error.to_string().contains("`nonsense`")));
     }
 }
