@@ -28,7 +28,7 @@ pub use random::{Case, Ran};
 mod tests {
     use super::random::Case;
     use crate::kit::{for_each_seed, run_in_all_modes};
-    use rtl::kernel::Mode;
+    use rtl::kernel::{Counted, Mode};
     use rtl::tracker::{Protections, TrackerScheme, TrackerStats};
 
     fn case(seed: u64) -> Case {
@@ -48,7 +48,7 @@ mod tests {
             let ran = Case { cus, ..case(seed) }.run(Mode::default()).unwrap_or_else(|wrong| panic!("{wrong}"));
             ops.set(ops.get() + ran.ops);
             bypasses.set(bypasses.get() + ran.bypasses);
-            sum.set(sum.get().plus(&ran.tracker));
+            sum.set(TrackerStats::total(&[sum.get(), ran.tracker]));
         });
         let TrackerStats { supplied, refused, too_early, listed, poisoned, unnoted, held, .. } = sum.get();
         assert!(ops.get() >= 100_000, "{}", ops.get());

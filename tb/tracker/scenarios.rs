@@ -1,6 +1,6 @@
 //! The scenarios of anssari2012 section 3.2 and of the races around it, to the value and to the cycle.
 
-use rtl::kernel::Mode;
+use rtl::kernel::{Counted, Mode};
 use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{L1Config, StoreHit};
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
@@ -59,7 +59,7 @@ fn evict(from: u64) -> [Op; 2] {
 fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
     let mut rig = Rig::new(setup, programs.into());
     run(&mut rig, Mode::default(), 100_000);
-    let stats = rig.trackers.iter().fold(TrackerStats::default(), |sum, bank| sum.plus(bank.stats()));
+    let stats = TrackerStats::total(rig.trackers.iter().map(|bank| bank.stats()));
     (rig, stats)
 }
 
