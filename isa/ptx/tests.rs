@@ -717,6 +717,44 @@ fn a_name_is_defined_once_in_a_file() {
 }
 
 #[test]
+fn a_token_or_comment_of_any_length_is_read_on_a_small_stack() {
+    let long = |part: &str| part.repeat(100_000);
+    let passed = [
+        format!("/*\n{}*/", long(" * x\n")),
+        format!("/{}/", long("*")),
+        format!("//{}", long("é")),
+        format!("@@DWARF {}", long("é")),
+        long(" \n"),
+    ];
+    let tokens = [
+        long("a"),
+        format!("%{}", long("_")),
+        format!(".a{}", long("::a")),
+        long("1"),
+        format!("0x{}", long("f")),
+        format!("1.{}e+{}", long("5"), long("3")),
+        format!("\"{}\"", long("aé")),
+    ];
+    let read = move || {
+        for text in passed {
+            let text = format!("ret;\n{text}\nret;");
+            assert_eq!(tokens_of(&text), ["ret", ";", "ret", ";"]);
+        }
+        for token in tokens {
+            assert_eq!(tokens_of(&format!("ret {token};")), ["ret", &token, ";"]);
+        }
+        let open = Source::new("k.ptx", &format!("/*{}", long("*a")));
+        assert_eq!(lexer::tokens(&open).unwrap_err().to_string(), "k.ptx:1:1: this comment does not end");
+    };
+    std::thread::Builder::new().stack_size(128 << 10).spawn(read).unwrap().join().unwrap();
+}
+
+fn tokens_of(text: &str) -> Vec<String> {
+    let tokens = lexer::tokens(&Source::new("k.ptx", text)).unwrap();
+    tokens.into_iter().map(|(_, span)| text[span.start as usize..span.end as usize].to_owned()).collect()
+}
+
+#[test]
 fn units_follow_what_is_computed() {
     let unit = |body: &str| lower(body).insts[0].unit;
     assert_eq!(unit("add.f32 %f1, %f1, %f1;"), Unit::Sp);
