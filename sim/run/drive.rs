@@ -171,6 +171,15 @@ impl<'o> Drive<'o> {
         let RunState { place, launched, idle, kernels, warp_limits, loads, watches, series, history } = run;
         let mut drive = Self::of(machine, sim.in_mode(options.evaluation()), None, options)?;
         let cycle = drive.cycles();
+        if let (Some(most), Some(path)) =
+            (options.max_cycles.filter(|&most| most <= cycle), &options.checkpoints.resume)
+        {
+            let least = cycle + 1;
+            let reason = format!(
+                "`--max-cycles` is {most}, expected {least} or more: the checkpoint is at cycle {least} already"
+            );
+            return Err(RunError::input(path, &reason));
+        }
         if let Some(new) = &mut drive.series {
             new.go_on(series, cycle, &drive.machine);
         }

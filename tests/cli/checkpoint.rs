@@ -225,6 +225,13 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
     fs::write(&checkpoint, &saved).unwrap();
     assert_eq!(resumed(&["--quiet"]).status, Some(0));
 }
+    fs::write(&checkpoint, &saved).unwrap();
+    for cycles in ["1", "299"] {
+        let message =
+            format!("`--max-cycles` is {cycles}, expected 300 or more: the checkpoint is at cycle 300 already");
+        resumed(&["--max-cycles", cycles]).refused(&[&checkpoint, &message]);
+    }
+    assert_eq!(resumed(&["--max-cycles", "300", "--quiet"]).status, Some(3));
 
 #[test]
 fn a_checkpoint_replaces_no_file_but_the_one_that_the_run_goes_on_from() {
