@@ -19,6 +19,8 @@ const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_c
 const MOST_CYCLES: i128 = 1_000_000_000_000_000;
 /// Most runs: what is more was hardly meant, and would fill the memory.
 const MOST_RUNS: usize = 100_000;
+/// Characters of the label of a machine that is refused.
+const MOST_LABEL: usize = 120;
 /// The parameter that a table of a `together` is named by.
 const NAME: &str = "name";
 
@@ -132,7 +134,9 @@ impl SweepFile {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
         let mut numbers = HashMap::new();
-        for (label, problem) in refused.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
+        // The label of a machine with thousands of settings is long, and may stand in front of as many problems.
+        let labelled: Vec<_> = refused.iter().map(|(label, error)| (shortened(label), error)).collect();
+        for (label, problem) in labelled.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
             let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
             match known.get_mut(number) {
                 Some((_, labels)) => labels.push(label),
@@ -157,6 +161,14 @@ impl SweepFile {
 
     fn choices(&self) -> impl Iterator<Item = &Choice> {
         self.parameters.iter().flat_map(|parameter| &parameter.choices)
+    }
+}
+
+/// The beginning of a label, of which the message behind it is not to be lost.
+fn shortened(label: &str) -> String {
+    match label.char_indices().nth(MOST_LABEL) {
+        Some((at, _)) => format!("{} ...", &label[..at]),
+        None => label.to_owned(),
     }
 }
 

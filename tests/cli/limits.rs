@@ -168,6 +168,30 @@ fn a_launch_file_with_thousands_of_buffers_and_of_wrong_names_is_read_in_time() 
 }
 
 #[test]
+fn a_sweep_file_with_thousands_of_wrong_settings_is_refused_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = (0..8000).fold(String::new(), |text, i| text + &format!("l1.k{i} = {i}\n"));
+    fs::write(folder.path().join("s.toml"), format!("launch = \"syrk/small\"\n[set]\n{settings}")).unwrap();
+    let ended = bounded(folder.path(), &["sweep", "s.toml"]);
+    assert_eq!(ended.status, Some(2), "{ended:?}");
+    assert!(ended.err.contains("unknown key `l1.k0`") && ended.err.contains("and 7980 more problems"), "{}", ended.err);
+}
+
+#[test]
+fn a_pattern_of_many_wildcards_is_decided_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.toml"), launch_of(&buffers(3), "\"b0\", \"b1\", \"b2\"")).unwrap();
+    for pattern in ["**.".repeat(1000), "**.*.".repeat(1000), format!("sm0.{}.", "*a".repeat(1000))] {
+        for option in
+            [&["--wave-scope", &format!("{pattern}nothing")], &["--wave-trigger", &format!("{pattern}nothing == 3")]]
+        {
+            let ended = bounded(folder.path(), &[&["run", "k.toml", "--wave", "x.vcd"], &option[..]].concat());
+            assert_eq!(ended.status, Some(2), "{ended:?}");
+        }
+    }
+}
+
+#[test]
 fn a_checkpoint_that_expands_beyond_measure_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
