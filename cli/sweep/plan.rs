@@ -7,11 +7,14 @@ use std::sync::Arc;
 
 use miette::Report;
 use papers::measured::Subject;
+use papers::progress::progress_line;
 use papers::runs::Job;
 use papers::store::{Input, Key};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value;
 
 use super::super::files::Files;
+use super::super::progress::Heartbeat;
 use super::super::{output, run};
 use super::file::{Choice, Named, Parameter, SweepFile, text_of};
 use warpsieve::config::{ConfigError, Request, Resolved};
@@ -102,8 +105,9 @@ impl Plan {
             workloads.push(Workload::trace(name, of, files)?);
         }
         let (mut variants, mut refused) = (variants(&file.parameters), Vec::new());
-        for variant in &mut variants {
-            match Resolved::new(&variant.request) {
+        let all = resolved(&variants);
+        for (variant, resolved) in variants.iter_mut().zip(all) {
+            match resolved {
                 Ok(resolved) => {
                     files.reads_machine(&resolved);
                     variant.resolved = Some(Arc::new(resolved));
@@ -157,6 +161,22 @@ impl Plan {
     pub fn baseline(&self, (w, v): Id) -> Id {
         (w, self.variants[v].baseline)
     }
+}
+
+/// The configurations of variants, in order. Of many this takes a while: how far it is shows on a terminal, and in the log
+/// of a job.
+fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
+    let bar = progress_line(false, Some(variants.len() as u64), "checked {pos} of {len} machines{left}");
+    let (told, all) = (bar.clone(), output::counted(variants.len() as u64, "machine", "machines"));
+    let _heartbeat = Heartbeat::off_terminal(false, move || format!("checked {} of {all}", told.position()));
+    let resolve = |variant: &Variant| {
+        let resolved = Resolved::new(&variant.request);
+        bar.inc(1);
+        resolved
+    };
+    let resolved = variants.par_iter().map(resolve).collect();
+    bar.finish_and_clear();
+    resolved
 }
 
 /// The machine of a variant with as many address bits as a trace needs; `wider` counts those that had fewer.
