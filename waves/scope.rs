@@ -44,7 +44,9 @@ impl FromStr for Glob {
             "**" => Ok(Part::AnyDepth),
             name => Ok(Part::Name(name.to_owned())),
         };
-        let parts = text.split('.').map(part).collect::<Result<_, _>>()?;
+        let mut parts = text.split('.').map(part).collect::<Result<Vec<_>, _>>()?;
+        // Two of them in a row are one.
+        parts.dedup_by(|later, part| *later == Part::AnyDepth && *part == Part::AnyDepth);
         Ok(Glob { text: text.to_owned(), parts })
     }
 }
@@ -170,27 +172,35 @@ impl<'a> Trail<'a> {
 
 /// True if the parts match exactly these names.
 fn matches(parts: &[Part], names: &[&str]) -> bool {
-    match (parts, names) {
-        ([], []) => true,
-        ([Part::AnyDepth, later @ ..], _) if matches(later, names) => true,
-        ([Part::AnyDepth, ..], [name, deeper @ ..]) => !is_entry(name) && matches(parts, deeper),
-        ([Part::Name(pattern), later @ ..], [name, deeper @ ..]) => {
-            let asked = !is_entry(name) || pattern.contains('[');
-            asked && name_matches(pattern.as_bytes(), name.as_bytes()) && matches(later, deeper)
-        }
-        _ => false,
-    }
+    let mut reach = Reach::default();
+    reach.go_to(parts);
+    names.iter().fold(reach, |reach, name| reach.down(name)).rest.iter().any(|rest| rest.is_empty())
 }
 
+/// True if a pattern matches this name. Where it goes astray, its last `*` takes a letter more: that one alone, since
+/// whatever an earlier one took more, the last could take instead.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern, name) {
-        ([], []) => true,
-        ([b'*', later @ ..], _) if name_matches(later, name) => true,
-        ([b'*', ..], [_, rest @ ..]) => name_matches(pattern, rest),
-        ([b'?', later @ ..], [_, rest @ ..]) => name_matches(later, rest),
-        ([letter, later @ ..], [first, rest @ ..]) => letter == first && name_matches(later, rest),
-        _ => false,
+    let (mut at, mut seen) = (0, 0);
+    // What follows the last `*`, and the letters ahead of what follows it.
+    let mut star = None;
+    while seen < name.len() {
+        match (pattern.get(at), star) {
+            (Some(b'*'), _) => {
+                at += 1;
+                star = Some((at, seen));
+            }
+            (Some(&letter), _) if letter == b'?' || letter == name[seen] => {
+                at += 1;
+                seen += 1;
+            }
+            (_, Some((behind, taken))) => {
+                (at, seen) = (behind, taken + 1);
+                star = Some((at, seen));
+            }
+            (_, None) => return false,
+        }
     }
+    pattern[at..].iter().all(|&letter| letter == b'*')
 }
 
 /// A glob that chooses nothing.
@@ -271,7 +281,9 @@ impl Selection {
 /// What stands where the glob goes astray: the names inside the deepest scopes that its leading parts match, those
 /// most like its next part first, one path for each name.
 fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
-    for depth in (0..=glob.parts.len()).rev() {
+    // More parts match no scope: each name has one of its own, and between two names is one `**` at most.
+    let deepest = tree.scope_ids().map(|scope| tree.scope_names(scope).len()).max().unwrap_or(0);
+    for depth in (0..=glob.parts.len().min(2 * deepest + 1)).rev() {
         let (leading, later) = glob.parts.split_at(depth);
         let wanted = match later.first() {
             Some(Part::Name(name)) => name.as_str(),
@@ -398,6 +410,46 @@ mod tests {
 
     fn chosen(glob: &str) -> String {
         select(&[glob]).unwrap_or_else(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_pattern_of_many_wildcards_is_decided_without_trying_all_ways() {
+        assert_eq!(chosen(&format!("{}status", "**.".repeat(5000))), "sm0.l1.status sm1.l1.status");
+        assert!(select(&[&format!("{}x", "**.*.".repeat(5000))]).is_err());
+        assert!(select(&[&format!("{}x", "**.**.*.".repeat(5000))]).is_err());
+        let stars = "*a".repeat(5000);
+        assert!(name_matches(stars.as_bytes(), "a".repeat(10_000).as_bytes()));
+        assert!(!name_matches(format!("{stars}b").as_bytes(), "a".repeat(10_000).as_bytes()));
+    }
+
+    #[test]
+    fn a_pattern_matches_as_if_every_way_were_tried() {
+        fn tried(pattern: &[u8], name: &[u8]) -> bool {
+            match (pattern, name) {
+                ([], []) => true,
+                ([b'*', later @ ..], _) if tried(later, name) => true,
+                ([b'*', ..], [_, rest @ ..]) => tried(pattern, rest),
+                ([letter, later @ ..], [first, rest @ ..]) => {
+                    (letter == first || *letter == b'?') && tried(later, rest)
+                }
+                _ => false,
+            }
+        }
+        let words = |letters: &[u8], most: u32| -> Vec<Vec<u8>> {
+            let count = letters.len();
+            let word = |length: u32, number: usize| {
+                (0..length).map(|at| letters[number / count.pow(at) % count]).collect::<Vec<_>>()
+            };
+            (0..=most)
+                .flat_map(|length| (0..count.pow(length)).map(move |number| (length, number)))
+                .map(|(length, number)| word(length, number))
+                .collect()
+        };
+        for pattern in words(b"ab*?", 5) {
+            for name in words(b"ab", 5) {
+                assert_eq!(name_matches(&pattern, &name), tried(&pattern, &name), "{pattern:?} {name:?}");
+            }
+        }
     }
 
     #[test]
