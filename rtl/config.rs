@@ -32,7 +32,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// A field below the group that is open.
+    /// A field below the group that is open, or with `super.` in front below the one around that.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, legal: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.to_string(), legal: legal.into() }
     }
@@ -84,7 +84,8 @@ impl Rules {
     /// A field must be a power of two in a range.
     pub fn power_of_two(&mut self, field: &str, value: u64, legal: RangeInclusive<u64>, why: &'static str) {
         if !value.is_power_of_two() || !legal.contains(&value) {
-            let legal = format!("a power of two from {} to {}", legal.start(), legal.end());
+            let (least, most) = (*legal.start(), legal.end().checked_ilog2().map_or(0, |log2| 1 << log2));
+            let legal = if least >= most { most.to_string() } else { format!("a power of two from {least} to {most}") };
             self.violated(field, value.to_string(), legal, Vec::new(), why);
         }
     }
@@ -125,8 +126,12 @@ impl Rules {
         self.between(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
     }
 
-    /// The size of a memory: the product of the fields that make it up, which the host has to hold.
+    /// The size of a memory: the product of the fields that make it up, which the host has to hold. Nothing is said of it
+    /// while one of them is illegal by itself.
     pub fn bytes(&mut self, fields: &[(&str, u32)], unit_bytes: u64, most: u64, why: &'static str) {
+        if fields.iter().any(|(name, _)| self.is_broken(name)) {
+            return;
+        }
         let bytes = fields.iter().fold(unit_bytes, |bytes, &(_, count)| bytes.saturating_mul(count.into()));
         let side = |&(name, count): &(&str, u32)| {
             let others = bytes / u64::from(count.max(1));
@@ -135,6 +140,13 @@ impl Rules {
             (fits > 0).then(|| Side::new(name, count, legal))
         };
         self.between(bytes <= most, fields.iter().filter_map(side), why);
+    }
+
+    /// True if a rule about this field is violated so far.
+    #[must_use]
+    pub fn is_broken(&self, field: &str) -> bool {
+        let path = self.path(field);
+        self.found.iter().any(|violation| violation.path == path)
     }
 
     /// True if nothing is violated so far.
@@ -162,9 +174,13 @@ impl Rules {
         self.found.push(Violation { path, value, legal, why, others });
     }
 
-    /// The path of a field below the group that is open.
-    fn path(&self, field: &str) -> String {
-        self.prefix.iter().copied().chain([field]).collect::<Vec<_>>().join(".")
+    /// The path of a field below the group that is open, or with `super.` below the one around that.
+    fn path(&self, mut field: &str) -> String {
+        let mut groups = self.prefix.as_slice();
+        while let (Some(further), [around @ .., _]) = (field.strip_prefix("super."), groups) {
+            (field, groups) = (further, around);
+        }
+        groups.iter().copied().chain([field]).collect::<Vec<_>>().join(".")
     }
 }
 
@@ -202,6 +218,32 @@ mod tests {
         assert_eq!(blamed("timing.rc"), format!("timing.rc is 30, expected 39 or more with ras = 28, rp = 12: {why}"));
         assert_eq!(blamed("timing.rp"), format!("timing.rp is 12, expected 3 or less with ras = 28, rc = 30: {why}"));
         assert_eq!(blamed("elsewhere"), blamed("timing.rc"));
+    }
+
+    #[test]
+    fn a_side_of_a_rule_may_stand_in_a_group_further_out() {
+        let mut rules = Rules::default();
+        rules.group("l1", |rules| {
+            rules.group("index", |rules| {
+                let sides = ["kind", "super.sets", "super.super.num_sms"].map(|path| Side::new(path, 1, "2"));
+                rules.between(false, sides, "they depend on each other");
+            });
+        });
+        let found = rules.into_violations().remove(0);
+        let others: Vec<_> = found.others.iter().map(|side| side.path.as_str()).collect();
+        assert_eq!((found.path.as_str(), others), ("l1.index.kind", vec!["l1.sets", "num_sms"]));
+    }
+
+    #[test]
+    fn the_powers_of_two_that_are_legal_are_named_as_such() {
+        let legal = |range| {
+            let mut rules = Rules::default();
+            rules.power_of_two("channels", 3, range, "they are bit fields");
+            rules.into_violations().remove(0).legal
+        };
+        assert_eq!(legal(1..=10), "a power of two from 1 to 8");
+        assert_eq!(legal(1..=1), "1");
+        assert_eq!(legal(32..=40), "32");
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Function, Shape, identity};
-use crate::config::Rules;
+use crate::config::{Rules, Side};
+
+/// Bytes of the lines whose sets are known.
+const LINE_BYTES: u32 = 128;
 
 /// Address bits that are folded into index bits 0 to 4.
 const FOLD: [u32; 5] = [13, 14, 15, 17, 19];
@@ -22,12 +25,18 @@ impl Function for Fermi {
     }
 
     fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
-        rules.expect(
-            matches!(sets, 32 | 64) && line_bytes == 128,
+        let mut sides = vec![Side::new(
             "kind",
             format!("fermi with {sets} sets of {line_bytes} bytes"),
             "32 or 64 sets of 128 bytes",
-            "the hash is only known for these",
-        );
+        )];
+        if line_bytes == LINE_BYTES {
+            sides.push(Side::new("super.sets", sets, "32 or 64 with an index of kind fermi"));
+        } else if matches!(sets, 32 | 64) {
+            let legal = format!("{LINE_BYTES} with an index of kind fermi");
+            sides.push(Side::new("super.line_bytes", line_bytes, legal));
+        }
+        let is_known = matches!(sets, 32 | 64) && line_bytes == LINE_BYTES;
+        rules.between(is_known, sides, "the hash is only known for these");
     }
 }

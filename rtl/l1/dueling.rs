@@ -32,8 +32,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Rules;
+use crate::config::{Rules, Side};
 use crate::kernel::{Block, Describe, Edge, Fields, FieldsExt, Logic, Payload, RxBank, Sleep, TxBank};
+
+/// Most cycles of an interval.
+const MOST_INTERVAL: u32 = 65_536;
 
 /// SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,10 +83,22 @@ impl DuelingConfig {
 
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
-        rules.range("interval", u64::from(self.interval), 2..=65_536, "counters are as wide as the timer");
+        rules.range(
+            "interval",
+            u64::from(self.interval),
+            2..=MOST_INTERVAL.into(),
+            "counters are as wide as the timer",
+        );
         rules.range("margin", u64::from(self.margin), 0..=100, "two miss rates are compared in percent");
         let why = "an interval without accesses has no miss rate";
-        rules.range("min_accesses", u64::from(self.min_accesses), 1..=u64::from(self.interval.max(1)), why);
+        let (least, interval) = (self.min_accesses, self.interval);
+        rules.range("min_accesses", u64::from(least), 1..=u64::from(MOST_INTERVAL), why);
+        if !rules.is_broken("interval") && !rules.is_broken("min_accesses") {
+            let longer = format!("{} to {MOST_INTERVAL} with min_accesses = {least}", least.max(2));
+            let sides =
+                [Side::new("min_accesses", least, format!("1 to {interval}")), Side::new("interval", interval, longer)];
+            rules.between(least <= interval, sides, "there is an access a cycle at most");
+        }
     }
 
     /// Whether an SM starts a kernel in the original mode.

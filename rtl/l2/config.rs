@@ -7,7 +7,7 @@ use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
 use super::stats::L2Has;
 use crate::cells::lru::MAX_WAYS;
-use crate::config::Rules;
+use crate::config::{Rules, Side};
 use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
 use crate::noc::interleave::Interleave;
@@ -151,13 +151,15 @@ impl L2Config {
         let lines = [("sets", self.sets), ("ways", self.ways)];
         rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host keeps every line of a bank, of all partitions");
         rules.power_of_two("line_bytes", line_bytes.into(), 32..=max_line, "a line is a whole number of sectors");
-        rules.expect(
-            line_bytes <= l1_line_bytes,
-            "line_bytes",
-            line_bytes,
-            &format!("{l1_line_bytes} at most"),
-            "an L1 line is one line here or several",
-        );
+        let sides = [
+            Side::new("line_bytes", line_bytes, format!("{l1_line_bytes} at most")),
+            Side::new(
+                "super.l1.line_bytes",
+                l1_line_bytes,
+                format!("{line_bytes} or more with l2.line_bytes = {line_bytes}"),
+            ),
+        ];
+        rules.between(line_bytes <= l1_line_bytes, sides, "an L1 line is one line here or several");
         rules.range("split_requests", self.split_requests.into(), 1..=64, "the search for a free row is one bit a row");
         let max_burst = (BURST_BYTES as u64).min(line_bytes.into()).max(16);
         rules.power_of_two("burst_bytes", burst_bytes.into(), 16..=max_burst, "a line is a whole number of bursts");

@@ -119,14 +119,23 @@ impl MachineConfig {
         let mut rules = Rules::default();
         let why = "a sharer mask holds one bit an SM";
         rules.range("num_sms", u64::from(self.num_sms), 1..=MOST_SMS.into(), why);
+        let why = "all partitions, and all channels, share a word of 64 bits";
         rules.range("num_partitions", u64::from(self.num_partitions), 1..=MOST_CHANNELS.into(), why);
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
         let why = "a line, and so a request, belongs to one partition";
         rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
-        let (channels, most) =
-            (self.channels_per_partition, MOST_CHANNELS / self.num_partitions.clamp(1, MOST_CHANNELS));
+        let (channels, partitions) = (self.channels_per_partition, self.num_partitions);
         let why = "a line of a partition finds its channel by its low bits; all channels share a word of 64 bits";
-        rules.power_of_two("channels_per_partition", channels.into(), 1..=u64::from(most), why);
+        rules.power_of_two("channels_per_partition", channels.into(), 1..=MOST_CHANNELS.into(), why);
+        if !rules.is_broken("channels_per_partition") && !rules.is_broken("num_partitions") {
+            let most = MOST_CHANNELS / partitions;
+            let legal =
+                if most < 2 { "1".to_owned() } else { format!("a power of two from 1 to {}", 1 << most.ilog2()) };
+            let fewer = format!("1 to {} with channels_per_partition = {channels}", MOST_CHANNELS / channels);
+            let sides =
+                [Side::new("channels_per_partition", channels, legal), Side::new("num_partitions", partitions, fewer)];
+            rules.between(channels <= most, sides, why);
+        }
         let (sharers, partitions) = (self.partitions_per_channel, self.num_partitions.max(1));
         let why = "a channel finds the partition of a burst by address bits, and all channels are alike";
         let fits = sharers.is_power_of_two() && partitions.is_multiple_of(sharers);
@@ -150,7 +159,7 @@ impl MachineConfig {
                 rules.range(field, u64::from(*khz), 1_000..=10_000_000, "a clock between 1 MHz and 10 GHz");
             }
             let why = "all clocks must divide one tick exactly";
-            let is_simple = self.clocks().is_some() || all.iter().any(|(_, khz)| **khz == 0);
+            let is_simple = all.iter().any(|(field, _)| rules.is_broken(field)) || self.clocks().is_some();
             rules.expect(is_simple, "core_khz", core_khz, "in a simple ratio to the other clocks", why);
         });
         rules.group("link", |rules| {

@@ -8,7 +8,7 @@ use super::execute::pipes::CALENDAR_CYCLES;
 use super::front::scheduler::MAX_SCHEDULERS;
 use super::{MAX_CTAS, MAX_WARPS};
 use crate::cells::lru::MAX_WAYS;
-use crate::config::Rules;
+use crate::config::{Rules, Side};
 use crate::index::IndexConfig;
 use crate::index::linear::Linear;
 use crate::l1::access::LANES;
@@ -239,18 +239,62 @@ impl SmConfig {
         (LANES as u32 / self.simd_width) as u16
     }
 
+    /// Checks the threads against the lanes of all warps.
+    fn validate_threads(&self, rules: &mut Rules) {
+        let (threads, warps, lanes) = (self.threads, self.warps, self.warp_lanes.max(1));
+        let why = "a lane holds a thread";
+        let all = lanes.saturating_mul(MAX_WARPS as u32);
+        rules.range("threads", threads.into(), lanes.into()..=all.into(), why);
+        if ["warp_lanes", "warps", "threads"].iter().any(|field| rules.is_broken(field)) {
+            return;
+        }
+        let (least, most) = (threads.div_ceil(lanes), warps * lanes);
+        let with = format!("with sm.threads = {threads}");
+        let mut sides = vec![
+            Side::new("threads", threads, format!("{lanes} to {most}")),
+            Side::new("warps", warps, format!("{least} to {MAX_WARPS} {with}")),
+        ];
+        if self.halves() == 1 && threads <= 2 * most {
+            sides.push(Side::new("warp_lanes", lanes, format!("64 {with}")));
+        }
+        rules.between(threads <= most, sides, why);
+    }
+
+    /// Checks the most warps that a scheduler issues from.
+    fn validate_warp_limit(&self, rules: &mut Rules) {
+        let &Self { warps, schedulers, warp_limit, .. } = self;
+        if ["warps", "schedulers"].iter().any(|field| rules.is_broken(field)) {
+            return;
+        }
+        let with = format!("with sm.warp_limit = {warp_limit}");
+        let least = u64::from(warp_limit) * u64::from(schedulers);
+        let mut sides = vec![Side::new("warp_limit", warp_limit, format!("0 to {}", warps / schedulers))];
+        if least <= MAX_WARPS as u64 {
+            sides.push(Side::new("warps", warps, format!("{least} to {MAX_WARPS} {with}")));
+        }
+        if let Some(most) = warps.checked_div(warp_limit).filter(|&most| most > 0) {
+            sides.push(Side::new("schedulers", schedulers, format!("{most} or less {with}")));
+        }
+        rules.between(warp_limit <= warps / schedulers, sides, "a scheduler has no more warps");
+        let sides = [
+            Side::new("warp_limit", warp_limit, "0 with a two-level scheduler"),
+            Side::new("policy", "two-level", format!("another {with}")),
+        ];
+        let is_legal = warp_limit == 0 || self.policy != SchedulerPolicy::TwoLevel;
+        rules.between(is_legal, sides, "its warps are ordered by their queue, not by their age");
+    }
+
     /// Checks every rule, in a machine whose lines have so many bytes.
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         if let InstructionStore::Cache(icache) = &self.icache {
             rules.group("icache", |rules| icache.validate(line_bytes, rules));
         }
-        let lanes = u64::from(self.warp_lanes);
         let half = LANES as u32;
         let why = "a warp is 32 lanes or two such halves";
         rules.expect(self.halves() * half == self.warp_lanes, "warp_lanes", self.warp_lanes, "32 or 64", why);
         rules.power_of_two("simd_width", self.simd_width.into(), 8..=half.into(), "32 lanes are issued at a time");
         rules.range("warps", self.warps.into(), 1..=MAX_WARPS as u64, "one bit per warp in the masks of the core");
-        rules.range("threads", self.threads.into(), lanes..=lanes * u64::from(self.warps), "a lane holds a thread");
+        self.validate_threads(rules);
         rules.range("ctas", self.ctas.into(), 1..=MAX_CTAS as u64, "one bit per CTA slot");
         rules.expect(
             (1024..=MOST_REGISTERS).contains(&self.registers) && self.registers.is_multiple_of(32),
@@ -265,15 +309,7 @@ impl SmConfig {
             1..=MAX_SCHEDULERS as u64,
             "warps are split by their low id bits",
         );
-        let most = self.warps / self.schedulers.max(1);
-        rules.range("warp_limit", self.warp_limit.into(), 0..=most.into(), "a scheduler has no more warps");
-        rules.expect(
-            self.warp_limit == 0 || self.policy != SchedulerPolicy::TwoLevel,
-            "warp_limit",
-            self.warp_limit,
-            "0 with a two-level scheduler",
-            "its warps are ordered by their queue, not by their age",
-        );
+        self.validate_warp_limit(rules);
         rules.group("pipes", |rules| self.pipes.validate(rules));
         rules.group("operands", |rules| self.operands.validate(self.registers, self.num_sub_cores(), rules));
         rules.group("shared", |rules| {
@@ -345,11 +381,16 @@ impl OperandConfig {
         }
         let why = "each sub-core has an equal part";
         let a_multiple = format!("a multiple of the {sub_cores} schedulers");
-        rules.expect(banks.is_multiple_of(sub_cores), "banks", banks, &a_multiple, why);
+        let with_schedulers = |field: &str, count: u32| {
+            let legal = format!("a divisor of {count}, which is sm.operands.{field}");
+            [Side::new(field, count, &a_multiple), Side::new("super.schedulers", sub_cores, legal)]
+        };
+        rules.between(banks.is_multiple_of(sub_cores), with_schedulers("banks", banks), why);
         let in_use = if generic_collectors > 0 { &[("generic", generic_collectors)][..] } else { &all };
         for (class, collectors) in in_use {
-            let fits = u32::from(*collectors).is_multiple_of(sub_cores);
-            rules.expect(fits, &format!("{class}_collectors"), collectors, &a_multiple, why);
+            let collectors = u32::from(*collectors);
+            let sides = with_schedulers(&format!("{class}_collectors"), collectors);
+            rules.between(collectors.is_multiple_of(sub_cores), sides, why);
         }
     }
 }
@@ -372,10 +413,17 @@ impl PipeConfig {
         rules.group("tensor", |rules| {
             let OpTiming { latency, interval } = self.tensor;
             let why = "the longest step takes 8 intervals, and a result is on its way for at most a calendar";
-            for (field, cycles, most) in [("latency", latency, 128), ("interval", interval, 48)] {
-                let is_off = latency == 0 && interval == 0;
-                let is_legal = is_off || (1..=most).contains(&cycles);
-                rules.expect(is_legal, field, cycles, &format!("1 to {most}, or 0 for both"), why);
+            let all = [("latency", latency, 128), ("interval", interval, 48)];
+            let is_off = |cycles: u16| cycles == 0;
+            if is_off(latency) != is_off(interval) {
+                let side = |(field, cycles, most): (&str, u16, u64), (other, others, _): (&str, u16, u64)| {
+                    let legal = if is_off(others) { "0".to_owned() } else { format!("1 to {most}") };
+                    Side::new(field, cycles, format!("{legal} with {other} = {others}"))
+                };
+                rules.between(false, [side(all[1], all[0]), side(all[0], all[1])], "0 and 0 are no such pipes at all");
+            }
+            for (field, cycles, most) in all {
+                rules.range(field, cycles.into(), 0..=most, why);
             }
         });
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cells::lru::MAX_WAYS;
-use crate::config::Rules;
+use crate::config::{Rules, Side};
 
 /// Whether there is a tracker, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +95,15 @@ impl TrackerConfig {
 
     /// Checks the fields in a machine of `num_sms`.
     pub fn validate(&self, num_sms: u32, rules: &mut Rules) {
-        rules.range("count", self.count.into(), 1..=u64::from(num_sms.min(8)), "each of them serves an SM");
+        let (count, why) = (self.count, "each of them serves an SM");
+        rules.range("count", count.into(), 1..=8, why);
+        if !rules.is_broken("count") {
+            let sides = [
+                Side::new("count", count, format!("1 to {num_sms}")),
+                Side::new("super.num_sms", num_sms, format!("{count} or more with tracker.count = {count}")),
+            ];
+            rules.between(num_sms == 0 || count <= num_sms, sides, why);
+        }
         let least = u64::from(self.count.clamp(1, 8).next_power_of_two());
         rules.power_of_two("sets", self.sets.into(), least..=65_536, "the index is a bit field, and each has a set");
         rules.expect(

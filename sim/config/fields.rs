@@ -152,6 +152,11 @@ impl Fields {
                 }),
             }
         }
+        self.known_place_of(path).unwrap_or(Place { source: 0, span: 0..0 })
+    }
+
+    /// The same, if there is such a field or group.
+    pub fn known_place_of(&self, path: &str) -> Option<Place> {
     }
 
     /// The configuration as nested tables.

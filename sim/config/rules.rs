@@ -22,12 +22,13 @@ impl Loader {
     /// The rules that a configuration breaks. One between several fields is laid to the one that was given last.
     fn broken(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
-            let source = fields.place_of(path).source;
+            // A side that this machine does not have is never the one at fault.
+            let source = fields.known_place_of(path)?.source;
             // The file of a machine is read ahead of the one that it is based on.
             match self.sources.get(source).giver {
-                Giver::Set => (2, source),
-                Giver::Design(_) => (1, source),
-                Giver::Machine | Giver::Option => (0, usize::MAX - source),
+                Giver::Set => Some((2, source)),
+                Giver::Design(_) => Some((1, source)),
+                Giver::Machine | Giver::Option => Some((0, usize::MAX - source)),
             }
         };
         config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
