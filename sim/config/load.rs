@@ -155,7 +155,7 @@ impl Loader {
         for (text, source) in texts.iter().zip(sources) {
             overlay.source = source;
             let (document, errors) = DeTable::parse_recoverable(text);
-            if errors.is_empty() && !document.get_ref().is_empty() {
+            if errors.is_empty() && !document.get_ref().is_empty() && is_single(text) {
                 overlay.apply(document.get_ref(), fields);
                 continue;
             }
@@ -266,6 +266,12 @@ fn with_quotes(text: &str) -> String {
     let value = value.trim();
     let is_text = is_word(value) || units::split(value).is_some();
     if is_text && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
+/// Whether a text gives one key, and not further ones on further lines.
+fn is_single(text: &str) -> bool {
+    let one = text.trim().split_once('=');
+    one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())
+}
+
 }
 
 /// Whether a string can stand on a command line as it is.
