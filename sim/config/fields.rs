@@ -9,7 +9,7 @@ use super::suggest::suggestion;
 use super::units;
 
 /// The key that makes a table one value.
-const KIND: &str = "kind";
+pub(super) const KIND: &str = "kind";
 
 /// Keys that became those of a kind, and how what they said is written now.
 const MOVED: &[(&str, &str)] = &[
@@ -85,6 +85,51 @@ pub(super) struct Overlay<'a> {
     pub given: Vec<String>,
 }
 
+impl Field {
+    /// The value at a path: its own, or that of a key in it.
+    pub fn at(&self, path: &str) -> Option<&Value> {
+        keys_below(path, &self.path)?.try_fold(&self.value, |value, key| value.get(key))
+    }
+
+    /// Puts a value there, or takes away what is there; `None` if there is no table for it.
+    pub fn put(&mut self, path: &str, value: Option<Value>) -> Option<()> {
+        let mut keys: Vec<_> = keys_below(path, &self.path)?.collect();
+        let Some(last) = keys.pop() else {
+            self.value = value?;
+            return Some(());
+        };
+        let table = keys.into_iter().try_fold(&mut self.value, |table, key| table.get_mut(key))?.as_table_mut()?;
+        match value {
+            Some(value) => drop(table.insert(last.to_owned(), value)),
+            None => drop(table.remove(last)),
+        }
+        Some(())
+    }
+
+    /// The paths of all keys in it but kinds; none if it is no table.
+    pub fn inner_paths(&self) -> Vec<String> {
+        fn add(path: &str, value: &Value, paths: &mut Vec<String>) {
+            for (key, value) in value.as_table().into_iter().flatten().filter(|(key, _)| *key != KIND) {
+                let path = joined(path, key);
+                match value {
+                    Value::Table(_) => add(&path, value, paths),
+                    _ => paths.push(path),
+                }
+            }
+        }
+        let mut paths = Vec::new();
+        add(&self.path, &self.value, &mut paths);
+        paths
+    }
+}
+
+/// The keys that lead from a path to one in it.
+fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'a str>> {
+    let inner = path.strip_prefix(holder)?;
+    let inner = if inner.is_empty() { inner } else { inner.strip_prefix('.')? };
+    Some(inner.split('.').filter(|key| !key.is_empty()))
+}
+
 impl Fields {
     /// Every field.
     pub fn iter(&self) -> impl Iterator<Item = &Field> {
@@ -107,9 +152,13 @@ impl Fields {
 
     /// Where `path` was given; for a group, where its first field was.
     pub fn place_of(&self, path: &str) -> Place {
+        self.known_place_of(path).unwrap_or(Place { source: 0, span: 0..0 })
+    }
+
+    /// The same, if there is such a field or group.
+    pub fn known_place_of(&self, path: &str) -> Option<Place> {
         let below = || self.0.iter().find(|field| is_within(&field.path, path));
-        let field = self.holder_of(path).or_else(below);
-        field.map_or(Place { source: 0, span: 0..0 }, |field| field.place.clone())
+        self.holder_of(path).or_else(below).map(|field| field.place.clone())
     }
 
     /// The fields of a group, or one field.
@@ -152,11 +201,6 @@ impl Fields {
                 }),
             }
         }
-        self.known_place_of(path).unwrap_or(Place { source: 0, span: 0..0 })
-    }
-
-    /// The same, if there is such a field or group.
-    pub fn known_place_of(&self, path: &str) -> Option<Place> {
     }
 
     /// The configuration as nested tables.

@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Error as _, Expected, IntoDeserializer, Unexpec
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use toml::Value;
 
-use super::fields::{Field, Fields, shown};
+use super::fields::{Field, Fields, KIND, shown};
 use super::problem::Problems;
 use super::source::Sources;
 use super::suggest::suggestion;
@@ -34,14 +34,70 @@ pub(super) fn restore(
         };
         let wrong = fields.holder_of(&error.path()).map(|field| field.path.clone());
         let right = wrong.as_ref().and_then(|path| legal.get(path));
-        let (Some(wrong), Some(right)) = (wrong.and_then(|path| fields.get_mut(&path)), right) else {
+        let (Some(wrong), Some(right)) = (wrong, right) else {
             panic!("there is no legal value for `{}`: {error}", error.path());
         };
-        let (message, help) = error.explain(wrong);
+        let path = key_at_fault(&error, &wrong, fields, right).unwrap_or_else(|| error.path());
+        let Some(wrong) = fields.get_mut(&wrong) else { unreachable!("it was found") };
+        let (message, help) = error.explain(&path, wrong, legal);
         problems.add(sources, &wrong.place, message, help);
         assert_ne!(wrong.value, right.value, "the legal `{}` is refused: {error}", wrong.path);
         wrong.value = right.value.clone();
     }
+}
+
+/// The path of the key that is wrong in a table with a `kind`, where its type says no more than that it is one of them: all
+/// goes well ahead of the next fault with a legal value in its place.
+fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
+    if error.path() != holder
+        || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
+    {
+        return None;
+    }
+    let kind = |field: &Field| field.value.get(KIND).cloned();
+    let is_at_fault = |path: &String| {
+        let mut trial = fields.clone();
+        let Some(field) = trial.get_mut(holder) else { return false };
+        let legal = Some(right).filter(|right| kind(right) == kind(field)).and_then(|right| right.at(path));
+        let legal = legal.filter(|legal| Some(*legal) != field.at(path)).cloned();
+        if field.put(path, legal).is_none() {
+            return false;
+        }
+        match MachineConfig::deserialize(Node { value: &trial.to_value() }) {
+            Ok(_) => true,
+            Err(next) => {
+                next.path() != holder
+                    || matches!(next.fault, Fault::Variant { .. } | Fault::Range { .. })
+                        && next.to_string() != error.to_string()
+            }
+        }
+    };
+    fields.get(holder)?.inner_paths().into_iter().find(is_at_fault)
+}
+
+/// What a rule says is legal at a path, where the value given is none of its type: it is asked of the nearest value that is
+/// one, or of the largest.
+fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
+    // A number of 64 bits is no size of anything: nobody has to reckon with the largest.
+    let largest = Some(most).filter(|&most| most < i64::MAX);
+    let is_below = |value: &Value| value.as_integer().is_some_and(|integer| integer < 0);
+    let least = Some(0).filter(|_| is_below(given) || given.as_array().is_some_and(|all| all.iter().any(is_below)));
+    least.into_iter().chain(largest).find_map(|nearest| {
+        let of_type = |value: &Value| match value.as_integer() {
+            Some(integer) if !(0..=most).contains(&integer) => Value::Integer(nearest),
+            _ => value.clone(),
+        };
+        let value = match given {
+            Value::Array(elements) => Value::Array(elements.iter().map(of_type).collect()),
+            other => of_type(other),
+        };
+        let mut fields = legal.clone();
+        let field = fields.get_mut(&wrong.path)?;
+        field.value = wrong.value.clone();
+        field.put(path, Some(value))?;
+        let broken = read(&fields)?.validate().into_iter().find(|violation| violation.path == path)?;
+        Some(format!("{}: {}", broken.legal, broken.why))
+    })
 }
 
 /// Reads the fields, if every one has the right type.
@@ -52,10 +108,22 @@ pub(super) fn read(fields: &Fields) -> Option<MachineConfig> {
 /// What a type says about a value that it does not take.
 #[derive(Debug)]
 enum Fault {
-    Variant { given: String, legal: &'static [&'static str] },
-    UnknownKey { given: String, legal: &'static [&'static str] },
+    Variant {
+        given: String,
+        legal: &'static [&'static str],
+    },
+    UnknownKey {
+        given: String,
+        legal: &'static [&'static str],
+    },
     MissingKey(&'static str),
-    Value { expected: String },
+    Value {
+        expected: String,
+    },
+    /// An integer that the type does not hold, which has this one as the largest.
+    Range {
+        most: i64,
+    },
     Other(String),
 }
 
@@ -76,20 +144,33 @@ impl TypeError {
         keys.join(".")
     }
 
-    /// Message and help for the field that holds the value.
-    fn explain(&self, field: &Field) -> (String, Option<String>) {
-        let (path, value) = (self.path(), shown(&field.value));
+    /// Message and help for the field that holds the value at a path.
+    fn explain(&self, path: &str, field: &Field, legal: &Fields) -> (String, Option<String>) {
+        let given = field.at(path);
+        let value = shown(given.unwrap_or(&field.value));
         match &self.fault {
-            Fault::Variant { given, legal } => {
-                let message = format!("`{path}` is {given:?}, expected one of {}", legal.join(", "));
-                let near = suggestion(given, "", legal);
+            Fault::Variant { given: text, legal } => {
+                let value = if given.is_some_and(|given| !given.is_table()) { value } else { format!("{text:?}") };
+                let message = format!("`{path}` is {value}, expected one of {}", legal.join(", "));
+                let near = suggestion(text, "", legal);
                 (message, near.starts_with("did").then_some(near))
             }
             Fault::UnknownKey { given, legal } => {
                 (format!("unknown key `{path}.{given}`"), Some(suggestion(given, "legal keys", legal)))
             }
             Fault::MissingKey(key) => (format!("`{path}` is {value}, which has no `{key}` but needs it"), None),
-            Fault::Value { expected } => (format!("`{path}` is {value}, expected {expected}"), None),
+            Fault::Value { expected } => {
+                let expected = match (expected.as_str(), given) {
+                    (INTEGER, Some(Value::Array(_))) => "an array of integers",
+                    (expected, _) => expected,
+                };
+                (format!("`{path}` is {value}, expected {expected}"), None)
+            }
+            Fault::Range { most } => {
+                let by_rule = given.and_then(|given| legal_by_rule(path, given, *most, field, legal));
+                let expected = by_rule.unwrap_or_else(|| format!("0 to {most}"));
+                (format!("`{path}` is {value}, expected {expected}"), None)
+            }
             Fault::Other(reason) => (format!("`{path}` is {value}: {reason}"), None),
         }
     }
@@ -108,6 +189,7 @@ impl fmt::Display for TypeError {
             }
             Fault::MissingKey(key) => write!(f, "it has no `{key}` but needs it"),
             Fault::Value { expected } => write!(f, "expected {expected}"),
+            Fault::Range { most } => write!(f, "{OUT_OF_TYPE}{most}"),
             Fault::Other(reason) => f.write_str(reason),
         }
     }
@@ -117,15 +199,31 @@ impl std::error::Error for TypeError {}
 
 impl serde::de::Error for TypeError {
     fn custom<T: fmt::Display>(reason: T) -> Self {
-        Self::new(Fault::Other(reason.to_string()))
+        let reason = reason.to_string();
+        // The keys of a scheme are read elsewhere, and what is wrong with them comes as the text of such an error.
+        let within = reason.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+        let (path, rest) = within.map_or(("", reason.as_str()), |(path, rest)| (path, rest));
+        match rest.strip_prefix(OUT_OF_TYPE).and_then(|most| most.parse().ok()) {
+            Some(most) => {
+                let keys = path.rsplit('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
+                Self { keys, fault: Fault::Range { most } }
+            }
+            None => Self::new(Fault::Other(reason)),
+        }
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(Fault::Value { expected: in_words(&expected.to_string()) })
+        let expected = expected.to_string();
+        let expected = if largest(&expected).is_some() { INTEGER.to_owned() } else { expected };
+        Self::new(Fault::Value { expected })
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(Fault::Value { expected: in_words(&expected.to_string()) })
+        let expected = expected.to_string();
+        Self::new(match largest(&expected) {
+            Some(most) => Fault::Range { most },
+            None => Fault::Value { expected },
+        })
     }
 
     fn unknown_variant(given: &str, legal: &'static [&'static str]) -> Self {
@@ -141,16 +239,20 @@ impl serde::de::Error for TypeError {
     }
 }
 
-/// The range of a Rust integer type; anything else as it is.
-fn in_words(expected: &str) -> String {
-    let most = match expected {
-        "u8" => u64::from(u8::MAX),
-        "u16" => u64::from(u16::MAX),
-        "u32" => u64::from(u32::MAX),
-        "u64" => i64::MAX as u64,
-        other => return other.to_owned(),
-    };
-    format!("0 to {most}")
+/// What is expected where a type is one of integers.
+const INTEGER: &str = "an integer";
+/// What is said of an integer that its type does not hold, ahead of the largest.
+const OUT_OF_TYPE: &str = "expected 0 to ";
+
+/// The largest integer of a file that a Rust type holds.
+fn largest(expected: &str) -> Option<i64> {
+    match expected {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX.into()),
+        "u64" => Some(i64::MAX),
+        _ => None,
+    }
 }
 
 /// A value to be read.
@@ -218,7 +320,13 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.next.take() else {
             return Err(TypeError::custom("a value was asked for ahead of its key"));
         };
-        seed.deserialize(Node { value }).map_err(|mut error| {
+        // A kind that is no text is none of those that there are, which are then named.
+        let read = match value {
+            Value::String(_) => seed.deserialize(Node { value }),
+            other if key == KIND => seed.deserialize(shown(other).into_deserializer()),
+            other => seed.deserialize(Node { value: other }),
+        };
+        read.map_err(|mut error| {
             error.keys.push(key.clone());
             error
         })

@@ -85,7 +85,7 @@ fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
     assert_eq!(
         refused(&[], &["lsu.slots=-1", "l1.store_hit=evit"]),
         [
-            "--set:1:11: `lsu.slots` is -1, expected 0 to 4294967295",
+            "--set:1:11: `lsu.slots` is -1, expected 1 to 64: the table of outstanding instructions is one bit a row",
             "--set:1:14: `l1.store_hit` is \"evit\", expected one of evict, update (did you mean `evict`?)",
         ]
     );
@@ -230,7 +230,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
     let lines = Resolved::new(&request).unwrap_err().lines();
     let expected = [
         "mine.toml:2:1: unknown key `colour`",
-        "mine.toml:3:11: `num_sms` is -1, expected 0 to 4294967295",
+        "mine.toml:3:11: `num_sms` is -1, expected 1 to 128: ",
         "--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`",
         "--set:1:4: unknown key `l1.setz`",
         "--set:1:9: `l1.ways` is \"many\"",
@@ -346,6 +346,119 @@ fn a_set_without_a_value_is_refused() {
     for text in ["l1.sets", "=3", "l1.sets=", "l1.sets=3 x y", ""] {
         assert_eq!(refused(&[], &[text]), [format!("--set:1:1: `{text}` is not of the form KEY=VALUE {help}")]);
     }
+}
+
+#[test]
+fn one_set_gives_one_key() {
+    for text in ["l1.sets=64\nl1.ways=2", "l1.sets=64\n[l2]\nsets=4", "[l1]\nsets=64", "# none\nl1.sets=64"] {
+        let lines = refused(&[], &[text]);
+        assert!(lines.len() == 1 && lines[0].contains("is not of the form KEY=VALUE"), "{text:?}: {lines:?}");
+    }
+    assert!(fermi(&[], &["l1={ sets = 64, ways = 2 }"]).is_ok());
+    assert!(fermi(&[], &["sm.shared.carve_outs=[\n]", " l1.ways = 8\n"]).is_ok());
+}
+
+#[test]
+fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
+    for (path, kinds) in [
+        ("throttle", "ccws, dwt-cs, none"),
+        ("l1.bypass", "streaming"),
+        ("l1.replacement", "brrip, drrip, lru, ship, srrip"),
+        ("l2.bypass", "streaming"),
+        ("l1.index", "fermi, i-poly, linear"),
+        ("sm.icache", "cache"),
+        ("l2.flow", "transient"),
+        ("dram.write_drain", ""),
+    ] {
+        for value in ["3", "true", "[1, 2]"] {
+            let lines = refused(&[], &[&format!("{path}.kind={value}")]);
+            let message = format!(": `{path}.kind` is {value}, expected one of ");
+            assert!(lines.len() == 1 && lines[0].contains(&message) && lines[0].contains(kinds), "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
+    for (designs, set, message) in [
+        (&[][..], "sm.warps=8", "sm.warps is 8, expected 48 to 64 with sm.threads = 1536: a lane holds a thread"),
+        (&[], "sm.threads=2048", "sm.threads is 2048, expected 32 to 1536: a lane holds a thread"),
+        (&[], "l1.line_bytes=64", "l1.line_bytes is 64, expected 128 or more with l2.line_bytes = 128: an L1 line"),
+        (&[], "l1.dueling.interval=8", "l1.dueling.interval is 8, expected "),
+        (&[], "sm.pipes.tensor.latency=1", "sm.pipes.tensor.latency is 1, expected 0 with interval = 0: "),
+        (&["tensor"], "sm.pipes.tensor.latency=0", "sm.pipes.tensor.latency is 0, expected 1 to 128 with interval = "),
+        (&["tracker-4"], "num_sms=1", "num_sms is 1, expected 4 or more with tracker.count = 4: each of them serves"),
+        (&["fermi-hash"], "l1.sets=16", "l1.sets is 16, expected 32 or 64 with an index of kind fermi: the hash"),
+        (
+            &["swl-1"],
+            "sm.policy=two-level",
+            "sm.policy is two-level, expected another with sm.warp_limit = 1: its warps",
+        ),
+        (&[], "sm.warp_limit=25", "sm.warp_limit is 25, expected 0 to 24: a scheduler has no more warps"),
+    ] {
+        let lines = refused(designs, &[set]);
+        assert!(lines.iter().all(|line| line.starts_with("--set:1:")), "{set}: {lines:#?}");
+        assert!(lines.iter().any(|line| line.contains(message)), "{set}: {lines:#?}");
+    }
+    let hashed = refused(&[], &["l1.sets=16", "l1.index.kind=fermi"]);
+    assert!(
+        hashed[0].contains("l1.index.kind is fermi with 16 sets of 128 bytes, expected 32 or 64 sets"),
+        "{hashed:?}"
+    );
+    let limited = refused(&[], &["sm.warp_limit=20", "sm.warps=32"]);
+    assert!(limited[0].contains("sm.warps is 32, expected 40 to 64 with sm.warp_limit = 20"), "{limited:?}");
+}
+
+#[test]
+fn what_is_legal_is_what_the_rule_says_and_not_what_the_type_holds() {
+    for (set, message) in [
+        ("num_sms=-1", "`num_sms` is -1, expected 1 to 128: a sharer mask"),
+        ("num_sms=5000000000", "`num_sms` is 5000000000, expected 1 to 128: "),
+        ("sm.operands.sp_collectors=1000", "`sm.operands.sp_collectors` is 1000, expected 1 to 8: "),
+        ("sm.pipes.sfu.latency=65536", "`sm.pipes.sfu.latency` is 65536, expected 1 to 512: "),
+        ("sm.shared.carve_outs=[\"x\"]", "`sm.shared.carve_outs` is [\"x\"], expected an array of integers"),
+        ("sm.shared.carve_outs=[-1]", "`sm.shared.carve_outs` is [-1], expected ascending multiples of a way"),
+        ("l2.flow.miss_queue=-1", "`l2.flow.miss_queue` is -1, expected "),
+        (
+            "l2.flow.write_miss=16KB",
+            "`l2.flow.write_miss` is \"16KB\", expected one of fetch-partial, fetch, byte-mask",
+        ),
+        ("l2.flow.fetch=16KB", "`l2.flow.fetch` is \"16KB\", expected one of line, sectors"),
+        ("l2.flow={ kind = \"transient\", frc = { entries = -1 } }", "`l2.flow.frc.entries` is -1, expected "),
+        ("l1.index={ kind = \"i-poly\", addr_bits = -1 }", "`l1.index.addr_bits` is -1, expected "),
+        (
+            "num_partitions=100",
+            "num_partitions is 100, expected 1 to 64: all partitions, and all channels, share a word",
+        ),
+        ("channels_per_partition=3", "channels_per_partition is 3, expected a power of two from 1 to 64: "),
+        ("channels_per_partition=16", "channels_per_partition is 16, expected a power of two from 1 to 8: "),
+        ("l1.sets=65535", "l1.sets is 65535, expected a power of two from 1 to 4096: the set index is a bit field"),
+        ("clock.core_khz=4294967295", "clock.core_khz is 4294967295, expected 1000 to 10000000: a clock"),
+    ] {
+        let lines = refused(&[], &[set]);
+        assert!(lines.len() == 1 && lines[0].contains(message), "{set}: {lines:#?}");
+        assert!(lines[0].starts_with("--set:1:") && !lines[0].contains("to 4294967295"), "{set}: {lines:#?}");
+    }
+}
+
+#[test]
+fn a_design_in_the_place_of_a_machine_is_called_one() {
+    assert_eq!(
+        refused(&["volta"], &[]),
+        ["--design:1:1: there is no design `volta` (it is a machine: --machine volta)"]
+    );
+    let error = Resolved::new(&Request { machine: "pric".to_owned(), ..Request::default() }).unwrap_err();
+    assert_eq!(error.lines(), ["--machine:1:1: there is no machine `pric` (it is a design: --design pric)"]);
+    let lines = machine_refused("name = \"mine\"\nslot = \"index\"\n[l1]\nsets = 64\n");
+    assert!(
+        lines.concat().contains("this is a design file, expected a machine file: `--design` takes it"),
+        "{lines:?}"
+    );
+    let lines = design_refused("based-on = \"fermi\"\n[l1]\nsets = 64\n");
+    assert!(
+        lines.concat().contains("this is a machine file, expected a design file: `--machine` takes it"),
+        "{lines:?}"
+    );
 }
 
 #[test]
