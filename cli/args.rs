@@ -610,7 +610,7 @@ pub(super) struct ExplainArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
     /// What A has instead, of a launch file: a design or a setting; may be repeated
-    #[arg(long, value_name = "NAME|FILE.toml|KEY=VALUE", required_unless_present = "second")]
+    #[arg(long, value_name = "NAME|FILE.toml|KEY=VALUE")]
     pub against: Vec<String>,
     /// PTX file of the kernels of two statistics, for the lines of loads; a launch file names its own
     #[arg(long, value_name = "FILE.ptx", requires = "second")]

@@ -5,6 +5,8 @@ pub(super) mod side;
 pub(super) mod sources;
 pub(super) mod text;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,11 +22,16 @@ use changes::Changes;
 use side::Side;
 use sources::Sources;
 use warpsieve::config::{Request, Resolved};
+use warpsieve::content::Content;
+
+/// Bytes by which a file is told to be one of statistics.
+const HEAD: u64 = 4096;
 
 pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
-    let ExplainArguments { first, second, ptx, least, format, .. } = arguments;
+    let ExplainArguments { first, second, against, ptx, least, format, .. } = arguments;
     let (sides, sources) = match second {
         Some(second) => ([Side::read(first)?, Side::read(second)?], Sources::of_file(ptx.as_deref())?),
+        None if against.is_empty() => return Err(lacks_side(first)),
         None => {
             let sources = Sources::of_launch(&warpsieve::run::open(first, None)?);
             match run(first, arguments)? {
@@ -41,6 +48,20 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
         Format::Json => serde_json::to_string_pretty(&changes).into_diagnostic()? + "\n",
     })?;
     Ok(Exit::Done)
+}
+
+/// What is missing where one side is given alone: other statistics, or what a launch file is to run on as well.
+fn lacks_side(first: &Path) -> Report {
+    let mut head = Vec::new();
+    // What cannot be read is refused as what it was meant to be, a launch file.
+    let _ = File::open(first).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let given = first.display();
+    match Content::of(&head) {
+        Some(Content::Statistics | Content::Json) => {
+            miette!("{given} is one run, expected a second file of statistics: `warpsieve explain {given} B.json`")
+        }
+        _ => miette!("{given} is one side, expected `--against` with what the other has, such as `--against baseline`"),
+    }
 }
 
 /// Runs a launch file on both machines, or finds what was kept of it; how the command ends if one did not come out well.

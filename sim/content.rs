@@ -50,7 +50,7 @@ pub enum Content {
     Waveform,
     /// A page, or a picture.
     Page,
-    /// Something packed by gzip, xz or Zstandard.
+    /// Something packed by gzip, bzip2, LZ4, LZMA, xz or Zstandard.
     Packed,
 }
 
@@ -58,7 +58,7 @@ impl Content {
     /// The kind of a file that begins like this, if that shows.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        const BINARY: [(&[u8], Content); 12] = [
+        const BINARY: [(&[u8], Content); 14] = [
             (b"\x50\xed\x55\xba", Content::FatBinary),
             (b"\x93NUMPY", Content::Npy),
             (b"PK\x03\x04", Content::Zip),
@@ -72,6 +72,9 @@ impl Content {
             (b"\x89PNG", Content::Page),
             (b"%PDF", Content::Page),
             (b"BZh", Content::Packed),
+            (b"\x04\x22\x4d\x18", Content::Packed),
+            // LZMA with the properties that everybody uses, ahead of the size of its dictionary.
+            (b"\x5d\0\0", Content::Packed),
         ];
         /// Number of NVIDIA's GPUs among the machines of ELF files.
         const ELF_OF_CUDA: [u8; 2] = 190_u16.to_le_bytes();
@@ -150,6 +153,19 @@ impl Content {
         content
     }
 
+    /// Whether a text that looks like a machine or a design is one for certain, by keys that the other does not have: either
+    /// may have any field.
+    fn is_certain(self, bytes: &[u8]) -> bool {
+        let keys: &[&str] = match self {
+            Self::Machine => &["based-on", "assumed"],
+            Self::Design => &["slot"],
+            _ => return true,
+        };
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+        let mut root = text.lines().map(str::trim).take_while(|line| !line.starts_with('['));
+        root.any(|line| line.split_once('=').is_some_and(|(key, _)| keys.contains(&key.trim())))
+    }
+
     /// How it is called.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -205,19 +221,21 @@ impl Content {
     /// What is said of a file that begins like this where this kind is expected, if it is one of another kind.
     #[must_use]
     pub fn mistaken(self, bytes: &[u8]) -> Option<String> {
-        let found = Self::of(bytes).filter(|found| !self.takes(*found))?;
+        let is_config = |content| matches!(content, Self::Machine | Self::Design);
+        let is_other = |found: Self| match is_config(self) && is_config(found) {
+            true => self != found && found.is_certain(bytes),
+            false => !self.takes(found),
+        };
+        let found = Self::of(bytes).filter(|&found| is_other(found))?;
         Some(format!("this is {}, expected {}: {}", found.name(), self.name(), found.use_of()))
     }
 
     /// True if a file that looks like another kind may be one of this.
     fn takes(self, found: Self) -> bool {
-        let is_config = |content| matches!(content, Self::Machine | Self::Design);
         let is_trace = |content| matches!(content, Self::Trace | Self::TraceList | Self::Packed);
         let is_json = |content| matches!(content, Self::Statistics | Self::Json);
         self == found
-            || [is_config as fn(Self) -> bool, is_trace, is_json]
-                .iter()
-                .any(|is_alike| is_alike(self) && is_alike(found))
+            || [is_trace as fn(Self) -> bool, is_json].iter().any(|is_alike| is_alike(self) && is_alike(found))
     }
 
     /// Reads a text of this kind.
@@ -268,7 +286,7 @@ mod tests {
     #[test]
     fn a_file_of_each_kind_is_told_by_how_it_begins() {
         let elf = |machine: u8| [&b"\x7fELF\x02\x01\x01"[..], &[0; 11], &[machine, 0]].concat();
-        let cases: [(&[u8], Option<Content>); 28] = [
+        let cases: [(&[u8], Option<Content>); 32] = [
             (&elf(190), Some(Content::Cubin)),
             (&elf(62), Some(Content::Elf)),
             (b"\x50\xed\x55\xba\x01\0", Some(Content::FatBinary)),
@@ -284,6 +302,10 @@ mod tests {
             (b"MemcpyHtoD,0x7f,20000\nkernel-1.traceg\n", Some(Content::TraceList)),
             (b"kernel-1.traceg.xz\n", Some(Content::TraceList)),
             (b"\xfd7zXZ\0rest", Some(Content::Packed)),
+            (b"\x1f\x8b\x08rest", Some(Content::Packed)),
+            (b"BZh91AY", Some(Content::Packed)),
+            (b"\x04\x22\x4d\x18rest", Some(Content::Packed)),
+            (b"\x5d\0\0\x80\0rest", Some(Content::Packed)),
             (b"cycle,op,addr\n0,R,0x40\n", Some(Content::DramTrace)),
             (b"warpsieve checkpoint 1\n{", Some(Content::Checkpoint)),
             (b"{\n  \"schema\": 1,\n", Some(Content::Statistics)),
@@ -312,6 +334,18 @@ mod tests {
         );
         assert_eq!(Content::Ptx.mistaken(ptx), None);
         assert_eq!(Content::Machine.mistaken(b"[l1]\nsets = 4\n"), None);
+        let design = b"name = \"d\"\nslot = \"index\"\n[l1]\nsets = 4\n";
+        assert_eq!(
+            Content::Machine.mistaken(design).unwrap(),
+            "this is a design file, expected a machine file: `--design` takes it"
+        );
+        assert_eq!(Content::Design.mistaken(design), None);
+        let machine = b"based-on = \"fermi\"\n[l1]\nsets = 4\n";
+        assert_eq!(
+            Content::Design.mistaken(machine).unwrap(),
+            "this is a machine file, expected a design file: `--machine` takes it"
+        );
+        assert_eq!(Content::Design.mistaken(b"num_sms = 16\n"), None);
         assert_eq!(Content::Trace.mistaken(b"\x28\xb5\x2f\xfd"), None);
     }
 }

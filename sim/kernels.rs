@@ -52,6 +52,13 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     if let Some(file) = given.to_str().and_then(of_name) {
         return Ok(file);
     }
+    if let Some(list) = list_of_trace(given) {
+        let given = given.display();
+        return Err(miette!(
+            help = format!("`warpsieve replay {}` runs it", list.display()),
+            "{given}: cannot read the launch file: it is the folder of a trace"
+        ));
+    }
     let launches = launches().unwrap_or_default();
     let reason = match fs::metadata(given) {
         Ok(_) => format!("it is a folder without a {MAIN}"),
@@ -59,6 +66,12 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     };
     let help = meant(given, &launches).unwrap_or_else(|| "`warpsieve list kernels` names those there are".to_owned());
     Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
+}
+
+/// The list of the trace that a folder holds: Accel-Sim writes one with that name.
+fn list_of_trace(folder: &Path) -> Option<PathBuf> {
+    let list = ["kernelslist.g", "kernelslist"].map(|name| folder.join(name));
+    list.into_iter().find(|list| list.is_file())
 }
 
 /// The launch file of a kernel, by its name alone or with a size: `syrk`, `syrk/small`.
@@ -159,6 +172,10 @@ mod tests {
     fn a_folder_stands_for_its_launch_file_and_a_file_for_itself() {
         let folder = tempfile::tempdir().unwrap();
         assert!(launch_file(folder.path()).unwrap_err().to_string().ends_with("it is a folder without a launch.toml"));
+        fs::write(folder.path().join("kernelslist.g"), "").unwrap();
+        let error = launch_file(folder.path()).unwrap_err();
+        assert!(error.to_string().ends_with("it is the folder of a trace"), "{error}");
+        assert!(error.help().unwrap().to_string().contains("kernelslist.g` runs it"));
         let file = folder.path().join(MAIN);
         fs::write(&file, "").unwrap();
         assert_eq!(launch_file(folder.path()).unwrap(), file);

@@ -22,6 +22,15 @@ const XZ_CHECKS: (usize, u8) = (7, 0x0f);
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_CHECKS: (usize, u8) = (4, 0x04);
 
+/// How files begin that others compress, and by what.
+const FOREIGN: [(&[u8], &str); 4] = [
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    // With the properties that everybody uses, ahead of the size of its dictionary.
+    (b"\x5d\0\0", "lzma"),
+];
+
 /// An opened file.
 pub(super) struct Opened {
     pub decoded: Decoded,
@@ -54,6 +63,10 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
 /// Decodes a stream, which may be compressed.
 pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<Decoded> {
     let head = input.fill_buf()?;
+    if let Some((_, packer)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
+        let reason = format!("it is compressed by {packer}, expected plain text, xz or zstd: unpack it first");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    }
     let has = |(at, bits): (usize, u8)| head.get(at).is_some_and(|byte| byte & bits != 0);
     if head.starts_with(&XZ) {
         let is_checked = has(XZ_CHECKS);

@@ -208,7 +208,14 @@ impl Loader {
                 let names: Vec<_> = builtins.iter().map(|file| file.name).collect();
                 let help = suggestion(name, &format!("{what}s"), &names);
                 let and = if help.ends_with('?') { " The" } else { "; the" };
-                let help = format!("{help}{and} name of a file ends in .toml");
+                let (kind, option, others) = match content {
+                    Content::Design => ("machine", "--machine", builtin::machines()),
+                    _ => ("design", "--design", builtin::designs()),
+                };
+                let help = match others.iter().any(|file| file.name == name) {
+                    true => format!("it is a {kind}: {option} {name}"),
+                    false => format!("{help}{and} name of a file ends in .toml"),
+                };
                 (format!("there is no {what} `{name}`"), Some(help))
             }
         };
@@ -259,6 +266,12 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
+/// Whether a text gives one key, and not further ones on further lines.
+fn is_single(text: &str) -> bool {
+    let one = text.trim().split_once('=');
+    one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())
+}
+
 /// `key=word` with the word in quotes, if it is no TOML value itself: shells eat quotes. A number with a unit is a word
 /// that no field takes, and is refused as such.
 fn with_quotes(text: &str) -> String {
@@ -266,12 +279,6 @@ fn with_quotes(text: &str) -> String {
     let value = value.trim();
     let is_text = is_word(value) || units::split(value).is_some();
     if is_text && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
-/// Whether a text gives one key, and not further ones on further lines.
-fn is_single(text: &str) -> bool {
-    let one = text.trim().split_once('=');
-    one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())
-}
-
 }
 
 /// Whether a string can stand on a command line as it is.

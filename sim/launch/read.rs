@@ -96,7 +96,12 @@ pub(super) fn existing_file(
     let path = scope.folder.join(text);
     if !path.is_file() {
         let shown = path.display();
-        problems.refuse(&node.place, format!("{what}: there is no file {shown}"));
+        let found = match path.metadata() {
+            Ok(there) if there.is_dir() => format!("{shown} is a folder"),
+            Ok(_) => format!("{shown} is a device or a pipe"),
+            Err(_) => format!("there is no file {shown}"),
+        };
+        problems.refuse(&node.place, format!("{what}: {found}"));
         return None;
     }
     Some(path)

@@ -161,9 +161,10 @@ pub fn goes_on(path: &Path, bytes: &[u8], identity: &Identity) -> Result<(), Run
 fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Result<State, RunError> {
     let bad = |reason: String| RunError::input(path, &reason);
     let unread = |error| bad(unread(&error));
+    let mistaken = Content::Checkpoint.mistaken(file.fill_buf().map_err(unread)?);
     let form = line(&mut file).map_err(unread)?;
     if form != FORM.as_bytes() {
-        return Err(bad(match Content::Checkpoint.mistaken(&form) {
+        return Err(bad(match mistaken {
             Some(mistaken) => mistaken,
             None => format!("begins with another line than `{FORM}`, expected a checkpoint of this form"),
         }));

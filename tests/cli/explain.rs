@@ -240,6 +240,13 @@ fn what_does_not_compare_is_refused_by_name() {
 fn what_would_be_the_same_run_twice_is_refused() {
     warpsieve(&["explain", ROWSUM, "--set", "l1.ways=8", "--against", "baseline"])
         .refused(&["both runs are on fermi l1.ways=8, expected two machines"]);
-    warpsieve(&["explain", ROWSUM]).refused(&["--against"]);
+    warpsieve(&["explain", ROWSUM]).refused(&[
+        "rowsum.toml is one side, expected `--against` with what the other has, such as `--against baseline`",
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("a.json");
+    fs::write(&alone, "{ \"schema\": 1 }").unwrap();
+    warpsieve(&["explain", alone.to_str().unwrap()])
+        .refused(&["a.json is one run, expected a second file of statistics: `warpsieve explain ", "a.json B.json`"]);
     warpsieve(&["explain", ROWSUM, "--design", "pric", "--against", "prik"]).refused(&["there is no design `prik`"]);
 }

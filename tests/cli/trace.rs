@@ -68,6 +68,24 @@ fn a_damaged_trace_is_refused_at_its_place() {
 }
 
 #[test]
+fn a_trace_that_something_else_compressed_is_named_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, head, packer) in [
+        ("k.traceg.gz", &b"\x1f\x8b\x08\0"[..], "gzip"),
+        ("k.traceg.bz2", b"BZh91AY", "bzip2"),
+        ("k.traceg.lz4", b"\x04\x22\x4d\x18", "lz4"),
+        ("k.traceg.lzma", b"\x5d\0\0\x80\0", "lzma"),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, [head, b"more"].concat()).unwrap();
+        for command in [&["replay"][..], &["trace", "info"]] {
+            let message = format!("it is compressed by {packer}, expected plain text, xz or zstd: unpack it first");
+            warpsieve(&[command, &[path.to_str().unwrap()]].concat()).refused(&[name, &message]);
+        }
+    }
+}
+
+#[test]
 fn a_kernel_that_is_missing_is_refused_where_the_list_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("kernelslist.g");

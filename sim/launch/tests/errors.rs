@@ -105,6 +105,15 @@ fn a_ptx_file_that_is_none_is_one_problem_however_many_launches_need_it() {
 }
 
 #[test]
+fn a_folder_or_device_in_the_place_of_a_file_is_named_as_such() {
+    let launch = "[[step]]\n[[step.launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = []\n";
+    for (path, found) in [(".", " is a folder"), ("/dev/zero", "/dev/zero is a device or a pipe")] {
+        let problems = Folder::new().problems(&format!("ptx = \"{path}\"\n{launch}"));
+        assert!(problems.len() == 1 && problems[0].ends_with(found), "{problems:?}");
+    }
+}
+
+#[test]
 fn two_buffers_of_one_name_are_refused() {
     let buffer = "[[buffer]]\nname = \"a\"\ntype = \"u8\"\nelements = 1\n";
     assert_eq!(
