@@ -23,9 +23,16 @@ pub(super) struct Variant {
 pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Report> {
     let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
     once(design_set, "--design-set")?;
+    // What stands under the designs of the set is no baseline.
+    let under = designs.join("+");
     let with = |(design, label): (usize, &String)| {
         let request = Request { machine: machine.clone(), designs: designs.clone(), sets: Vec::new() };
-        Variant { label: label.clone(), request, design }
+        let label = match (under.as_str(), label.as_str()) {
+            ("", label) => label.to_owned(),
+            (under, "baseline") => under.to_owned(),
+            (under, label) => format!("{under}+{label}"),
+        };
+        Variant { label, request, design }
     };
     let mut variants: Vec<_> = design_set.iter().enumerate().map(with).collect();
     for set in sets {

@@ -107,6 +107,16 @@ fn pric_runs_at_every_size_with_the_polynomial_of_that_size() {
 }
 
 #[test]
+fn a_row_names_the_designs_that_stand_under_those_of_the_set() {
+    let labels = |arguments: &[&str]| -> Vec<String> {
+        let rows = rows(&[&[SMALL, "--design", "pric"], arguments].concat());
+        rows.iter().map(|row| row["variant"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(labels(&["--set", "l1.ways=2"]), ["pric l1.ways=2"]);
+    assert_eq!(labels(&["--design-set", "baseline,bypass-all"]), ["pric", "pric+bypass-all"]);
+}
+
+#[test]
 fn what_would_label_rows_wrongly_is_refused() {
     let refused = |arguments: &[&str], message: &[&str]| {
         warpsieve(&[&["compare", SMALL], arguments].concat()).refused(message);
