@@ -710,6 +710,14 @@ pub(super) struct SlurmArguments {
     /// Jobs of the array, each of which makes an equal share of the runs
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=10_000))]
+/// A text without a line break or other control character.
+fn one_line(text: &str) -> Result<String, String> {
+    match text.chars().find(|c| c.is_control()) {
+        Some(c) => Err(format!("it has the control character `{}`, expected one line", c.escape_default())),
+        None => Ok(text.to_owned()),
+    }
+}
+
     pub shards: u16,
     /// Runs at the same time in a job, with a processor each
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
@@ -722,7 +730,7 @@ pub(super) struct SlurmArguments {
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// An option of sbatch for the script, such as --sbatch=--time=2:00:00; may be repeated
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true, value_parser = one_line)]
     pub sbatch: Vec<String>,
     /// Leave out what a machine refuses, which else stops everything before the first run
     #[arg(long)]

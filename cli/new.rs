@@ -126,7 +126,8 @@ enum Sources {
 impl Sources {
     fn of(arguments: &NewArguments) -> Result<Self, Report> {
         if let Some(url) = &arguments.git {
-            let is_plain = !url.is_empty() && !url.contains(|c: char| c.is_control() || c == '"' || c == '\\');
+            let is_plain = !url.is_empty()
+                && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '"' || c == '\\');
             return match is_plain {
                 true => Ok(Self::Git(url.clone())),
                 false => Err(miette!("`--git` is {url:?}, expected the address of a repository")),

@@ -60,7 +60,12 @@ pub(super) fn end_usage(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
     let shown = if error.use_stderr() { Cow::Owned(cut(&plain)) } else { visible(&plain) };
     if shown.trim_end() == plain.trim_end() {
-        error.exit()
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        if let Some(failed) = printed.err().filter(|failed| failed.kind() != io::ErrorKind::BrokenPipe) {
+            complain(&format!("stdout cannot be written: {failed}"));
+            process::exit(2);
+        }
+        process::exit(error.exit_code());
     }
     complain_as_is(&shown);
     process::exit(error.exit_code())

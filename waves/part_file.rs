@@ -59,6 +59,13 @@ impl PartFile {
             let opened = File::options().write(true).open(target);
             opened.map_err(|error| about("cannot be written to", target, &error))?;
         }
+        if target.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(char::from(last))) {
+            return Err(refuse("is no directory that is there, expected a file name"));
+        }
+        let is_link = fs::symlink_metadata(target).is_ok_and(|there| there.is_symlink());
+        if is_link && fs::metadata(target).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            return Err(refuse("is a link that leads nowhere"));
+        }
         let replaces = destination(target);
         if replaces.file_name().is_none() {
             return Err(refuse("names no file"));
@@ -356,6 +363,18 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let error = PartFile::create(folder.path()).expect_err("a folder cannot be a dump");
         assert!(error.to_string().ends_with("is a directory, expected a file name"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_name_that_ends_as_a_folder_and_a_link_that_leads_nowhere_are_refused() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let error = PartFile::create(&folder.path().join("new/")).expect_err("it would be called `new`");
+        assert!(error.to_string().ends_with("is no directory that is there, expected a file name"), "{error}");
+        std::os::unix::fs::symlink("loop", folder.path().join("loop"))?;
+        let error = PartFile::create(&folder.path().join("loop")).expect_err("it leads to itself");
+        assert!(error.to_string().ends_with("is a link that leads nowhere"), "{error}");
+        assert_eq!(names_in(folder.path()), ["loop"]);
         Ok(())
     }
 

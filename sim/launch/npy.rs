@@ -84,7 +84,8 @@ pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
 pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Result<Array, NpyError> {
     let path = || path.to_owned();
     let format = |source| NpyError::Format { path: path(), source };
-    let npy = nested(bytes).and_then(NpyFile::new).map_err(format)?;
+    let mut bytes = nested(bytes).map_err(format)?;
+    let npy = NpyFile::new(&mut bytes).map_err(format)?;
     let found = npy.dtype();
     if !holds(&found, element) {
         return Err(NpyError::Type { path: path(), found: found.descr(), expected: element });
@@ -98,7 +99,7 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     if npy.order() == Order::Fortran && npy.shape().len() > 1 {
         return Err(NpyError::Order { path: path() });
     }
-    let bytes = match element {
+    let data = match element {
         ElementType::U8 => read_as(npy, u8::to_le_bytes),
         ElementType::I8 => read_as(npy, i8::to_le_bytes),
         ElementType::U16 => read_as(npy, u16::to_le_bytes),
@@ -111,7 +112,12 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
         ElementType::F32 => read_as(npy, f32::to_le_bytes),
         ElementType::F64 => read_as(npy, f64::to_le_bytes),
     };
-    Ok(Array::from_bytes(element, bytes.map_err(format)?))
+    let data = data.map_err(format)?;
+    if bytes.read(&mut [0]).map_err(format)? > 0 {
+        let reason = "there are bytes behind its elements, expected one array";
+        return Err(format(io::Error::new(io::ErrorKind::InvalidData, reason)));
+    }
+    Ok(Array::from_bytes(element, data))
 }
 
 /// Looks how deep the brackets of the header stand in each other: the library takes a multiple of time for each more.

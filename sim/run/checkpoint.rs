@@ -175,12 +175,16 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
         return Err(bad(format!("is the checkpoint of another run: {difference}")));
     }
     let mut bytes = Vec::new();
-    let mut state = FrameDecoder::new(file).take(MOST_STATE_BYTES + 1);
+    let mut state = FrameDecoder::new(&mut file).take(MOST_STATE_BYTES + 1);
     state.read_to_end(&mut bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
     if bytes.len() as u64 > MOST_STATE_BYTES {
         return Err(bad(too_large()));
     }
-    postcard::from_bytes(&bytes).map_err(|error| bad(format!("is damaged: {error}")))
+    let (state, rest) = postcard::take_from_bytes(&bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
+    if !rest.is_empty() || !file.fill_buf().map_err(unread)?.is_empty() {
+        return Err(bad("is damaged: there are bytes behind its state".to_owned()));
+    }
+    Ok(state)
 }
 
 /// A line without its end.

@@ -310,6 +310,18 @@ fn a_full_device_is_refused_and_stays_what_it_is() {
 }
 
 #[test]
+fn help_and_version_that_cannot_be_written_are_no_success() {
+    for option in ["--version", "--help"] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        let ended = command.arg(option).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{option}: {said}");
+        assert!(said.contains("stdout cannot be written"), "{option}: {said}");
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_made_is_named_with_the_reason() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().display().to_string();

@@ -217,14 +217,14 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
     }
     fs::write(&checkpoint, &saved[..saved.len() * 3 / 4]).unwrap();
     resumed(&[]).refused(&[&checkpoint, "is damaged: "]);
+    fs::write(&checkpoint, [&saved[..], b"more"].concat()).unwrap();
+    resumed(&[]).refused(&[&checkpoint, "is damaged: there are bytes behind its state"]);
+    fs::write(&checkpoint, "{\n  \"schema\": 1,\n").unwrap();
+    resumed(&[]).refused(&["this is a file of statistics, expected a checkpoint: `explain` takes it"]);
     for other in ["", "[l1]\nways = 4\n", "warpsieve checkpoint 1\n{}\n"] {
         fs::write(&checkpoint, other).unwrap();
         resumed(&[]).refused(&[&checkpoint]);
     }
-    resumed(&["--checkpoint-every", "0", "--checkpoint", &checkpoint]).refused(&["0 is not in 1.."]);
-    fs::write(&checkpoint, &saved).unwrap();
-    assert_eq!(resumed(&["--quiet"]).status, Some(0));
-}
     fs::write(&checkpoint, &saved).unwrap();
     for cycles in ["1", "299"] {
         let message =
@@ -232,6 +232,10 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
         resumed(&["--max-cycles", cycles]).refused(&[&checkpoint, &message]);
     }
     assert_eq!(resumed(&["--max-cycles", "300", "--quiet"]).status, Some(3));
+    resumed(&["--checkpoint-every", "0", "--checkpoint", &checkpoint]).refused(&["0 is not in 1.."]);
+    fs::write(&checkpoint, &saved).unwrap();
+    assert_eq!(resumed(&["--quiet"]).status, Some(0));
+}
 
 #[test]
 fn a_checkpoint_replaces_no_file_but_the_one_that_the_run_goes_on_from() {

@@ -96,6 +96,9 @@ fn what_is_there_stays_and_names_that_cannot_be_are_refused() {
     new(folder.path(), &["pric"]).refused(&["expected another than that of a design: designs/pric.toml"]);
     new(folder.path(), &["rtl"]).refused(&["which another crate or kind has"]);
     new(folder.path(), &["mine", "--path", "."]).refused(&["holds no sources of warpsieve", "--path DIR"]);
-    new(folder.path(), &["mine", "--git", "a\"b"]).refused(&["`--git` is", "expected the address of a repository"]);
+    for address in ["a\"b", "not a url", ""] {
+        new(folder.path(), &["mine", "--git", address])
+            .refused(&["`--git` is", "expected the address of a repository"]);
+    }
     assert_eq!(entries(folder.path()), ["taken"]);
 }

@@ -68,6 +68,17 @@ fn an_npy_file_is_read_back_as_it_was_written() {
 }
 
 #[test]
+fn an_npy_file_with_more_than_one_array_is_refused() {
+    let folder = Folder::new();
+    let path = folder.path("a.npy");
+    write_npy(&path, &Array::from_integers(ElementType::U8, [1, 2])).unwrap();
+    let one = fs::read(&path).unwrap();
+    fs::write(&path, one.repeat(2)).unwrap();
+    let error = read_npy(&path, ElementType::U8).unwrap_err().to_string();
+    assert!(error.contains("there are bytes behind its elements, expected one array"), "{error}");
+}
+
+#[test]
 fn an_npy_file_fills_a_buffer_whatever_its_shape_and_byte_order() {
     let folder = Folder::new();
     let header = "{'descr': '>i4', 'fortran_order': False, 'shape': (2, 2), }";
