@@ -27,16 +27,19 @@ Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothi
 const RUN_EXAMPLES: &str = "Examples:
   warpsieve run vadd
   warpsieve run syrk/small --check
-  warpsieve run kernels/syrk/launch.toml --design pric --set l1.mshr_entries=16
+  warpsieve run kernels/syrk/launch.toml --design pric \\
+      --set l1.mshr_entries=16
   warpsieve run kernels/syrk/launch.toml --report syrk.html
-  warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000
+  warpsieve run kernels/vadd/small.toml --wave vadd.vcd \\
+      --wave-scope 'sm0.**' --wave-to 2000
   warpsieve run kernels/syrk/launch.toml --wave fails.fst --wave-last 1000 \\
       --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
 
 const REPLAY_EXAMPLES: &str = "Examples:
   warpsieve replay traces
   warpsieve replay traces/kernel-3.traceg.xz
-  warpsieve replay traces/kernelslist.g --design pric --check --stats replay.json
+  warpsieve replay traces/kernelslist.g --design pric --check \\
+      --stats replay.json
 
 The kernels of the list run one behind the other. Loads must bring data that belong to their
 addresses; there are no results to compare.";
@@ -44,11 +47,12 @@ addresses; there are no results to compare.";
 const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config
   warpsieve config --design pric --set l1.ways=8
-  warpsieve config --design bypass-all > mine.toml   (a machine file: edit, then --machine mine.toml)";
+  warpsieve config --design bypass-all > mine.toml   (a machine file to edit)";
 
 const COMPARE_EXAMPLES: &str = "Examples:
   warpsieve compare kernels/syrk/launch.toml --design-set baseline,pric
-  warpsieve compare kernels/kmeans/launch.toml --set l1.sets=32,64,128 --set l1.ways=4,8
+  warpsieve compare kernels/kmeans/launch.toml --set l1.sets=32,64,128 \\
+      --set l1.ways=4,8
   warpsieve compare kernels/*/launch.toml --format markdown --output suite.md
 
 Each launch file runs once for every design of --design-set and every combination of the values in
@@ -58,7 +62,8 @@ the short form of.";
 const EXPLAIN_EXAMPLES: &str = "Examples:
   warpsieve explain before.json after.json
   warpsieve explain kernels/syrk/launch.toml --design pric --against baseline
-  warpsieve explain kernels/kmeans/launch.toml --set l1.mshr_entries=64 --against l1.mshr_entries=32
+  warpsieve explain kernels/kmeans/launch.toml --set l1.mshr_entries=64 \\
+      --against l1.mshr_entries=32
 
 A is what B is held against. Of a launch file, B is on --machine with --design and --set, and A on the same with the
 designs of --against instead, and its settings over those. Both runs are kept below --cache, as those of `sweep` are.";
@@ -71,7 +76,8 @@ const COUNTERS_EXAMPLES: &str = "Examples:
 `list counters` lists them all.";
 
 const COMPLETIONS_EXAMPLES: &str = "Examples:
-  warpsieve completions bash > ~/.local/share/bash-completion/completions/warpsieve
+  warpsieve completions bash \\
+      > ~/.local/share/bash-completion/completions/warpsieve
   warpsieve completions fish > ~/.config/fish/completions/warpsieve.fish
   warpsieve completions zsh > ~/.zfunc/_warpsieve   (in a folder of $fpath)";
 
@@ -98,7 +104,8 @@ instruction. Loads are counted by warp instruction and by line.";
 
 const OPTIMIZE_EXAMPLES: &str = "Examples:
   warpsieve optimize kernels/syrk/launch.toml -o syrk.ptx
-  warpsieve optimize kernels/bfs/small.toml -o bfs.ptx --method ilp --report bfs.json --graph bfs.dot
+  warpsieve optimize kernels/bfs/small.toml -o bfs.ptx --method ilp \\
+      --report bfs.json --graph bfs.dot
   warpsieve run kernels/syrk/launch.toml --ptx syrk.ptx
 
 Every ld.global that ran is written with .ca or .cg, nothing else is changed. Loads are profiled on caches
@@ -119,14 +126,15 @@ const SOAK_EXAMPLES: &str = "Examples:
   warpsieve soak --list
   warpsieve soak machines --seconds 600
   warpsieve soak machines --seed 4711 --count 1   (one case again)
-  warpsieve soak ptx --keep ptx.toml              (until it is interrupted; next time it goes on)
+  warpsieve soak ptx --keep ptx.toml   (until it is interrupted)
   warpsieve soak --totals *.toml
   warpsieve soak --replay found/ptx-17.ptx
 
 A case that fails is made smaller while it fails in the same way, and kept as a file of its own.";
 
 const DRAM_EXAMPLES: &str = "Examples:
-  warpsieve dram trace.csv --machine gddr5-reference --commands commands.csv --requests requests.csv
+  warpsieve dram trace.csv --machine gddr5-reference \\
+      --commands commands.csv --requests requests.csv
   warpsieve dram trace.csv --machine fermi --set dram.policy=fcfs --check
 
 A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and a request a line, such as
@@ -702,14 +710,6 @@ pub(super) struct SweepOutput {
     pub plot_over: Vec<String>,
 }
 
-#[derive(Args, Debug)]
-pub(super) struct SlurmArguments {
-    /// Sweep file: what is run on what
-    #[arg(value_name = "SWEEP.toml")]
-    pub file: PathBuf,
-    /// Jobs of the array, each of which makes an equal share of the runs
-    #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u16).range(1..=10_000))]
 /// A text without a line break or other control character.
 fn one_line(text: &str) -> Result<String, String> {
     match text.chars().find(|c| c.is_control()) {
@@ -718,6 +718,14 @@ fn one_line(text: &str) -> Result<String, String> {
     }
 }
 
+#[derive(Args, Debug)]
+pub(super) struct SlurmArguments {
+    /// Sweep file: what is run on what
+    #[arg(value_name = "SWEEP.toml")]
+    pub file: PathBuf,
+    /// Jobs of the array, each of which makes an equal share of the runs
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub shards: u16,
     /// Runs at the same time in a job, with a processor each
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
