@@ -390,7 +390,8 @@ impl Chart {
         let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scaled(value));
         let (low, high) =
             heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(height), high.max(height)));
-        let room = ((high - low) * 0.05).max(1e-3);
+        // Of numbers that are all alike an axis shows whether they are large.
+        let room = if high > low { ((high - low) * 0.05).max(1e-3) } else { 1.0 };
         (if low < 0.0 { low - room } else { low }, high + room)
     }
 
@@ -526,6 +527,12 @@ mod tests {
         }
         let texts: Vec<_> = log_ticks(0.1, 10.0, TICKS).into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+    }
+
+    #[test]
+    fn numbers_that_are_all_zero_stand_below_an_axis_up_to_one() {
+        let none = Chart { groups: vec!["a".to_owned()], series: vec![Series::new("x", [0.0])], ..Chart::default() };
+        assert_eq!(none.range(), (0.0, 1.0));
     }
 
     #[test]

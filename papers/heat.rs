@@ -227,8 +227,8 @@ impl HeatMaps {
             let colour = scale.colour(scale.place(value));
             picture.rect((x, y), (x + width - 0.5, y + height - 0.5), colour);
             let letters = if lightness(colour) < IS_DARK { WHITE } else { BLACK };
-            // As many digits as the field has room for: the bar tells what none do.
-            let text = (1..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
+            // As many digits as the field has room for: the bar tells what fewer than two would hide.
+            let text = (2..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
             picture.text(&text.unwrap_or_default(), middle, Label { colour: letters, ..label });
         }
     }
@@ -255,7 +255,7 @@ impl HeatMaps {
             let at = y(scale.place(*value));
             picture.line(&[(right, at), (right + 2.0, at)], 0.4, BLACK);
             picture.text(text, (right + APART, at), Label::new(letters, Anchor::Start));
-            widest = widest.max(width_of(text, letters));
+            widest = widest.max(room_of(text, letters));
         }
         let x = right + APART + widest + LINE_EMS * letters / 2.0;
         let unit = fitted(&self.unit, letters, length + 2.0 * LINE_EMS * letters);
@@ -325,6 +325,17 @@ mod tests {
         // The background, and the steps of the bar.
         assert_eq!(svg.matches("<rect").count(), 1 + 3 + STEPS, "{svg}");
         assert!(svg.contains("#ECF3FA") && svg.contains("#084081"), "{svg}");
+    }
+
+    #[test]
+    fn a_number_is_left_out_where_a_field_has_no_room_for_two_of_its_digits() {
+        let names = |letter: &str, count: usize| (0..count).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();
+        let (across, down) = (("sets".to_owned(), names("s", 20)), ("ways".to_owned(), names("w", 1)));
+        let values = (0..20).map(|at| Some(1.05 + 0.04 * f64::from(at))).collect();
+        let maps = vec![("a".to_owned(), values)];
+        let svg = HeatMaps { unit: "x".to_owned(), across, down, maps, are_ratios: true }.picture(Width::Single).svg();
+        // The bar may have a 1 and a 2 beside it.
+        assert!(["1", "2"].iter().all(|digit| svg.matches(&format!("\n{digit}\n")).count() <= 1), "{svg}");
     }
 
     #[test]
