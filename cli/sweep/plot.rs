@@ -105,9 +105,10 @@ impl Plot {
                 HeatMaps { unit: unit(&self.of), across, down, maps, are_ratios }.picture(width)
             }
             [groups, ..] => {
+                let shown = if self.over.is_empty() { without_shared(groups) } else { groups.clone() };
                 let values = |name: &str| groups.iter().map(|group| at(name, &[group])).collect();
                 let series = names.into_iter().map(|name| Series { values: values(&name), name }).collect();
-                self.chart(groups.clone(), series).picture(width)
+                self.chart(shown, series).picture(width)
             }
             [] => self.chart(Vec::new(), Vec::new()).picture(width),
         }
@@ -194,6 +195,19 @@ fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
     values
 }
 
+/// Names of files without the folders and the end that all of them have.
+fn without_shared(names: &[String]) -> Vec<String> {
+    let [first, _, ..] = names else { return names.to_vec() };
+    let starts = first.match_indices('/').map(|(at, _)| &first[..=at]);
+    let start =
+        starts.filter(|start| names.iter().all(|name| name.starts_with(start))).map(str::len).max().unwrap_or(0);
+    let left: Vec<&str> = names.iter().map(|name| &name[start..]).collect();
+    let ends = left[0].match_indices(['/', '.']).map(|(at, _)| &left[0][at..]);
+    let is_shared = |end: &&str| left.iter().all(|name| name.len() > end.len() && name.ends_with(end));
+    let end = ends.filter(is_shared).map(str::len).max().unwrap_or(0);
+    left.into_iter().map(|name| name[..name.len() - end].to_owned()).collect()
+}
+
 /// What a row is called by some of its columns.
 fn called(row: &Map<String, Value>, names: &[&String]) -> String {
     let part = |name: &&String| {
@@ -201,4 +215,20 @@ fn called(row: &Map<String, Value>, names: &[&String]) -> String {
         if ["launch", "machine", "design"].contains(&name.as_str()) { value } else { format!("{name}={value}") }
     };
     names.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_files_share_is_not_told_of_each() {
+        let shown = |names: &[&str]| without_shared(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(shown(&["kernels/bfs/launch.toml", "kernels/syrk/launch.toml"]), ["bfs", "syrk"]);
+        assert_eq!(shown(&["kernels/bfs/launch.toml", "kernels/bfs/small.toml"]), ["launch", "small"]);
+        assert_eq!(shown(&["bfs", "kernels/syrk/launch.toml"]), ["bfs", "kernels/syrk/launch.toml"]);
+        assert_eq!(shown(&["a.toml", "b.a.toml"]), ["a", "b.a"]);
+        assert_eq!(shown(&["kernels/bfs/launch.toml"]), ["kernels/bfs/launch.toml"]);
+        assert_eq!(shown(&[]), [""; 0]);
+    }
 }

@@ -160,7 +160,8 @@ fn a_comparison_is_drawn_by_launch_file_with_the_mean_at_the_end() {
         assert!(ended.err.contains(&format!("wrote {path}")), "{ended:?}");
     }
     let text = std::fs::read_to_string(&svg).unwrap();
-    for name in ["speed-up over the baseline", "baseline", "pric", "geomean", SMALL] {
+    for name in ["speed-up over the baseline", "baseline", "pric", "geomean", "vadd", SMALL.split('/').nth(1).unwrap()]
+    {
         assert!(text.contains(&format!("\n{name}\n")), "no {name}: {text}");
     }
     assert!(text.starts_with("<svg width=\"7.0000in\""), "{text}");
