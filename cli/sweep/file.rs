@@ -148,10 +148,12 @@ impl SweepFile {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             let (option, text) = problem.given();
             // Behind the problems that are shown nobody looks for the place.
-            let mut choices = self.choices().filter(|_| problems.wants_help());
+            let is_shown = problems.wants_help();
+            let mut choices = self.choices().filter(|_| is_shown);
             let place = choices.find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
             let message = if place.is_some() { problem.to_string() } else { problem.line() };
-            problems.add(place.unwrap_or_default(), format!("on {first}{more}: {message}"), problem.help.clone());
+            let place = place.unwrap_or(if is_shown { 0..0 } else { self.text.len()..self.text.len() });
+            problems.add(place, format!("on {first}{more}: {message}"), problem.help.clone());
         }
         match problems.or::<()>(None) {
             Err(error) => error,
