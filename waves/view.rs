@@ -131,8 +131,10 @@ impl View {
         if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
+        // To compare takes time by the product of both lengths.
+        let begins = &name[..name.floor_char_boundary(input::MOST_COMPARED)];
         let names = BUILT_IN.iter().map(|built_in| built_in.name);
-        let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, name)).unwrap_or_default();
+        let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, begins)).unwrap_or_default();
         Err(ViewError::Unknown { name: name.to_owned(), nearest })
     }
 

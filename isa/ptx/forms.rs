@@ -103,6 +103,9 @@ pub(super) fn closest_modifier(opcode: &str, word: &str) -> Option<&'static str>
 }
 
 fn closest(text: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    if text.len() > input::MOST_COMPARED {
+        return None;
+    }
     let likeness = words.map(|word| (strsim::damerau_levenshtein(word, text), word));
     let (distance, word) = likeness.min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + text.len() / 4 && distance < text.len()).then_some(word)

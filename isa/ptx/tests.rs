@@ -749,6 +749,17 @@ fn a_token_or_comment_of_any_length_is_read_on_a_small_stack() {
     std::thread::Builder::new().stack_size(128 << 10).spawn(read).unwrap().join().unwrap();
 }
 
+#[test]
+fn a_word_of_any_length_is_refused_without_being_compared_with_others() {
+    let long = "a".repeat(1_000_000);
+    for text in [format!("{long};"), format!("add.{long}.u32 %r1, %r1, %r1;"), format!("mov.u32 %r1, %{long};")] {
+        let text = format!(".entry k() {{ .reg .u32 %r<4>; {text} }}");
+        let start = std::time::Instant::now();
+        let refused = source(&text).kernel("k").map(|_| ()).unwrap_err();
+        assert!(start.elapsed().as_secs() < 5, "{:.80}: {:?}", refused.to_string(), start.elapsed());
+    }
+}
+
 fn tokens_of(text: &str) -> Vec<String> {
     let tokens = lexer::tokens(&Source::new("k.ptx", text)).unwrap();
     tokens.into_iter().map(|(_, span)| text[span.start as usize..span.end as usize].to_owned()).collect()
