@@ -30,15 +30,17 @@ impl Binary {
     }
 }
 
-/// Intermediate files go where the workspace has its own, so that crates from elsewhere are compiled once for both;
-/// the command and other final files do not.
+/// Runs cargo on the copy.
 fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Value>), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments).args(["--locked", "--message-format", "json"]).current_dir(&tree.folder);
     for package in PLAIN {
         cargo.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
     }
-    cargo.env("CARGO_TARGET_DIR", root.join("target/mutants/build")).env("CARGO_BUILD_BUILD_DIR", root.join("target"));
+    // Nothing is shared with the checkout: a build folder knows a crate by its place in its workspace, and would take what
+    // is built of the copy for what is built of the checkout.
+    let build = root.join("target/mutants/build");
+    cargo.env("CARGO_TARGET_DIR", &build).env("CARGO_BUILD_BUILD_DIR", &build);
     let ended = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
     let text = String::from_utf8_lossy(&ended.stdout);
     let messages = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
