@@ -203,7 +203,7 @@ fn a_counter_is_explained_by_its_key_or_its_end() {
         ("bytes", "noc.reply.bytes", "bytes".into()),
         ("read_latency", "dram.read_latency", "cycles of the DRAM clock".into()),
         (".units.dram[].reads", "units.dram[].reads", Value::Null),
-        ("shared_conflicts", "units.sm[].shared_conflicts", "cycles of the core clock".into()),
+        ("shared_conflicts", "shared_conflicts", "cycles of the core clock".into()),
     ] {
         let ended = warpsieve(&["counters", name, "--format", "json"]);
         let entries: Vec<Value> = serde_json::from_str(&ended.out).unwrap();
