@@ -30,25 +30,34 @@ smi=$!
 
 echo "== microbenchmarks, $(left) s left"
 timeout -k 5 $(($(least 165 "$(left)") + 10)) python3 "$here/measure.py" --out "$out/r" --budget "$(least 165 "$(left)")"
+echo "== single instructions, $(left) s left"
+timeout -k 5 70 python3 "$here/forms.py" --out "$out/r" --budget 60
 echo "== suite, $(left) s left"
 timeout -k 5 $(($(least 85 "$(left)") + 15)) python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --budget "$(least 80 "$(left)")"
+echo "== larger sizes, $(left) s left"
+[ "$(left)" -gt 25 ] && timeout -k 5 60 python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --prefix large- --sizes paper,suite,candel,li,thesis,xie --repeat 8 --budget 50
 
-# Counters: six kernels with many, then all with few.
-metrics=gpu__time_duration.sum,sm__cycles_elapsed.max,sm__cycles_active.avg,smsp__inst_executed.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,lts__t_sectors_op_read.sum,lts__t_sectors_op_read_lookup_hit.sum,lts__t_sectors_op_write.sum,lts__t_sectors_srcunit_tex.sum,lts__t_sectors_srcunit_tex_lookup_hit.sum,dram__bytes_read.sum,dram__bytes_write.sum
-more=lts__t_sectors_srcunit_ltcfabric.sum,lts__t_sectors_srcnode_gpc.sum,lts__t_requests_srcunit_tex.sum,lts__average_t_sector_hit_rate.pct,l1tex__m_xbar2l1tex_read_sectors.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,dram__cycles_elapsed.avg.per_second,lts__cycles_elapsed.avg.per_second,sm__cycles_elapsed.avg.per_second,smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct,sm__warps_active.avg.pct_of_peak_sustained_active
-profile() { # seconds, file, metrics, launches, files
-    [ "$(left)" -gt 15 ] || return
-    timeout -k 5 "$(least "$1" "$(left)")" ncu --target-processes all --clock-control none --cache-control none --print-units base --csv --page raw \
-        --launch-count "$4" --metrics "$3" python3 "$here/suite.py" --once --kernels "$kernels" --out "$out/r/once" --budget 60 --only "$5" > "$out/r/$2" 2>&1
-    echo "ncu $2: status $?, $(wc -l < "$out/r/$2") lines, $(left) s left"
+# Counters. Each pass of the profiler runs the program anew, so that every launch finds the caches as the launches before it left them.
+work=gpu__time_duration.sum,sm__cycles_elapsed.max,sm__cycles_active.max,sm__cycles_active.avg,smsp__inst_executed.sum,smsp__thread_inst_executed.sum
+l1=l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum,l1tex__t_requests_pipe_lsu_mem_global_op_st.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,l1tex__m_xbar2l1tex_read_sectors.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum
+l2=lts__t_sectors_op_read.sum,lts__t_sectors_op_read_lookup_hit.sum,lts__t_sectors_op_write.sum,lts__t_sectors_op_atom.sum,lts__t_sectors_op_red.sum,lts__t_sectors_srcunit_tex.sum,lts__t_sectors_srcunit_tex_lookup_hit.sum,lts__t_sectors_srcunit_ltcfabric.sum,lts__t_requests_srcunit_tex.sum
+dram=dram__bytes_read.sum,dram__bytes_write.sum,dram__cycles_elapsed.avg.per_second,lts__cycles_elapsed.avg.per_second,sm__cycles_elapsed.avg.per_second
+stalls=smsp__issue_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active
+for reason in barrier branch_resolving dispatch_stall drain imc_miss lg_throttle long_scoreboard math_pipe_throttle membar mio_throttle no_instruction not_selected selected short_scoreboard sleeping tex_throttle wait; do
+    stalls=$stalls,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
+done
+all=$(cd "$kernels" && ls -d */ | tr -d / | grep -v -e common -e gaussian -e gramschmidt -e myocyte -e '^nw$' -e '^lud$' | tr '\n' ,)
+profile() { # seconds, file, metrics, what suite.py is given
+    [ "$(left)" -gt 20 ] || return
+    local most=$1 file=$2 metrics=$3
+    shift 3
+    timeout -k 5 "$(least "$most" "$(left)")" ncu --target-processes all --replay-mode application --clock-control none --cache-control none --print-units base \
+        --csv --page raw --metrics "$metrics" python3 "$here/suite.py" --once --kernels "$kernels" --out "$out/r/once" --budget 60 "$@" > "$out/r/$file" 2>&1
+    echo "ncu $file: status $?, $(wc -l < "$out/r/$file") lines, $(left) s left"
 }
 echo "== counters, $(left) s left"
-six=vadd,syrk,sgemm,spmv_csr,stencil3d,histo
-profile 40 ncu.csv $metrics 40 $six
-profile 30 ncu-more.csv $more 40 $six
-echo "== larger sizes, $(left) s left"
-[ "$(left)" -gt 25 ] && timeout -k 5 $(($(left) - 5)) python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --prefix large- --sizes paper,suite,candel,li,thesis,xie --repeat 8 --budget $(($(left) - 20))
-all=$(cd "$kernels" && ls -d */ | tr -d / | grep -v -e common -e tensor -e gaussian -e gramschmidt -e myocyte -e '^nw$' -e '^lud$' | tr '\n' ,)
-profile 60 ncu-all.csv gpu__time_duration.sum,sm__cycles_elapsed.max,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum,lts__t_sectors_op_read.sum,dram__bytes_read.sum 300 "$all"
+profile 150 ncu.csv "$work,$l1,$l2,$dram" --only "$all"
+profile 150 ncu-large.csv "$work,$l1,$l2,$dram" --sizes paper,candel,li,thesis,xie
+profile 60 ncu-stalls.csv "$work,$stalls" --only "$all"
 nvidia-smi --query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw --format=csv
 echo "== done after $SECONDS s"
