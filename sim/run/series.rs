@@ -78,7 +78,7 @@ impl Series {
             known.ok_or_else(|| {
                 let near = near(column, &all.names.iter().map(String::as_str).collect::<Vec<_>>());
                 let near = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-                let message = format!("no column `{column}`: this machine has no counter of that name{near}");
+                let message = format!("no column `{column}`: a time series on this machine has no such counter{near}");
                 RunError::input(path, &io::Error::new(io::ErrorKind::InvalidInput, message))
             })
         };

@@ -143,6 +143,24 @@ fn what_is_not_modelled_is_null_and_not_zero() {
     }
 }
 
+#[test]
+fn a_time_series_has_the_columns_that_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("series.csv").display().to_string();
+    let series = |columns: &str| warpsieve(&["run", SMALL, "--quiet", "--series", &file, "--series-columns", columns]);
+    assert_eq!(series("l1.misses,l2.stalls.port").status, Some(0));
+    let mut reader = csv::Reader::from_path(&file).unwrap();
+    assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l2_stalls_port"]);
+    let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
+    let rows: Vec<(u64, u64, u64, u64)> = reader.deserialize().map(Result::unwrap).collect();
+    assert_eq!(rows.iter().map(|row| row.2).sum::<u64>(), count(&stats, "/l1/misses"));
+    assert_eq!(rows.iter().map(|row| row.3).sum::<u64>(), count(&stats, "/l2/stalls/port"));
+    series("l1.mises").refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
+    // Only decoupled tags promote; cycles and idle SMs are those of a run, and no counters of a block.
+    series("l1.promotions").refused(&["no column `l1.promotions`"]);
+    series("idle").refused(&["no column `idle`: a time series on this machine has no such counter"]);
+}
+
 /// The rows of a summary with this label.
 fn labelled<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
     summary.lines().filter_map(|line| line.strip_prefix(&format!("  {label:<13} "))).collect()
