@@ -15,6 +15,7 @@ const UNIT: &str = "units.";
 /// Whose cycles are not those of the cores.
 const CLOCKS: [(&str, &str); 5] =
     [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "crossbar"), ("dram", "DRAM")];
+
 /// A key with all that is known of it.
 #[derive(Debug, Serialize)]
 struct Entry {

@@ -21,7 +21,6 @@ struct OfStruct {
 struct OfField {
     unit: Option<Ident>,
     by: Option<Type>,
-    classes: Option<String>,
     key: Option<String>,
     only: Option<Expr>,
     if_any: Option<Expr>,
@@ -78,7 +77,6 @@ impl OfField {
                     "cycles" => found.unit = Some(Ident::new("Cycles", meta.path.span())),
                     "bytes" => found.unit = Some(Ident::new("Bytes", meta.path.span())),
                     "by" => found.by = Some(meta.value()?.parse()?),
-                    "classes" => found.classes = Some(text(&meta)?),
                     "key" => found.key = Some(text(&meta)?),
                     "only" => found.only = Some(condition(&meta)?),
                     "if_any" => found.if_any = Some(condition(&meta)?),
@@ -180,26 +178,21 @@ fn listed(field: &Field, of: &OfField) -> Result<TokenStream> {
     let nsight = of.nsight.as_ref().map(|metric| quote!(.nsight(#metric)));
     let key = quote!(&::rtl::kernel::Key::new(#key, #about) #unit #nsight);
     let present = of.only.as_ref().map_or_else(|| quote!(true), |condition| quote!(#condition));
-    let list = match (held(&field.ty), &of.by, &of.classes) {
-        (Holds::Count, None, None) if of.only.is_none() => {
+    let list = match (held(&field.ty), &of.by) {
+        (Holds::Count, None) if of.only.is_none() => {
             quote! { to.counter(#key, ::rtl::kernel::Value::Count(self.#name)); }
         }
-        (Holds::Count, None, None) => quote! { ::rtl::kernel::count_if(to, #key, #present, self.#name); },
-        (Holds::Array, Some(by), None) => {
+        (Holds::Count, None) => quote! { ::rtl::kernel::count_if(to, #key, #present, self.#name); },
+        (Holds::Array, Some(by)) => {
             let each = of.each.as_ref().map_or_else(|| quote!(true), |condition| quote!(#condition));
             quote! { ::rtl::kernel::count_by::<#by>(to, #key, #present, &self.#name, &|reason| { let _ = reason; #each }); }
         }
-        (Holds::Array, None, Some(classes)) => {
-            quote! { ::rtl::kernel::count_classes(to, #key, #present, #classes, &self.#name); }
-        }
-        (Holds::Group, None, None) => {
+        (Holds::Array, None) => quote! { ::rtl::kernel::count_classes(to, #key, #present, &self.#name); },
+        (Holds::Group, None) => {
             let having = of.having.as_ref().map_or_else(|| quote!(()), |having| quote!(#having));
             quote! { ::rtl::kernel::count_group(to, #key, #present.then_some(&self.#name), &#having); }
         }
-        _ => {
-            let message = "a counter takes neither `by` nor `classes`, an array takes one of them";
-            return Err(Error::new(field.span(), message));
-        }
+        (_, Some(_)) => return Err(Error::new(field.span(), "only an array is counted `by` an enum")),
     };
     Ok(match &of.if_any {
         Some(condition) => quote! { if #condition { #list } },

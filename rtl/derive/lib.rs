@@ -18,7 +18,7 @@ use syn::{DeriveInput, parse_macro_input};
 
 /// Lists the counters of a struct and adds those of another one.
 ///
-/// A field of type `u64` is a counter, an array of `u64` is a histogram or a counter for each variant of an enum, and any
+/// A field of type `u64` is a counter, an array of `u64` is a histogram or (`by`) a counter for each variant of an enum, and any
 /// other field is a group: a struct that derives `Counted` as well. The doc comment of a field is its meaning.
 ///
 /// On a struct: `#[counted(has = TYPE)]` names the type of `has`, which says what a unit has of what not every unit has
@@ -30,7 +30,6 @@ use syn::{DeriveInput, parse_macro_input};
 /// |----------------------|---------------------------------------------------------------------------------|
 /// | `cycles`, `bytes`    | the unit; events if left out                                                    |
 /// | `by = ENUM`          | one counter for each variant of an enum that derives [`Reason`]                 |
-/// | `classes = "..."`    | a histogram, with what its classes are                                          |
 /// | `key = "..."`        | the key, if it is not the name of the field                                     |
 /// | `only(CONDITION)`    | null where the condition on `has` is false                                      |
 /// | `if_any(CONDITION)`  | no key where the condition on `has` is false                                    |

@@ -34,7 +34,6 @@ pub struct Counts {
     #[counted(cycles)]
     pub waiting_cycles: u64,
     /// Reads by their latency: below 16, 32, 64 and so on to below 4,096 cycles, and longer.
-    #[counted(classes = "cycles of latency: below 16, 32, 64 and so on to below 4,096, and longer")]
     pub read_latencies: [u64; LATENCY_CLASSES],
 }
 

@@ -67,6 +67,12 @@ impl Key {
         Self { name, about, unit: Quantity::Events, nsight: None }
     }
 
+    /// What counts nothing: a group, a name, or a ratio.
+    #[must_use]
+    pub const fn plain(name: &'static str, about: &'static str) -> Self {
+        Self::new(name, about).in_unit(Quantity::Plain)
+    }
+
     /// The same in another unit.
     #[must_use]
     pub const fn in_unit(self, unit: Quantity) -> Self {
@@ -91,8 +97,8 @@ pub enum Value<'a> {
     Number(f64),
     /// A name.
     Text(&'a str),
-    /// A histogram: counts by class, with what the classes are.
-    Classes(&'static str, &'a [u64]),
+    /// A histogram: counts by class. The meaning of the key says what the classes are.
+    Classes(&'a [u64]),
 }
 
 /// What is opened.
@@ -174,6 +180,11 @@ pub trait Reason: Copy + PartialEq + 'static {
     fn zip(counts: &[u64]) -> impl Iterator<Item = (Self, u64)> {
         Self::EVERY.iter().copied().zip(counts.iter().copied())
     }
+
+    /// The same with the names of the variants.
+    fn named(counts: &[u64]) -> impl Iterator<Item = (&'static str, u64)> {
+        Self::NAMES.iter().copied().zip(counts.iter().copied())
+    }
 }
 
 /// Lists a counter that is null where the machine does not have it.
@@ -198,8 +209,8 @@ pub fn count_by<R: Reason>(
 }
 
 /// Lists a histogram; null where the machine does not have it.
-pub fn count_classes(to: &mut dyn CounterReader, key: &Key, is_there: bool, classes: &'static str, counts: &[u64]) {
-    to.counter(key, if is_there { Value::Classes(classes, counts) } else { Value::Absent });
+pub fn count_classes(to: &mut dyn CounterReader, key: &Key, is_there: bool, counts: &[u64]) {
+    to.counter(key, if is_there { Value::Classes(counts) } else { Value::Absent });
 }
 
 /// Lists a group of counters; null where the machine does not have it.
@@ -277,15 +288,15 @@ pub struct Paths {
     pub names: Vec<String>,
     /// Values, in order.
     pub values: Vec<u64>,
-    /// Values alone are wanted.
-    has_names: bool,
+    /// Values alone are wanted: another reader has the names.
+    skips_names: bool,
 }
 
 impl Paths {
     /// A reader of values alone, whose names another one has.
     #[must_use]
     pub fn values() -> Self {
-        Self { has_names: true, ..Self::default() }
+        Self { skips_names: true, ..Self::default() }
     }
 }
 
@@ -303,7 +314,7 @@ impl CounterReader for Paths {
 
     fn counter(&mut self, key: &Key, value: Value<'_>) {
         if let Value::Count(count) = value {
-            if !self.has_names {
+            if !self.skips_names {
                 let names: Vec<_> = self.open.iter().copied().chain([key.name]).collect();
                 self.names.push(names.join("."));
             }
@@ -355,8 +366,7 @@ mod tests {
         /// Cycles of waiting.
         #[counted(cycles, by = Cause, each = reason == Cause::QueueFull || has.stores)]
         waits: [u64; Cause::ALL.len()],
-        /// Latencies.
-        #[counted(classes = "below 2, and longer")]
+        /// Latencies: below 2, and longer.
         latencies: [u64; 2],
         /// A part.
         #[counted(only(has.sectors))]
@@ -407,7 +417,7 @@ mod tests {
             "queue_full cycles: Count(5)",
             "port_taken cycles: Absent",
             "leave",
-            "latencies : Classes(\"below 2, and longer\", [7, 8])",
+            "latencies : Classes([7, 8])",
             "part Absent",
         ];
         assert_eq!(lines.0, expected);

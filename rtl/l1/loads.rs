@@ -19,7 +19,7 @@ pub struct LoadStats {
     pub accesses: u64,
     /// Those that found their line.
     pub hits: u64,
-    /// Those that joined a line on its way.
+    /// Those that joined a line in flight.
     pub hit_pending: u64,
     /// Those that asked memory.
     pub misses: u64,
@@ -31,7 +31,6 @@ pub struct LoadStats {
     #[counted(cycles)]
     pub latency: u64,
     /// Answers by their latency: below 16, 32, 64 and so on to below 16,384 cycles, and longer.
-    #[counted(classes = "cycles of latency: below 16, 32, 64 and so on to below 16,384, and longer")]
     pub latencies: [u64; LOAD_LATENCIES],
 }
 

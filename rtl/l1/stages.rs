@@ -14,7 +14,6 @@ pub struct Stays {
     #[counted(cycles)]
     pub cycles: u64,
     /// How many by their cycles: below 16, 32, 64 and so on to below 16,384, and longer.
-    #[counted(classes = "cycles: below 16, 32, 64 and so on to below 16,384, and longer")]
     pub latencies: [u64; LOAD_LATENCIES],
 }
 

@@ -67,6 +67,6 @@ pub struct L1Stats {
 impl L1Stats {
     /// Cycles in which the oldest access was refused, by reason.
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Fail::zip(&self.fails).map(|(reason, cycles)| (reason.name(), cycles))
+        Fail::named(&self.fails)
     }
 }

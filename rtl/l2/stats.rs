@@ -8,7 +8,7 @@ use crate::noc::packet::RequestKind;
 /// Why the oldest request could not be served in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Stall {
-    /// Every way of the set is on its way from memory.
+    /// Every way of the set waits for its fill from memory.
     LineAlloc,
     /// No free MSHR entry.
     MshrEntry,
@@ -72,7 +72,7 @@ pub struct Delays {
 pub struct FrcStats {
     /// Misses, of reads and writes, whose line was fetched into it at once.
     pub misses: u64,
-    /// Reads and writes that found their line in it, fetched or on its way out.
+    /// Reads and writes that found their line in it, fetched or being evicted.
     pub hits: u64,
     /// Lines swapped from the FRC into their ways.
     pub swaps: u64,
@@ -145,7 +145,7 @@ pub struct L2Stats {
     /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
     #[counted(cycles)]
     pub miss_delay: u64,
-    /// Requests that had to wait for a way of their set or for a line on its way out; only in the transient flow.
+    /// Requests that had to wait for a way of their set or for a line that was being evicted; only in the transient flow.
     #[counted(only(has.transient))]
     pub put_down: u64,
     /// Parts of `miss_delay`; only in the transient flow.
@@ -198,7 +198,7 @@ impl L2Stats {
 
     /// Cycles in which the oldest request was held up, by reason, in the order of [`Stall`].
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Stall::zip(&self.stalls).map(|(reason, cycles)| (reason.name(), cycles))
+        Stall::named(&self.stalls)
     }
 
     /// Misses of every kind.

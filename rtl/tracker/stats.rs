@@ -15,11 +15,11 @@ pub struct TrackerStats {
     pub supplied: u64,
     /// Forwards whose line was not there.
     pub refused: u64,
-    /// Those of them whose line was still on its way there.
+    /// Those of them whose line was still in flight to that L1.
     pub too_early: u64,
     /// Lines listed as they arrived.
     pub listed: u64,
-    /// Lines that were to be listed, but were written on their way.
+    /// Lines that were to be listed, but were written in flight.
     pub poisoned: u64,
     /// Loads sent on to the L2 because no row was free to note them in.
     pub unnoted: u64,

@@ -47,13 +47,13 @@ pub struct InstructionStats {
     pub accesses: u64,
     /// Fetches that found their line.
     pub hits: u64,
-    /// Fetches that joined a line on its way.
+    /// Fetches that joined a line in flight.
     pub hit_pending: u64,
     /// Fetches that asked memory: reads of the L2.
     pub misses: u64,
-    /// Lines that gave way to another.
+    /// Lines evicted.
     pub evictions: u64,
-    /// Fetches refused because as many lines as there are MSHR entries were on their way.
+    /// Fetches refused because as many lines as there are MSHR entries were in flight.
     pub refusals: u64,
 }
 

@@ -27,9 +27,9 @@ pub enum StallReason {
     Barrier,
     /// A barrier waits for the warp's stores to be acknowledged.
     StoreDrain,
-    /// An operand is on its way from a pipe, shared memory or the parameters.
+    /// An operand is in flight from a pipe, shared memory or the parameters.
     ScoreboardAlu,
-    /// An operand is on its way from device memory.
+    /// An operand is in flight from device memory.
     ScoreboardMemory,
     /// The LSU has no room.
     LsuFull,
