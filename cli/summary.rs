@@ -226,14 +226,14 @@ fn l2(bank: &L2Stats) -> Vec<String> {
 
 /// Lines evicted by each kind of cache, and which kinds evicted none.
 fn evictions(report: &RunReport) -> Vec<Row> {
-    let all = report.counters.evictions();
+    let all = report.evictions();
     let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
         (0, 0) => format!("{cache} none"),
         (0, _) => format!("{cache} none, {} bypasses", grouped(bypasses)),
         _ => format!("{cache} {}", grouped(evictions)),
     };
     let mut rows = vec![("evictions", all.iter().map(cell).collect())];
-    let none: Vec<_> = report.without_evictions().iter().map(|of| of.cache).collect();
+    let none: Vec<_> = all.iter().filter(|of| of.has_none).map(|of| of.cache).collect();
     if !none.is_empty() {
         rows.push(("no evictions", vec![format!("{}: {NO_EVICTIONS}", none.join(", "))]));
     }

@@ -256,7 +256,8 @@ impl Side {
             idle => {
                 let [a, b] = idle.map(|idle| idle.unwrap_or_else(|| "none".to_owned()));
                 let idle = if a == b { format!("{a} in A and in B") } else { format!("{a} in A, {b} in B") };
-                notes.push(format!("idle SMs: {idle}; issue slots are those of the others, refusals those of SMs that had a warp at all"));
+                let rest = "issue slots are those of the others, refusals those of SMs that had a warp at all";
+                notes.push(format!("idle SMs: {idle}; {rest}"));
             }
         }
         for key in all_of(&mine.no_evictions, &its.no_evictions) {

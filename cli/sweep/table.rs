@@ -36,7 +36,7 @@ pub struct Row {
     schedulers: Map<String, Value>,
     check: &'static str,
     #[serde(skip)]
-    no_evictions_of: Vec<Evictions>,
+    evictions: Vec<Evictions>,
 }
 
 impl Row {
@@ -45,7 +45,7 @@ impl Row {
         let counters = &report.counters;
         let Totals { l1, l2, dram, .. } = counters.totals();
         let part = |part, whole| (whole > 0).then(|| ratio(part, whole));
-        let no_evictions = report.without_evictions();
+        let evictions = report.evictions();
         Self {
             launch: String::new(),
             variant: String::new(),
@@ -61,7 +61,7 @@ impl Row {
             l2_hits: part(l2.hits, l2.accesses),
             l2_pending_hits: part(l2.hit_pending, l2.accesses),
             l2_evictions: l2.evictions,
-            no_evictions: no_evictions.iter().map(|of| of.key).collect(),
+            no_evictions: evictions.iter().filter(|of| of.has_none).map(|of| of.key).collect(),
             dram_bytes: dram.bytes,
             schedulers: schedulers(counters),
             check: match (&report.outcome, &report.verdict) {
@@ -74,7 +74,7 @@ impl Row {
                 (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
                 (Outcome::Finished, Verdict::Off) => "off",
             },
-            no_evictions_of: no_evictions,
+            evictions,
         }
     }
 
@@ -143,16 +143,16 @@ pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
 /// Says which kinds of caches evict nothing, and in how many of the runs.
 pub fn no_evictions(rows: &[Row]) -> Option<String> {
     let mut caches: Vec<(&str, usize)> = Vec::new();
-    for evictions in rows.iter().flat_map(|row| &row.no_evictions_of) {
+    for evictions in rows.iter().flat_map(|row| &row.evictions) {
+        let runs = usize::from(evictions.has_none);
         match caches.iter_mut().find(|(known, _)| *known == evictions.cache) {
-            Some((_, all)) => *all += 1,
-            None => caches.push((evictions.cache, 1)),
+            Some((_, all)) => *all += runs,
+            None => caches.push((evictions.cache, runs)),
         }
     }
-    // From the SMs to memory, whichever run named which first.
-    caches.sort_by_key(|(cache, _)| *cache == "L2");
     let all = counted(rows.len() as u64, "run", "runs");
-    let caches: Vec<_> = caches.iter().map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
+    let caches = caches.iter().filter(|(_, runs)| *runs > 0);
+    let caches: Vec<_> = caches.map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
 }
 

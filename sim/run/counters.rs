@@ -3,7 +3,7 @@
 use isa::recorded::opcode::BLOCK_COPIES;
 use rtl::dram::channel::DramChannel;
 use rtl::dram::counts::Counts;
-use rtl::kernel::{Counted, CounterReader, Key, Opened, Quantity, count_group};
+use rtl::kernel::{Counted, CounterReader, Key, Opened, count_group};
 use rtl::l1::cache::CacheId;
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::l1::stages::Stages;
@@ -29,16 +29,9 @@ pub struct Evictions {
     pub evictions: u64,
     /// Loads, and for the L2 writes, that bypassed the caches.
     pub bypasses: u64,
-    /// Loads that asked the next level, and for the L2 misses of every kind.
-    pub misses: u64,
-}
-
-impl Evictions {
-    /// True if the caches were filled and kept every line: a bypass may only have moved the evictions elsewhere.
-    #[must_use]
-    pub fn has_none(&self) -> bool {
-        self.misses > 0 && self.evictions == 0 && self.bypasses == 0
-    }
+    /// The run finished, and the caches were filled and kept every line: a bypass may only have moved the evictions
+    /// elsewhere.
+    pub has_none: bool,
 }
 
 /// What a machine counts of what not every machine has.
@@ -125,30 +118,34 @@ impl Totals {
 
     /// Lists them.
     pub fn list(&self, has: &Has, to: &mut dyn CounterReader) {
-        let key = |name, about| Key::new(name, about).in_unit(Quantity::Plain);
         self.cores.list(&has.core, to);
-        let icache = key("icache", "All instruction caches together; only where there are any.");
+        let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
         count_group(to, &icache, has.icache.then_some(&self.icache), &());
-        count_group(to, &key("l1", "All L1Ds together."), Some(&self.l1), &has.l1);
+        count_group(to, &Key::plain("l1", "All L1Ds together."), Some(&self.l1), &has.l1);
         let read_only = has.read_only();
-        count_group(to, &key("const_cache", "All constant caches together."), Some(&self.const_cache), &read_only);
-        count_group(to, &key("texture_cache", "All texture caches together."), Some(&self.texture_cache), &read_only);
-        count_group(to, &key("l2", "All banks of the L2 together."), Some(&self.l2), &has.l2);
-        let tracker = key("tracker", "All banks of the sharing tracker together; only where there is one.");
+        count_group(
+            to,
+            &Key::plain("const_cache", "All constant caches together."),
+            Some(&self.const_cache),
+            &read_only,
+        );
+        count_group(
+            to,
+            &Key::plain("texture_cache", "All texture caches together."),
+            Some(&self.texture_cache),
+            &read_only,
+        );
+        count_group(to, &Key::plain("l2", "All banks of the L2 together."), Some(&self.l2), &has.l2);
+        let tracker = Key::plain("tracker", "All banks of the sharing tracker together; only where there is one.");
         count_group(to, &tracker, has.tracker.then_some(&self.tracker), &());
-        if to.enter(&key("noc", "The crossbars, each with all its outputs together."), Opened::Group) {
+        if to.enter(&Key::plain("noc", "The crossbars, each with all its outputs together."), Opened::Group) {
             let recalls = has.l1.recalls;
             for (is_there, name, about, outputs) in [
                 (true, "request", "From the SMs to the L2.", &self.request),
                 (true, "reply", "From the L2 to the SMs.", &self.reply),
                 (recalls, "recall", "Recalls by the L2; only where it recalls lines.", &self.recall),
                 (recalls, "recall_ack", "Their acknowledgements; only where the L2 recalls lines.", &self.recall_ack),
-                (
-                    has.tracker,
-                    "forward",
-                    "Loads on their way to other L1s; only with a sharing tracker.",
-                    &self.forward,
-                ),
+                (has.tracker, "forward", "Loads forwarded to other L1s; only with a sharing tracker.", &self.forward),
                 (
                     has.tracker,
                     "forward_answer",
@@ -156,13 +153,13 @@ impl Totals {
                     &self.forward_answer,
                 ),
             ] {
-                count_group(to, &key(name, about), is_there.then_some(outputs), &());
+                count_group(to, &Key::plain(name, about), is_there.then_some(outputs), &());
             }
             to.leave();
         }
-        count_group(to, &key("dram", "All DRAM channels together."), Some(&self.dram), &());
+        count_group(to, &Key::plain("dram", "All DRAM channels together."), Some(&self.dram), &());
         let stages = "How long loads and the reads that they made were in each part of the machine, over all SMs.";
-        count_group(to, &key("stages", stages), Some(&self.stages), &());
+        count_group(to, &Key::plain("stages", stages), Some(&self.stages), &());
     }
 }
 
@@ -294,10 +291,8 @@ impl Counters {
 
     /// Block copies of a trace by opcode, those that were issued: their traffic is not modelled.
     pub fn block_copies(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let counts = (0..)
-            .zip(BLOCK_COPIES)
-            .map(|(at, name): (usize, _)| (name, CoreCounters::total(&self.cores).block_copies[at]));
-        counts.filter(|(_, count)| *count > 0)
+        let counts = CoreCounters::total(&self.cores).block_copies;
+        BLOCK_COPIES.into_iter().zip(counts).filter(|(_, count)| *count > 0)
     }
 
     /// Thread instructions a core cycle.
@@ -374,10 +369,12 @@ impl Counters {
     }
 
     /// Evictions by kind of cache; constant and texture caches only if they were used.
-    #[must_use]
-    pub fn evictions(&self) -> Vec<Evictions> {
+    pub(super) fn evictions(&self, is_finished: bool) -> Vec<Evictions> {
         let Totals { icache, l1, const_cache, texture_cache, l2, .. } = self.totals();
-        let of = |cache, key, evictions, bypasses, misses| Evictions { cache, key, evictions, bypasses, misses };
+        let of = |cache, key, evictions, bypasses, misses| {
+            let has_none = is_finished && misses > 0 && evictions == 0 && bypasses == 0;
+            Evictions { cache, key, evictions, bypasses, has_none }
+        };
         let read_only = |cache, key, of_cache: &L1Stats| of(cache, key, of_cache.evictions, 0, of_cache.misses);
         let all = [
             (!self.icache.is_empty(), of("L1I", "icache", icache.evictions, 0, icache.misses)),

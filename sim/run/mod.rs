@@ -237,11 +237,11 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Kinds of caches of which the whole run is no evidence for or against a scheme: they evicted nothing.
+    /// Evictions by kind of cache, and whether the run is evidence for or against a scheme there; constant and texture
+    /// caches only if they were used.
     #[must_use]
-    pub fn without_evictions(&self) -> Vec<Evictions> {
-        let is_whole = self.outcome == Outcome::Finished;
-        self.counters.evictions().into_iter().filter(|of| is_whole && of.has_none()).collect()
+    pub fn evictions(&self) -> Vec<Evictions> {
+        self.counters.evictions(self.outcome == Outcome::Finished)
     }
 }
 

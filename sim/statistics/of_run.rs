@@ -70,18 +70,13 @@ struct Run<'a> {
     energy: Option<&'a Energy>,
 }
 
-/// What is no count: a name, a number of another kind, or a group.
-const fn plain(name: &'static str, about: &'static str) -> Key {
-    Key::new(name, about).in_unit(Quantity::Plain)
-}
-
 const fn cycles(name: &'static str, about: &'static str) -> Key {
     Key::new(name, about).in_unit(Quantity::Cycles)
 }
 
 /// A ratio, under a key.
 fn number(to: &mut dyn CounterReader, name: &'static str, about: &'static str, number: f64) {
-    to.counter(&plain(name, about), Value::Number(number));
+    to.counter(&Key::plain(name, about), Value::Number(number));
 }
 
 /// A number in a unit, under a key.
@@ -90,11 +85,11 @@ fn measure(to: &mut dyn CounterReader, name: &'static str, about: &'static str, 
 }
 
 fn text(to: &mut dyn CounterReader, name: &'static str, about: &'static str, text: &str) {
-    to.counter(&plain(name, about), Value::Text(text));
+    to.counter(&Key::plain(name, about), Value::Text(text));
 }
 
 fn count(to: &mut dyn CounterReader, name: &'static str, about: &'static str, count: impl Into<u64>) {
-    to.counter(&plain(name, about), Value::Count(count.into()));
+    to.counter(&Key::plain(name, about), Value::Count(count.into()));
 }
 
 /// A list of words.
@@ -148,7 +143,7 @@ impl Run<'_> {
         text(to, "outcome", "How the run ended: `finished`, `no-progress`, `cycle-limit` or `interrupted`.", outcome);
         text(to, "machine", "Name of the machine.", machine);
         let designs = designs.iter().map(String::as_str);
-        words(to, &plain("designs", "Names of the designs on it, in order."), designs);
+        words(to, &Key::plain("designs", "Names of the designs on it, in order."), designs);
         text(to, "config_hash", "Hash of the values of all fields of the configuration.", config_hash);
         self.list_kernels(to);
         let about = "Core cycles from the first launch up to the end of the last: until the dispatcher has heard of the end \
@@ -158,23 +153,25 @@ impl Run<'_> {
         count(to, "schedulers", "Warp schedulers of an SM.", counters.schedulers);
         measure(to, "core_mhz", "Clock of the cores.", Quantity::Megahertz, f64::from(counters.core_khz) / 1000.0);
         number(to, "ipc", "Thread instructions a core cycle.", counters.ipc());
-        group(to, &plain("candel2018", "What candel2018 section 5 measures."), true, |to| {
+        group(to, &Key::plain("candel2018", "What candel2018 section 5 measures."), true, |to| {
             number(to, "opc", "Scalar operations a core cycle.", counters.opc());
             number(to, "mpko", "L2 misses a thousand scalar operations.", counters.mpko());
             let about = "Cycles from the look-up that missed to the departure of the fetch, on average.";
             measure(to, "miss_delay", about, Quantity::Cycles, counters.miss_delay());
             let about = "Part of the misses that was fetched into the FRC at once; only with an FRC.";
             let share = if has.l2.frc { Value::Number(counters.frc_share()) } else { Value::Absent };
-            to.counter(&plain("frc_share", about), share);
+            to.counter(&Key::plain("frc_share", about), share);
         });
         counters.slots().list(&has.icache, to);
         to.counter(&cycles("idle", IDLE), Value::Count(counters.idle.iter().sum()));
         totals.list(has, to);
         let about = "Kinds of caches that were filled and kept every line, in a run that finished: no bypass and no eviction, so \
                      that no replacement, index or bypass scheme can save a miss there.";
-        words(to, &plain("no_evictions", about), report.without_evictions().iter().map(|of| of.key));
+        let evictions = report.evictions();
+        let none = evictions.iter().filter(|of| of.has_none);
+        words(to, &Key::plain("no_evictions", about), none.map(|of| of.key));
         let about = "In pJ, by block; an estimate, only where structures were counted.";
-        group(to, &plain("energy", about), energy.is_some(), |to| {
+        group(to, &Key::plain("energy", about), energy.is_some(), |to| {
             if let Some(energy) = energy {
                 list_energy(energy, to);
             }
@@ -188,18 +185,12 @@ impl Run<'_> {
         });
         self.list_loads(to);
         let about = "How lines of the L1Ds were asked for again; only with `--check`.";
-        group(to, &plain("reuse", about), report.reuse.is_some(), |to| {
+        group(to, &Key::plain("reuse", about), report.reuse.is_some(), |to| {
             let Histograms { distances, reuses } = report.reuse.map(|[all, _]| all).unwrap_or_default();
             let about = "Loads of a line asked for before, by the accesses in between: 0, up to 1, 3, 7 and so on.";
-            count_classes(
-                to,
-                &Key::new("distances", about),
-                true,
-                "accesses in between: 0, up to 1, 3, 7 and so on",
-                &distances,
-            );
+            count_classes(to, &Key::new("distances", about), true, &distances);
             let about = "Lines by how often they were asked for again: 0, 1, 2 and so on.";
-            count_classes(to, &Key::new("reuses", about), true, "times: 0, 1, 2 and so on", &reuses);
+            count_classes(to, &Key::new("reuses", about), true, &reuses);
         });
         let about = "What `--check` found: `passed`, `failed`, `order-dependent`, `undefined`, or `off` if there was nothing \
                      to compare with.";
@@ -212,30 +203,35 @@ impl Run<'_> {
         };
         text(to, "check", about, check);
         let [wall, cpu] = [report.simulating.wall, report.simulating.cpu].map(|time| time.as_secs_f64());
-        group(to, &plain("host", "The run on this host."), true, |to| {
+        group(to, &Key::plain("host", "The run on this host."), true, |to| {
             measure(to, "wall_seconds", "Time that the simulation took.", Quantity::Seconds, wall);
             measure(to, "cpu_seconds", "Time of the processor, of all threads together.", Quantity::Seconds, cpu);
             let rate = if cpu > 0.0 { counters.cycles as f64 / cpu } else { 0.0 };
             number(to, "cycles_per_cpu_second", "Core cycles simulated in a second of `cpu_seconds`.", rate);
         });
-        group(to, &plain("units", "The same counters, one element a unit."), true, |to| self.list_units(counters, to));
+        group(to, &Key::plain("units", "The same counters, one element a unit."), true, |to| {
+            self.list_units(counters, to)
+        });
     }
 
     fn list_kernels(&self, to: &mut dyn CounterReader) {
         let RunReport { kernels, warp_limits, .. } = self.report;
         let any = (String::new(), 0);
-        elements(to, &plain("kernels", "The kernels that ran."), kernels, Some(&any), |(name, launches), to| {
+        elements(to, &Key::plain("kernels", "The kernels that ran."), kernels, Some(&any), |(name, launches), to| {
             text(to, "name", "Its name.", name);
             count(to, "launches", "How often it was launched.", *launches);
             let limit = warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
             let about = "Warps of a scheduler that a throttle found best for it; only with `dwt-cs`.";
-            to.counter(&plain("warp_limit", about), limit.map_or(Value::Absent, |limit| Value::Count(limit.into())));
+            to.counter(
+                &Key::plain("warp_limit", about),
+                limit.map_or(Value::Absent, |limit| Value::Count(limit.into())),
+            );
         });
     }
 
     fn list_loads(&self, to: &mut dyn CounterReader) {
         let any = LoadCounters::default();
-        let key = plain("loads", "Each load instruction with its line requests; only of kernels in PTX.");
+        let key = Key::plain("loads", "Each load instruction with its line requests; only of kernels in PTX.");
         elements(to, &key, &self.report.loads, Some(&any), |load, to| {
             let LoadCounters { kernel, pc, line, column: _, stats } = load;
             text(to, "kernel", "Kernel.", kernel);
@@ -250,19 +246,19 @@ impl Run<'_> {
         let cores = counters.cores.iter().zip(&counters.stalls).zip(&counters.idle);
         let cores: Vec<_> = cores.map(|((core, slots), idle)| (*core, *slots, *idle)).collect();
         let any = Default::default();
-        elements(to, &plain("sm", "Each SM."), &cores, Some(&any), |(cores, slots, idle), to| {
+        elements(to, &Key::plain("sm", "Each SM."), &cores, Some(&any), |(cores, slots, idle), to| {
             cores.list(core, to);
             slots.list(icache, to);
             to.counter(&cycles("idle", IDLE), Value::Count(*idle));
         });
         let read_only = self.has.read_only();
-        count_units(to, &plain("icache", "Each instruction cache."), &counters.icache, &());
-        count_units(to, &plain("l1", "Each L1D."), &counters.l1, l1);
-        count_units(to, &plain("const_cache", "Each constant cache."), &counters.const_cache, &read_only);
-        count_units(to, &plain("texture_cache", "Each texture cache."), &counters.texture_cache, &read_only);
-        count_units(to, &plain("l2", "Each bank of the L2."), &counters.l2, l2);
-        count_units(to, &plain("tracker", "Each bank of the sharing tracker."), &counters.trackers, &());
-        count_units(to, &plain("dram", "Each channel."), &counters.dram, &());
+        count_units(to, &Key::plain("icache", "Each instruction cache."), &counters.icache, &());
+        count_units(to, &Key::plain("l1", "Each L1D."), &counters.l1, l1);
+        count_units(to, &Key::plain("const_cache", "Each constant cache."), &counters.const_cache, &read_only);
+        count_units(to, &Key::plain("texture_cache", "Each texture cache."), &counters.texture_cache, &read_only);
+        count_units(to, &Key::plain("l2", "Each bank of the L2."), &counters.l2, l2);
+        count_units(to, &Key::plain("tracker", "Each bank of the sharing tracker."), &counters.trackers, &());
+        count_units(to, &Key::plain("dram", "Each channel."), &counters.dram, &());
     }
 }
 
@@ -273,7 +269,7 @@ fn list_energy(energy: &Energy, to: &mut dyn CounterReader) {
     measure(to, "hop_mm", "Millimetres that a byte goes over a crossbar.", Quantity::Millimetres, *hop_mm);
     list_pj(*dynamic_pj, *leakage_pj, to);
     let about = "Outermost blocks, then the wires of the crossbars and the DRAM devices.";
-    elements(to, &plain("blocks", about), blocks, None, list_unit);
+    elements(to, &Key::plain("blocks", about), blocks, None, list_unit);
 }
 
 fn list_pj(dynamic_pj: f64, leakage_pj: f64, to: &mut dyn CounterReader) {
@@ -286,7 +282,7 @@ fn list_unit(unit: &Unit, to: &mut dyn CounterReader) {
     text(to, "block", "Their name, without a number if they are several in one scope.", block);
     count(to, "units", "How many they are.", *units);
     list_pj(*dynamic_pj, *leakage_pj, to);
-    elements(to, &plain("events", "Their own events."), events, None, |event, to| {
+    elements(to, &Key::plain("events", "Their own events."), events, None, |event, to| {
         let Events { name, event, count: number_of, pj_each } = event;
         text(to, "name", "The memory, or what else they happen to.", name);
         text(to, "event", "What happens: `read`, `write`, `search`, `byte`.", event);
@@ -294,5 +290,5 @@ fn list_unit(unit: &Unit, to: &mut dyn CounterReader) {
         let each = pj_each.map_or(Value::Absent, Value::Number);
         to.counter(&Key::new("pj_each", "Each.").in_unit(Quantity::Picojoules), each);
     });
-    elements(to, &plain("children", "Units inside."), children, None, list_unit);
+    elements(to, &Key::plain("children", "Units inside."), children, None, list_unit);
 }

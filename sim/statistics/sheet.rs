@@ -10,7 +10,7 @@ enum Node {
     Count(u64),
     Number(f64),
     Text(String),
-    Classes(&'static str, Vec<u64>),
+    Classes(Vec<u64>),
     List(Vec<Node>),
     Group(Vec<(Key, Node)>),
 }
@@ -19,7 +19,7 @@ enum Node {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
     root: Vec<(Key, Node)>,
-    open: Vec<(Key, Opened, Node)>,
+    open: Vec<(Key, Node)>,
     lists_all: bool,
 }
 
@@ -52,8 +52,8 @@ impl Sheet {
     fn put(&mut self, key: &Key, node: Node) {
         match self.open.last_mut() {
             None => self.root.push((*key, node)),
-            Some((_, _, Node::Group(members))) => members.push((*key, node)),
-            Some((_, _, Node::List(elements))) => elements.push(node),
+            Some((_, Node::Group(members))) => members.push((*key, node)),
+            Some((_, Node::List(elements))) => elements.push(node),
             Some(_) => unreachable!("{}: only groups and lists are opened", key.name),
         }
     }
@@ -111,12 +111,12 @@ impl CounterReader for Sheet {
             Opened::List => Node::List(Vec::new()),
             Opened::Absent | Opened::Group | Opened::Element => Node::Group(Vec::new()),
         };
-        self.open.push((*key, opened, node));
+        self.open.push((*key, node));
         true
     }
 
     fn leave(&mut self) {
-        if let Some((key, _, node)) = self.open.pop() {
+        if let Some((key, node)) = self.open.pop() {
             self.put(&key, node);
         }
     }
@@ -127,7 +127,7 @@ impl CounterReader for Sheet {
             Value::Count(count) => Node::Count(count),
             Value::Number(number) => Node::Number(number),
             Value::Text(text) => Node::Text(text.to_owned()),
-            Value::Classes(classes, counts) => Node::Classes(classes, counts.to_vec()),
+            Value::Classes(counts) => Node::Classes(counts.to_vec()),
         };
         self.put(key, node);
     }
@@ -158,7 +158,7 @@ impl Serialize for Node {
             Self::Count(count) => to.serialize_u64(*count),
             Self::Number(number) => to.serialize_f64(*number),
             Self::Text(text) => to.serialize_str(text),
-            Self::Classes(_, counts) => counts.serialize(to),
+            Self::Classes(counts) => counts.serialize(to),
             Self::List(elements) => {
                 let mut list = to.serialize_seq(Some(elements.len()))?;
                 elements.iter().try_for_each(|element| list.serialize_element(element))?;
