@@ -33,7 +33,7 @@ mod tensor;
 mod warp;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
-pub use atomic::{AtomicFn, atomic};
+pub use atomic::{AtomicFn, atomic, global_atomic};
 pub use bits::PrmtMode;
 pub use carry::{CarryOp, carry_add};
 pub use compare::{CompareOp, compare, compare32};

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """What a GPU computes for single PTX instructions, to hold an implementation of PTX to.
 
-usage: forms.py [--out FOLDER] [--budget SECONDS]     on a GPU: FOLDER/forms.npz
+usage: forms.py [--out FOLDER] [--budget SECONDS]     on a GPU: FOLDER/forms.jsonl.xz
        forms.py --list                                the statements
-       forms.py --write FOLDER                        no GPU: a PTX file each, and the operands
+       forms.py --write FOLDER                        no GPU: a PTX file each
 
 A form is one or a few PTX statements of operands {a}, {b}, {c} and a result {d}. Each of 512 threads takes operands of its own: pairs of the values
 at which a type's arithmetic changes (zeros, subnormals, ends of ranges, infinities, NaN), then random bits, then random values of middling size.
-forms.npz holds for each form the 512 results (64 bits each), the statements, and the operands; a form that the driver's compiler refuses has its text.
+forms.jsonl.xz has a line for the PTX around a form, one for each class of operands (three columns of 512), and one a form: its statements, the type
+of its result, the classes of its operands, and the 512 results (as numbers of 64 bits), or what the driver's compiler says that refuses it.
 """
 
 import argparse
 import ctypes
 import itertools
 import json
+import lzma
 import os
 import sys
 import time
@@ -87,7 +89,7 @@ def options(*groups):
 
 
 def forms():
-    """name: (statement, bits of the result, classes of a, b, c)"""
+    """name: (statement, bits of the result, classes of a, b, c, type of the result)"""
     found = {}
 
     def add(statement, result, *operands, name=None):
@@ -100,12 +102,14 @@ def forms():
             classes.append(values)
         text = statement.format(**places)
         bits = result if isinstance(result, int) else TYPES[result][0]
-        found[name or statement.split(" ")[0]] = (text, bits, classes)
+        name = name or statement.split(" ")[0]
+        assert found.get(name, (text,))[0] == text, name
+        found[name] = (text, bits, classes, "b64" if result == 64 else "pred" if result == 1 else result)
 
-    def plain(words, kind, operands, result=None, types=None):
+    def plain(words, kind, operands, result=None, types=None, suffix=""):
         letters = ", ".join("{" + letter + "}" for letter in "abc"[:operands])
         for word in words:
-            add(f"{word}.{kind} {{d}}, {letters};", result or kind, *(types or [kind] * operands))
+            add(f"{word}.{kind} {{d}}, {letters};", result or kind, *(types or [kind] * operands), name=f"{word}.{kind}{suffix}")
 
     zero = ["", ".ftz"]
     for t in INTEGERS:
@@ -190,7 +194,7 @@ def forms():
         plain(options(["fma.rn"], ["", ".relu"]), t, 3)
     for op in ("min", "max"):
         plain(options([op], zero, ["", ".NaN"], ["", ".xorsign.abs"]), "f32", 2)
-        plain(options([op], zero, ["", ".NaN"]), "f32", 3)
+        plain(options([op], zero, ["", ".NaN"]), "f32", 3, suffix=" of three")
         plain([op], "f64", 2)
         for t in ("f16", "f16x2"):
             plain(options([op], zero, ["", ".NaN"], ["", ".xorsign.abs"]), t, 2)
@@ -324,7 +328,7 @@ def forms():
                     out = "cvt.u64.u32 u0, t0; shl.b64 u0, u0, 32; cvt.u64.u32 %d64, %d32; or.b64 %d64, %d64, u0;"
                 name = f"mma.sync.aligned.{shape}.row.col.{acc}.{kind}.{kind}.{acc}"
                 text = f"{init}{name} {regs}, {{{a}}}, {{{b}}}, {regs}; {out}"
-                found[name] = (text, 64, [cls, cls, cls])
+                found[name] = (text, 64, [cls, cls, cls], "b64")
     return found
 
 
@@ -387,7 +391,7 @@ def operands(seed=20261127):
 
 
 def ptx(form, target="sm_90"):
-    text, bits, _ = form
+    text, bits, *_ = form
     return HEAD.format(target=target) + BODY.format(statement=text.replace("; ", ";\n\t"), widen=WIDEN[bits])
 
 
@@ -424,10 +428,22 @@ def measure(out, budget):
         except driver.GpuError as error:
             refused[name] = str(error)[:300]
     out.mkdir(parents=True, exist_ok=True)
-    names = list(kept)
-    np.savez_compressed(out / "forms.npz", names=np.array(names), results=np.stack([kept[n] for n in names]))
-    (out / "forms-refused.json").write_text(json.dumps(refused, indent=0) + "\n")
+    write_results(out / "forms.jsonl.xz", kept, refused)
     print(f"forms: {len(kept)} measured, {len(refused)} refused, {time.time() - begin:.1f} s")
+
+
+def write_results(path, results, refused):
+    with lzma.open(path, "wt", encoding="utf-8") as file:
+
+        def line(**data):
+            file.write(json.dumps(data, separators=(",", ":")) + "\n")
+
+        line(head=HEAD.format(target="sm_90"), body=BODY, widen={str(bits): text for bits, text in WIDEN.items()})
+        for name, columns in operands().items():
+            line(operands=name, values=columns)
+        for name, (text, bits, classes, kind) in forms().items():
+            said = {"results": [int(x) for x in results[name]]} if name in results else {"refused": refused.get(name, "not run")}
+            line(form=name, text=text, bits=bits, type=kind, classes=classes, **said)
 
 
 def main():
@@ -438,16 +454,12 @@ def main():
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     if arguments.list:
-        for name, (text, bits, classes) in forms().items():
+        for name, (text, bits, classes, _) in forms().items():
             print(f"{name}: {text}   ({bits} bits; {', '.join(classes)})")
     elif arguments.write:
         arguments.write.mkdir(parents=True, exist_ok=True)
-        table = {}
-        for number, (name, form) in enumerate(forms().items()):
+        for number, form in enumerate(forms().values()):
             (arguments.write / f"{number:04}.ptx").write_text(ptx(form))
-            table[name] = {"ptx": f"{number:04}.ptx", "classes": form[2]}
-        (arguments.write / "forms.json").write_text(json.dumps(table))
-        (arguments.write / "operands.json").write_text(json.dumps(operands()))
     else:
         measure(arguments.out, arguments.budget)
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use isa::lanes::{AtomicFn, atomic};
+use isa::lanes::{AtomicFn, atomic, global_atomic};
 use isa::map;
 use isa::program::{MatrixLoad, MemOp};
 use isa::texture::TexOp;
@@ -125,14 +125,18 @@ impl Cta<'_> {
     pub(super) fn atomic(&mut self, number: usize, inst: &Decoded, f: AtomicFn, mem: &MemOp) -> Result<(), FaultKind> {
         let values = self.frame(number);
         let [base, b, c] = [inst.base, inst.srcs[0], inst.srcs[1]].map(|slot| slot.read(values));
-        if mem.space == Space::Generic
-            && let Some((space @ (Space::Local | Space::Param), _)) = map::resolve(mem.address(base))
-        {
-            return Err(FaultKind::Atomic(space.name()));
-        }
+        let space = match mem.space {
+            Space::Generic => map::resolve(mem.address(base)).map_or(Space::Global, |(space, _)| space),
+            space => space,
+        };
+        let changed = match space {
+            Space::Local | Space::Param => return Err(FaultKind::Atomic(space.name())),
+            Space::Shared => atomic,
+            _ => global_atomic,
+        };
         let bytes = self.writable(number, mem, base)?;
         let old = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-        let new = atomic(f, mem.ty, old, b, c).to_le_bytes();
+        let new = changed(f, mem.ty, old, b, c).to_le_bytes();
         let new = &new[..bytes.len()];
         let is_new = bytes != new;
         bytes.copy_from_slice(new);

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use isa::lanes::{AtomicFn, atomic};
+use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
 
 use crate::index::SetIndex;
@@ -44,7 +44,7 @@ pub struct Atomic<R> {
     pub f: AtomicFn,
     /// What a word is.
     pub ty: Type,
-    /// Place of each word in the line, and its operands `b` and `c` of [`isa::lanes::atomic`].
+    /// Place of each word in the line, and its operands `b` and `c` of [`isa::lanes::global_atomic`].
     pub words: Vec<(usize, u64, u64)>,
 }
 
@@ -53,7 +53,7 @@ impl<R> Atomic<R> {
         for &(at, b, c) in &self.words {
             let word = &mut line[at..at + self.ty.bytes() as usize];
             let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-            let new = atomic(self.f, self.ty, old, b, c).to_le_bytes();
+            let new = global_atomic(self.f, self.ty, old, b, c).to_le_bytes();
             word.copy_from_slice(&new[..word.len()]);
         }
     }

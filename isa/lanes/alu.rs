@@ -31,7 +31,7 @@ pub enum AluFn {
     Fma,
     /// `a / b`.
     Div,
-    /// Remainder, with the sign of `a`.
+    /// Remainder, with the sign of `a`; all ones of a division by zero, as on an H100 (`silicon/data`).
     Rem,
     /// `|a|`.
     Abs,
@@ -408,7 +408,7 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
             C::wrap((product as u32).wrapping_add(c[i].low()))
         }),
         AluFn::Div => lanes(&|x, y, _| x.checked_div(y).unwrap_or(-1)),
-        AluFn::Rem => lanes(&|x, y, _| x.checked_rem(y).unwrap_or(x)),
+        AluFn::Rem => lanes(&|x, y, _| x.checked_rem(y).unwrap_or(-1)),
         AluFn::Abs => lanes(&|x, _, _| x.abs()),
         AluFn::Neg => lanes(&|x, _, _| -x),
         AluFn::Min => lanes(&|x, y, _| x.min(y)),
@@ -507,10 +507,10 @@ fn long<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) ->
         }),
         AluFn::Div => from_fn(|i| a[i].checked_div(b[i]).unwrap_or(u64::MAX)),
         AluFn::Rem if signed => from_fn(|i| match b[i] {
-            0 => a[i],
+            0 => u64::MAX,
             y => (a[i] as i64).wrapping_rem(y as i64) as u64,
         }),
-        AluFn::Rem => from_fn(|i| a[i].checked_rem(b[i]).unwrap_or(a[i])),
+        AluFn::Rem => from_fn(|i| a[i].checked_rem(b[i]).unwrap_or(u64::MAX)),
         AluFn::Abs => from_fn(|i| (a[i] as i64).wrapping_abs() as u64),
         AluFn::Neg => from_fn(|i| a[i].wrapping_neg()),
         AluFn::Min if signed => from_fn(|i| (a[i] as i64).min(b[i] as i64) as u64),

@@ -30,8 +30,20 @@ pub enum AtomicFn {
     Decrement,
 }
 
-/// What memory holds after an operation in one lane, zero extended. Floating point sums round
-/// to nearest and keep subnormals in every state space.
+/// What global memory holds after an operation in one lane, zero extended: as [`atomic`], but sums of `.f32` take
+/// subnormal operands and results for zeros of their sign (PTX ISA, `atom`: so does every GPU's L2).
+#[inline]
+pub fn global_atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
+    if (f, ty) != (AtomicFn::Add, Type::F32) {
+        return atomic(f, ty, old, b, c);
+    }
+    let op = AluOp { ftz: true, ..AluOp::new(AluFn::Add, ty) };
+    let [sum] = alu(&op, &[old], &[b], &[0]);
+    sum & u64::from(u32::MAX)
+}
+
+/// What shared memory holds after an operation in one lane, zero extended. Floating point sums round
+/// to nearest and keep subnormals.
 #[inline]
 pub fn atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
     let mask = u64::MAX >> (64 - ty.bits());
@@ -88,6 +100,21 @@ mod tests {
         ];
         for (f, ty, old, b, c, expected) in cases {
             assert_eq!(atomic(f, ty, old, b, c), expected, "{f:?} {ty}");
+            assert_eq!(global_atomic(f, ty, old, b, c), expected, "{f:?} {ty}");
+        }
+    }
+
+    #[test]
+    fn sums_of_single_precision_flush_subnormals_in_global_memory_alone() {
+        let add = |old: u32, b: u32| (AtomicFn::Add, Type::F32, u64::from(old), u64::from(b), 0);
+        for ((f, ty, old, b, c), shared, global) in [
+            (add(1, 0), 1, 0),
+            (add(0x8000_0001, 0x8000_0000), 0x8000_0001, 0x8000_0000),
+            (add(0x0080_0001, 0x8080_0000), 1, 0),
+            (add(0x3f80_0000, 1), 0x3f80_0000, 0x3f80_0000),
+        ] {
+            assert_eq!(atomic(f, ty, old, b, c), shared, "{old:#x} + {b:#x}");
+            assert_eq!(global_atomic(f, ty, old, b, c), global, "{old:#x} + {b:#x}");
         }
     }
 }

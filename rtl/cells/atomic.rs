@@ -7,7 +7,7 @@
 //! Bench: its own tests, `tb/l2/atomics.rs`, and `tb/hdl/cells/atomic.rs` beside `hdl/cells/atomic.sv`, but for sums of
 //! floating-point numbers, which take no cycle more here.
 
-use isa::lanes::{AtomicFn, atomic};
+use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,7 @@ impl AtomicOp {
                 _ => (operand, 0),
             };
             let old = word(line, at);
-            let new = atomic(self.f, self.ty, old, b, c);
+            let new = global_atomic(self.f, self.ty, old, b, c);
             changed |= new != old;
             line[at..at + bytes].copy_from_slice(&new.to_le_bytes()[..bytes]);
         }

@@ -7,7 +7,7 @@ use super::modifiers::Modifiers;
 use super::moves::is_packed;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp, CompareOp, PrmtMode};
-use isa::program::{Dst, Guard, Inst, Op, Src};
+use isa::program::{Dst, Guard, Inst, Op, Reg, Src};
 use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
@@ -208,23 +208,23 @@ impl<'a> Lowering<'_, 'a> {
         Ok(holds)
     }
 
-    /// `testp.normal.f32 %p1, %f1;`: comparisons of the magnitude.
+    /// `testp.normal.f32 %p1, %f1;`: comparisons of the magnitude. Zeros are normal numbers (PTX ISA, `testp`).
     pub(super) fn testp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[F32, F64])?;
         let (infinity, least) = match ty {
             F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
-        // The relation of the magnitude with a bound, and a second one to hold as well.
-        let tests = [
-            ("finite", (Cmp::Lt, infinity, None)),
-            ("infinite", (Cmp::Eq, infinity, None)),
-            ("number", (Cmp::Num, 0, None)),
-            ("notanumber", (Cmp::Nan, 0, None)),
-            ("normal", (Cmp::Ge, least, Some((Cmp::Lt, infinity)))),
-            ("subnormal", (Cmp::Lt, least, Some((Cmp::Gt, 0)))),
+        // Relations of the magnitude with bounds, each combined with what those before it say.
+        let tests: [(&str, &[(Option<Logic>, Cmp, u64)]); 6] = [
+            ("finite", &[(None, Cmp::Lt, infinity)]),
+            ("infinite", &[(None, Cmp::Eq, infinity)]),
+            ("number", &[(None, Cmp::Num, 0)]),
+            ("notanumber", &[(None, Cmp::Nan, 0)]),
+            ("normal", &[(None, Cmp::Eq, 0), (Some(Logic::Or), Cmp::Ge, least), (Some(Logic::And), Cmp::Lt, infinity)]),
+            ("subnormal", &[(None, Cmp::Gt, 0), (Some(Logic::And), Cmp::Lt, least)]),
         ];
-        let Some((cmp, bound, second)) = mods.take_one(&tests) else {
+        let Some(relations) = mods.take_one(&tests) else {
             return Err(self.unsupported(inst));
         };
         self.operand_count(inst, 2..=2)?;
@@ -234,16 +234,31 @@ impl<'a> Lowering<'_, 'a> {
         abs.dsts[0] = Dst::Reg(magnitude);
         abs.srcs[0] = self.src(&inst.operands[1], ty, Width::Exact)?;
         self.push(abs)?;
-        let op = CompareOp { cmp, ty, ftz: false, combine: None };
-        let mut last = Inst::new(Op::Compare(op));
-        last.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);
-        if let Some((also, bound)) = second {
-            let holds = self.test(CompareOp { cmp: also, ..op }, Src::Reg(magnitude), bound)?;
-            last.op = Op::Compare(CompareOp { combine: Some(Logic::And), ..op });
-            last.srcs[2] = Src::Pred(Guard { pred: holds, negated: false });
+        let mut last = self.compare_magnitude(magnitude, ty, relations[0], None);
+        for relation in &relations[1..] {
+            let holds = self.new_pred()?;
+            last.dsts[0] = Dst::Pred(holds);
+            self.push(last)?;
+            last = self.compare_magnitude(magnitude, ty, *relation, Some(holds));
         }
         last.dsts[0] = dst;
         Ok(last)
+    }
+
+    /// A comparison with a constant, combined with a predicate.
+    fn compare_magnitude(
+        &self,
+        magnitude: Reg,
+        ty: Type,
+        (combine, cmp, bound): (Option<Logic>, Cmp, u64),
+        holds: Option<u16>,
+    ) -> Inst {
+        let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty, ftz: false, combine }));
+        compare.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);
+        if let Some(pred) = holds {
+            compare.srcs[2] = Src::Pred(Guard { pred, negated: false });
+        }
+        compare
     }
 }
 
