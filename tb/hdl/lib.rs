@@ -78,7 +78,7 @@ pub use lockstep::{Agreed, Differs, Lockstep, hdl_folder};
 pub use ports::Ports;
 pub use program::end_tools;
 pub use proofs::{CounterExample, Proof, Proven, proofs};
-pub use random::Random;
+pub use random::{Random, is_thorough, sampled};
 pub use synthesis::{Gates, Synthesis};
 pub use vectors::Vectors;
 
@@ -110,6 +110,7 @@ pub enum Size {
 }
 
 /// A mistake in the SystemVerilog, for the bench to notice.
+#[derive(Clone, Copy, Debug)]
 pub struct Mistake {
     /// What stands there, once in the file of the module.
     pub instead_of: &'static str,

@@ -22,7 +22,7 @@ mod table;
 mod waves;
 
 pub use bench::{Bench, run, run_in_all_modes};
-pub use hdl::Random;
+pub use hdl::{Random, is_thorough, sampled};
 pub use listed::Listed;
 pub use random::{Stall, for_each_seed};
 pub use rtl::kernel::link;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use golden::l1::coalescer::{self, LineRequest, StoreRequest, coalesce_atomic, coalesce_constant, coalesce_store};
-use isa::lanes::{AtomicFn, atomic};
+use isa::lanes::{AtomicFn, global_atomic};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::l1::cache::CacheId;
 use rtl::l1::watch::{Access, Outcome};
@@ -138,7 +138,7 @@ impl Scoreboard {
                     let (data, compare) = (operand(&instruction.data), operand(&instruction.compare));
                     let op = instruction.atomic;
                     let (b, c) = if op.f == AtomicFn::CompareSwap { (compare, data) } else { (data, 0) };
-                    let new = atomic(op.f, op.ty, value, b, c).to_le_bytes();
+                    let new = global_atomic(op.f, op.ty, value, b, c).to_le_bytes();
                     held[offset..offset + width].copy_from_slice(&new[..width]);
                 }
             }

@@ -126,7 +126,7 @@ impl Flat {
             for &(at, b, c) in &atomic.words {
                 let word = &mut bytes[at..at + atomic.ty.bytes() as usize];
                 let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-                let new = isa::lanes::atomic(atomic.f, atomic.ty, old, b, c).to_le_bytes();
+                let new = isa::lanes::global_atomic(atomic.f, atomic.ty, old, b, c).to_le_bytes();
                 word.copy_from_slice(&new[..word.len()]);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use golden::interp;
 use golden::memory::FlatMemory;
 use isa::alloc::allocate;
-use isa::lanes::atomic;
+use isa::lanes::global_atomic;
 use isa::program::{Addresses, Program};
 use isa::texture::Texture;
 use ptx::Source;
@@ -410,7 +410,7 @@ impl Memory {
                     let compare = wide(&access.compare, lane);
                     let swaps = access.atomic.f == isa::lanes::AtomicFn::CompareSwap;
                     let (b, c) = if swaps { (compare, value) } else { (value, 0) };
-                    atomic(access.atomic.f, access.atomic.ty, old, b, c)
+                    global_atomic(access.atomic.f, access.atomic.ty, old, b, c)
                 }
             };
             if access.kind != AccessKind::Load {

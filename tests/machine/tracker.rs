@@ -2,6 +2,7 @@
 
 use rtl::kernel::{Counted, Mode};
 use rtl::tracker::TrackerStats;
+use tb::kit::sampled;
 use warpsieve::run::{Counters, RunOptions, Verdict};
 
 use super::{LEAST_QUEUES, Setup, launch};
@@ -22,7 +23,7 @@ fn tracked(counters: &Counters) -> TrackerStats {
 #[test]
 fn every_result_is_right_with_each_tracker() {
     for design in ["tracker", "tracker-2", "tracker-4", "tracker-last"] {
-        for kernel in KERNELS {
+        for kernel in sampled(KERNELS, 2) {
             hybrid(&[design]).passes(&launch(kernel, "small.toml"));
             hybrid(&[design]).sets(&SMALL).passes(&launch(kernel, "small.toml"));
         }
@@ -45,7 +46,7 @@ fn every_result_is_right_with_the_policy_and_each_tracker() {
     let trackers: [&[&str]; 4] = [&["tracker"], &["tracker-4"], &["tracker-exclusive"], &[]];
     for tracker in trackers {
         let designs = [tracker, &["hybrid-policy"]].concat();
-        for kernel in KERNELS {
+        for kernel in sampled(KERNELS, 2) {
             hybrid(&designs).passes(&launch(kernel, "small.toml"));
             hybrid(&designs).sets(&SMALL).passes(&launch(kernel, "small.toml"));
         }
