@@ -83,10 +83,10 @@ pub struct WarpAccess {
     /// Byte address of each lane, aligned to the size.
     pub address: [u64; LANES],
     /// What is stored: low word, then high word for accesses of 8 bytes. Of an atomic or a
-    /// reduction the operand `b` of [`isa::lanes::atomic`], but of compare-and-swap `c`, the
+    /// reduction the operand `b` of [`isa::lanes::global_atomic`], but of compare-and-swap `c`, the
     /// value that memory gets if the comparison holds.
     pub data: [[u32; LANES]; 2],
-    /// Of compare-and-swap the operand `b` of [`isa::lanes::atomic`], the value that memory must
+    /// Of compare-and-swap the operand `b` of [`isa::lanes::global_atomic`], the value that memory must
     /// hold: low word, high word.
     pub compare: [[u32; LANES]; 2],
 }
