@@ -54,9 +54,9 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 
 /// Designs that a machine does not take. The Fermi hash is for 32 or 64 sets of 128-byte lines, lines that
 /// the L2 recalls are not supplied, the lines of half a warp do not tell whether it contends, and only the flow that
-/// overlaps has a choice of what a miss brings. Of the L1 of a V100, in four sets, shared memory takes ways that one of another
-/// shape does not have.
-const DO_NOT_GO: [(&str, &[&str]); 3] = [
+/// overlaps has a choice of what a miss brings. Of the L1s of a V100 and an H100, in few sets, shared memory takes ways that one of
+/// another shape does not have.
+const DO_NOT_GO: [(&str, &[&str]); 4] = [
     (
         "southern-islands",
         &[
@@ -92,6 +92,20 @@ const DO_NOT_GO: [(&str, &[&str]); 3] = [
             "ways-64",
             "fetch-on-write",
             "frc-512",
+        ],
+    ),
+    (
+        "hopper",
+        &[
+            "fetch-on-write",
+            "fully-associative",
+            "kepler-l1-32k",
+            "kepler-l1-48k",
+            "l1-128k",
+            "unbounded",
+            "ways-16",
+            "ways-32",
+            "ways-64",
         ],
     ),
 ];
