@@ -6,6 +6,7 @@
 
 mod accelsim;
 mod anssari2012;
+mod apart;
 mod area;
 mod beyond;
 mod candel2018;
@@ -26,6 +27,7 @@ pub mod progress;
 pub mod runs;
 pub mod scatter;
 pub mod sheet;
+mod silicon;
 pub mod store;
 mod structures;
 mod suite;
@@ -84,6 +86,7 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
         anssari2012::FIGURES,
         area::FIGURES,
         accelsim::FIGURES,
+        silicon::FIGURES,
         volta::FIGURES,
         beyond::FIGURES,
     ]

@@ -1,0 +1,69 @@
+//! How far our numbers are from others.
+
+use crate::judge::{geometric_mean, mean};
+
+/// How far numbers are from others.
+pub(crate) struct Apart {
+    ratio: f64,
+    error: f64,
+    rank_correlation: f64,
+}
+
+impl Apart {
+    /// Of pairs of ours and theirs; `None` without any.
+    pub(crate) fn of(pairs: &[[f64; 2]]) -> Option<Self> {
+        let ratios: Vec<_> = pairs.iter().map(|[ours, theirs]| ours / theirs).collect();
+        let errors: Vec<_> = ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect();
+        Some(Self { ratio: geometric_mean(&ratios)?, error: mean(&errors)?, rank_correlation: rank_correlation(pairs) })
+    }
+
+    /// As cells of a table: whose they are, the geometric mean of the ratios, the mean error in percent, and the correlation of
+    /// the ranks.
+    pub(crate) fn cells(&self, ours: &str, theirs: &str) -> Vec<String> {
+        let &Self { ratio, error, rank_correlation } = self;
+        let numbers = [format!("{ratio:.2}"), format!("{:.1}", 100.0 * error), format!("{rank_correlation:.3}")];
+        [ours, theirs].map(str::to_owned).into_iter().chain(numbers).collect()
+    }
+}
+
+/// Spearman's: 1 if both have one order, -1 if one has the other's reversed. Ties have the mean of their ranks.
+fn rank_correlation(pairs: &[[f64; 2]]) -> f64 {
+    let ranks = [0, 1].map(|side| {
+        let rank = |one: &[f64; 2]| {
+            let below = pairs.iter().filter(|other| other[side] < one[side]).count();
+            let equal = pairs.iter().filter(|other| other[side] == one[side]).count();
+            below as f64 + (equal as f64 - 1.0) / 2.0
+        };
+        pairs.iter().map(rank).collect::<Vec<_>>()
+    });
+    let middle = (pairs.len() as f64 - 1.0) / 2.0;
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        one.iter().zip(other).map(|(one, other)| (one - middle) * (other - middle)).sum()
+    };
+    let [ours, theirs] = &ranks;
+    product(ours, theirs) / (product(ours, ours) * product(theirs, theirs)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_correlate_as_their_orders_do() {
+        assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
+        assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
+        // One pair of neighbours of four changed places: 1 - 6 x 2 / (4 x 15).
+        let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
+        assert!((changed - 0.8).abs() < 1e-12, "{changed}");
+        // Ties: ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.
+        let tied = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [2.0, 3.0], [3.0, 4.0]]);
+        assert!((tied - 4.5 / (4.5f64 * 5.0).sqrt()).abs() < 1e-12, "{tied}");
+    }
+
+    #[test]
+    fn errors_are_those_of_ours_to_theirs() {
+        let apart = Apart::of(&[[50.0, 100.0], [200.0, 100.0]]).unwrap();
+        assert!((apart.ratio - 1.0).abs() < 1e-12);
+        assert!((apart.error - 0.75).abs() < 1e-12);
+    }
+}

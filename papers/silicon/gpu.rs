@@ -1,0 +1,144 @@
+//! What was measured on a GPU: the tables of `silicon/data`, as `silicon/run.sh` left them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use csv::StringRecord;
+use input::read_text;
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+
+/// A launch file on a GPU.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured {
+    /// Launches.
+    pub launches: u32,
+    /// Core cycles of its launches, without what a launch of nothing takes.
+    pub cycles: f64,
+    /// What the profiler counted, if it was run.
+    pub counted: Option<Counted>,
+}
+
+/// Counters of Nsight Compute, summed over the launches of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// Sectors of global loads that the L1s looked up, and those that they had.
+    pub l1: [f64; 2],
+    /// Sectors of loads that the L2 looked up for the L1s, and those that it had.
+    pub l2: [f64; 2],
+    /// Bytes read from DRAM.
+    pub dram_read: f64,
+    /// Warp instructions, of SASS on the GPU and as PTX is lowered here.
+    pub instructions: f64,
+}
+
+/// A table with the names of its columns.
+struct Table {
+    head: StringRecord,
+    rows: Vec<StringRecord>,
+}
+
+impl Table {
+    /// Reads a file of comma-separated values; of one by a profiler what is not its table is left out.
+    fn read(path: &Path, is_of_profiler: bool) -> Result<Self, Report> {
+        let text = read_text(path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
+        let lines = text.lines().filter(|line| !is_of_profiler || line.starts_with('"'));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let head = reader.headers().into_diagnostic().wrap_err_with(|| path.display().to_string())?.clone();
+        let rows = reader.into_records().collect::<Result<Vec<_>, _>>();
+        let mut rows = rows.into_diagnostic().wrap_err_with(|| path.display().to_string())?;
+        // Below its head the profiler writes the units.
+        if is_of_profiler && !rows.is_empty() {
+            rows.remove(0);
+        }
+        Ok(Self { head, rows })
+    }
+
+    fn text<'r>(&self, row: &'r StringRecord, column: &str) -> Result<&'r str, Report> {
+        let at = self.head.iter().position(|name| name == column);
+        at.and_then(|at| row.get(at)).ok_or_else(|| miette!("no column `{column}` in a table of `silicon/data`"))
+    }
+
+    /// A number, which may have commas between its digits; `None` where the table has none.
+    fn number(&self, row: &StringRecord, column: &str) -> Result<Option<f64>, Report> {
+        let text = self.text(row, column)?.replace(',', "");
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse()
+            .map(Some)
+            .map_err(|_| miette!("`{column}` is `{text}` in a table of `silicon/data`, expected a number"))
+    }
+}
+
+/// Files whose launches follow one another by the hundred: the profiler left them out.
+const UNPROFILED: [&str; 7] = ["gaussian", "gramschmidt", "lud", "myocyte", "nw", "tensor-hmma", "tensor-wmma"];
+
+/// Every launch file that ran on the GPU of a folder, by its name.
+///
+/// # Errors
+/// If a table is missing or has not the columns expected.
+pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Report> {
+    let path = folder.join("floor.json");
+    let floor = read_text(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
+    let floor = serde_json::from_str::<BTreeMap<String, f64>>(&floor).into_diagnostic().wrap_err("floor.json")?;
+    let floor_ns = *floor.get("cupti_ns_1").ok_or_else(|| miette!("no `cupti_ns_1` in floor.json"))?;
+    let launches = Table::read(&folder.join("suite.csv"), false)?;
+    let profiled = Table::read(&folder.join("ncu.csv"), true)?;
+    let mut profiled_rows = profiled.rows.iter();
+    let mut files: BTreeMap<String, Measured> = BTreeMap::new();
+    for row in &launches.rows {
+        let file = launches.text(row, "file")?;
+        let kernel = launches.text(row, "kernel")?;
+        let megahertz = launches.number(row, "sm_clock_MHz")?.unwrap_or_default();
+        let counters = if UNPROFILED.contains(&file) { None } else { profiled_rows.next() };
+        let found = files.entry(file.to_owned()).or_default();
+        found.launches += 1;
+        let of_profiler = |column: &str| counters.map_or(Ok(None), |row| profiled.number(row, column));
+        // Where the driver's activity records are lost, the profiler's run says how long the busiest SM worked.
+        let cycles = match launches.number(row, "cupti_ns_min")? {
+            Some(ns) => Some((ns - floor_ns) * megahertz / 1000.0),
+            None => of_profiler("sm__cycles_active.max")?,
+        };
+        found.cycles += cycles.unwrap_or(f64::NAN);
+        let Some(counters) = counters else { continue };
+        let name = profiled.text(counters, "Kernel Name")?;
+        if !kernel.contains(name.split('(').next().unwrap_or(name)) {
+            return Err(miette!("launch `{kernel}` of suite.csv is `{name}` in ncu.csv"));
+        }
+        let counted = found.counted.get_or_insert_default();
+        let count = |column: &str| Ok::<_, Report>(profiled.number(counters, column)?.unwrap_or_default());
+        counted.l1[0] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
+        counted.l1[1] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum")?;
+        // A store has its sector as a rule: what is left are loads.
+        let stores = count("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")?;
+        counted.l2[0] += (count("lts__t_sectors_srcunit_tex.sum")? - stores).max(0.0);
+        counted.l2[1] += (count("lts__t_sectors_srcunit_tex_lookup_hit.sum")? - stores).max(0.0);
+        counted.dram_read += count("dram__bytes_read.sum")?;
+        counted.instructions += count("smsp__inst_executed.sum")?;
+    }
+    if profiled_rows.next().is_some() {
+        return Err(miette!("ncu.csv has launches that suite.csv has not"));
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_h100_left_is_read_launch_by_launch() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../silicon/data/h100-sxm");
+        let files = measured(&folder).unwrap();
+        assert_eq!(files.len(), 64);
+        assert!(files.values().all(|file| file.cycles.is_finite() && file.cycles > 0.0));
+        let vadd = &files["vadd"];
+        let counted = vadd.counted.unwrap();
+        // Two vectors of 262,144 words are read, and nothing is read twice.
+        assert_eq!((vadd.launches, counted.l1), (1, [65_536.0, 0.0]));
+        assert!((counted.dram_read / 2_097_152.0 - 1.0).abs() < 0.01, "{counted:?}");
+        assert!(counted.l2[1] / counted.l2[0] < 0.01, "{counted:?}");
+        assert!(files["nw"].counted.is_none() && files["nw"].launches == 64);
+    }
+}

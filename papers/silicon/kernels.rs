@@ -1,0 +1,179 @@
+//! Kernels of the suite beside a GPU: cycles, hit rates, bytes of DRAM.
+
+use miette::miette;
+use rtl::dram::counts::Counts;
+use rtl::l1::stats::L1Stats;
+use rtl::l2::L2Stats;
+use warpsieve::run::Counters;
+use warpsieve::text::grouped;
+
+use super::gpu::{Counted, Measured, measured};
+use crate::apart::Apart;
+use crate::judge::mean;
+use crate::page::{Drawing, Page};
+use crate::runs::{Point, resolved};
+use crate::scatter::{Dot, Scatter};
+use crate::{Desk, Halt};
+
+/// The machine, and the folder of what it is held to.
+const MACHINE: &str = "hopper";
+const GPU: &str = "h100-sxm";
+/// Products of matrices need a machine with tensor cores.
+const TENSOR: &str = "tensor-";
+/// Cycles of ten microseconds: what takes the GPU less is mostly the launch itself.
+const LONG: f64 = 19_800.0;
+/// Beyond this part of the GPU's cycles a kernel is listed.
+const FAR: f64 = 0.2;
+/// With small sizes there is nothing to compare: a quick page has the kernels that took the GPU least.
+const QUICK: usize = 6;
+
+const ABOUT: &str = "The same launch files, from cold caches, on an H100 SXM (`silicon/data/h100-sxm`, measured by
+`silicon/run.sh`) and on the machine `hopper`. No field of the machine is chosen for these numbers. Cycles of the GPU are the shortest of ten
+runs by the driver's activity records, less those of an empty kernel, at the clock that the same run measured; counters are Nsight Compute's.";
+
+/// A launch file on both.
+struct Pair {
+    name: String,
+    gpu: Measured,
+    ours: Ours,
+}
+
+/// What our machine counted.
+#[derive(Clone, Copy)]
+struct Ours {
+    cycles: f64,
+    counted: Counted,
+}
+
+impl Ours {
+    fn of(counters: &Counters, burst_bytes: u32) -> Self {
+        let l1 = |count: fn(&L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>() as f64;
+        let l2 = |count: fn(&L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>() as f64;
+        let reads = counters.dram.iter().map(|Counts { reads, .. }| reads).sum::<u64>() as f64;
+        let counted = Counted {
+            l1: [l1(|l1| l1.hits + l1.hit_pending + l1.misses + l1.sector_misses), l1(|l1| l1.hits + l1.hit_pending)],
+            l2: [l2(|l2| l2.hits + l2.hit_pending + l2.misses), l2(|l2| l2.hits + l2.hit_pending)],
+            dram_read: reads * f64::from(burst_bytes),
+            instructions: counters.cores.iter().map(|core| core.warp_instructions).sum::<u64>() as f64,
+        };
+        Self { cycles: counters.cycles as f64, counted }
+    }
+}
+
+/// Percent of what was looked up.
+fn percent([all, had]: [f64; 2]) -> Option<f64> {
+    (all > 0.0).then(|| 100.0 * had / all)
+}
+
+pub(super) fn draw(desk: &Desk) -> Result<Page, Halt> {
+    let folder = desk.kernels.join("../silicon/data").join(GPU);
+    let mut gpu: Vec<(String, Measured)> = measured(&folder)?.into_iter().collect();
+    gpu.retain(|(name, _)| !name.starts_with(TENSOR));
+    if desk.is_quick {
+        gpu.sort_by(|(_, one), (_, other)| one.cycles.total_cmp(&other.cycles));
+        gpu.truncate(QUICK);
+    }
+    let launch = |name: &str| desk.kernels.join(name).join("launch.toml");
+    let points: Vec<_> = gpu.iter().map(|(name, _)| Point::new(&launch(name), MACHINE, &[], &[])).collect();
+    let burst_bytes = resolved(MACHINE, &[], &[])?.config.dram.burst_bytes();
+    let ours = desk.runner.clocked(&points)?;
+    let pairs = gpu.into_iter().zip(ours);
+    let pairs: Vec<_> =
+        pairs.map(|((name, gpu), ours)| Pair { name, gpu, ours: Ours::of(&ours.counters, burst_bytes) }).collect();
+    page(desk.is_quick, &pairs)
+}
+
+fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, Halt> {
+    let mut page = Page::new("silicon/kernels", is_quick, "Kernels beside an H100");
+    page.text(ABOUT);
+    page.text("## How far apart");
+    let apart = |least: f64, which: &str| -> Option<Vec<String>> {
+        let of: Vec<_> = pairs.iter().filter(|pair| pair.gpu.cycles >= least).collect();
+        let cycles: Vec<_> = of.iter().map(|pair| [pair.ours.cycles, pair.gpu.cycles]).collect();
+        let count = of.len().to_string();
+        Some(Apart::of(&cycles)?.cells(which, &count))
+    };
+    let rows: Vec<_> = [(0.0, "all"), (LONG, "of ten microseconds or more")]
+        .into_iter()
+        .filter_map(|(least, which)| apart(least, which))
+        .collect();
+    let head = ["kernels", "how many", "ratio of cycles, geometric mean", "mean error, %", "rank correlation"];
+    page.table(&head, rows, 1);
+    page.text(&hits(pairs).ok_or_else(|| miette!("no kernel has counters of the profiler"))?);
+    page.text("## Kernels");
+    let head = [
+        "kernel",
+        "launches",
+        "cycles, H100",
+        "ours",
+        "ratio",
+        "instructions, ratio",
+        "L1 %, H100",
+        "ours",
+        "L2 %, H100",
+        "ours",
+        "DRAM KB, H100",
+        "ours",
+    ];
+    page.numbers(&head, pairs.iter().map(cells).collect(), 1)?;
+    page.text(&far(pairs));
+    page.text(
+        "Ours executes PTX as it stands; the GPU what `ptxas` makes of it. A ratio of instructions well above 1 is a loop that `ptxas` unrolled or
+code that it merged, and its loads wait for each other less. Loads whose lanes lie in many lines take the L1 of `hopper` up to four times as long:
+the GPU looks up four lines a cycle as long as their words lie in different ones of 32 banks, `hopper` if their sectors lie in different ones of four
+(`silicon/README.md`: lanes 36 and 132 bytes apart).",
+    );
+    let dots = pairs.iter().map(|pair| Dot {
+        name: pair.name.clone(),
+        at: (pair.gpu.cycles.log10(), pair.ours.cycles.log10()),
+        is_on_line: false,
+    });
+    let scatter = Scatter {
+        title: "Cycles beside an H100".to_owned(),
+        across: "cycles of the H100, power of ten".to_owned(),
+        up: "cycles of ours, power of ten".to_owned(),
+        dots: dots.collect(),
+    };
+    page.drawing("", Drawing::Scatter(scatter));
+    Ok(page)
+}
+
+/// A row of the table.
+fn cells(pair: &Pair) -> Vec<String> {
+    let Pair { name, gpu, ours } = pair;
+    let ratio = format!("{:.2}", ours.cycles / gpu.cycles);
+    let instructions = gpu.counted.map(|counted| ours.counted.instructions / counted.instructions);
+    let instructions = instructions.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let rate = |rates: Option<[f64; 2]>| rates.and_then(percent).map_or("-".to_owned(), |part| format!("{part:.1}"));
+    let kilobytes = |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| grouped((bytes / 1024.0).round() as u64));
+    let cycles = [gpu.cycles, ours.cycles].map(|cycles| grouped(cycles.round() as u64));
+    let both = |of: fn(&Counted) -> [f64; 2]| [rate(gpu.counted.as_ref().map(of)), rate(Some(of(&ours.counted)))];
+    let dram = [kilobytes(gpu.counted.map(|counted| counted.dram_read)), kilobytes(Some(ours.counted.dram_read))];
+    let start = [name.clone(), gpu.launches.to_string()].into_iter().chain(cycles).chain([ratio, instructions]);
+    start.chain(both(|counted| counted.l1)).chain(both(|counted| counted.l2)).chain(dram).collect()
+}
+
+/// How far hit rates are apart.
+fn hits(pairs: &[Pair]) -> Option<String> {
+    let off = |of: fn(&Counted) -> [f64; 2]| {
+        let points = pairs.iter().filter_map(|pair| {
+            let theirs = percent(of(pair.gpu.counted.as_ref()?))?;
+            Some((percent(of(&pair.ours.counted))? - theirs).abs())
+        });
+        mean(&points.collect::<Vec<_>>())
+    };
+    let (l1, l2) = (off(|counted| counted.l1)?, off(|counted| counted.l2)?);
+    Some(format!(
+        "Hit rates are {l1:.1} points apart in the L1 and {l2:.1} in the L2, in the mean of the kernels that have any. The GPU's are of sectors,
+those of the L2 of loads alone; ours count an access that waits for what is in flight as a hit."
+    ))
+}
+
+/// Names the kernels that are far off.
+fn far(pairs: &[Pair]) -> String {
+    let off = pairs.iter().map(|pair| (pair, pair.ours.cycles / pair.gpu.cycles - 1.0));
+    let mut far: Vec<_> = off.filter(|(_, off)| off.abs() > FAR).collect();
+    far.sort_by(|(_, one), (_, other)| other.abs().total_cmp(&one.abs()));
+    let far: Vec<_> = far.iter().map(|(pair, off)| format!("{} ({:+.0} %)", pair.name, 100.0 * off)).collect();
+    format!("More than {} % off: {}.", 100.0 * FAR, if far.is_empty() { "none".to_owned() } else { far.join(", ") })
+}
