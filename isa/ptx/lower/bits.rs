@@ -12,6 +12,9 @@ use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
+/// How a magnitude compares with a bound, and how that is combined with what comparisons before it say.
+type Relation = (Option<Logic>, Cmp, u64);
+
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 
 impl<'a> Lowering<'_, 'a> {
@@ -216,7 +219,7 @@ impl<'a> Lowering<'_, 'a> {
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
         // Relations of the magnitude with bounds, each combined with what those before it say.
-        let tests: [(&str, &[(Option<Logic>, Cmp, u64)]); 6] = [
+        let tests: [(&str, &[Relation]); 6] = [
             ("finite", &[(None, Cmp::Lt, infinity)]),
             ("infinite", &[(None, Cmp::Eq, infinity)]),
             ("number", &[(None, Cmp::Num, 0)]),
@@ -246,13 +249,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A comparison with a constant, combined with a predicate.
-    fn compare_magnitude(
-        &self,
-        magnitude: Reg,
-        ty: Type,
-        (combine, cmp, bound): (Option<Logic>, Cmp, u64),
-        holds: Option<u16>,
-    ) -> Inst {
+    fn compare_magnitude(&self, magnitude: Reg, ty: Type, (combine, cmp, bound): Relation, holds: Option<u16>) -> Inst {
         let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty, ftz: false, combine }));
         compare.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);
         if let Some(pred) = holds {
