@@ -191,12 +191,15 @@ fn single_instructions_give_what_an_h100_gives() {
         let wrong: Vec<usize> =
             (0..THREADS).filter(|&at| !agree(name, kind, columns[0][at], ours[at], theirs[at])).collect();
         let known = OTHERWISE.iter().find(|(form, _, _)| *form == name).map_or(0, |(_, count, _)| *count);
-        let at = *wrong.first()?;
+        if wrong.len() == known {
+            return None;
+        }
+        let Some(&at) = wrong.first() else {
+            return Some(format!("{name}: does what the GPU does, expected {known} to differ"));
+        };
         let inputs: Vec<String> = columns[..classes.len()].iter().map(|column| format!("{:#x}", column[at])).collect();
-        (wrong.len() != known).then(|| {
-            let (count, inputs) = (wrong.len(), inputs.join(", "));
-            format!("{name}: {count} differ: of {inputs} {:#x}, the GPU {:#x}", ours[at], theirs[at])
-        })
+        let (count, inputs) = (wrong.len(), inputs.join(", "));
+        Some(format!("{name}: {count} differ: of {inputs} {:#x}, the GPU {:#x}", ours[at], theirs[at]))
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let wrong: Vec<String> = std::thread::scope(|scope| {
