@@ -72,7 +72,7 @@ const KERNELS: [&str; 5] = [
 ];
 
 /// Times that each of them is killed at most.
-const KILLS: u64 = 8;
+const KILLS: u64 = 10;
 
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {

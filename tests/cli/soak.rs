@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use tb::kit::is_thorough;
+
 use super::{Ended, root, warpsieve};
 
 fn soak(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -14,17 +16,18 @@ fn soak(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn eight_random_machines_run_correctly() {
-    let (status, out, err) = soak(&["machines", "--count", "8", "--seed", "1"]);
+fn random_machines_run_correctly() {
+    let count = if is_thorough() { "20" } else { "8" };
+    let (status, out, err) = soak(&["machines", "--count", count, "--seed", "1"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
-    assert!(out.starts_with("soak machines: 8 cases, "), "{out}");
+    assert!(out.starts_with(&format!("soak machines: {count} cases, ")), "{out}");
     assert!(out.trim_end().ends_with(": all passed"), "{out}");
 }
 
 #[test]
 fn the_same_seed_gives_the_same_machines() {
     let cycles = || {
-        let (_, out, _) = soak(&["machines", "--count", "2", "--seed", "77"]);
+        let (_, out, _) = soak(&["machines", "--count", "3", "--seed", "77"]);
         out.split(", in ").next().unwrap().to_owned()
     };
     assert_eq!(cycles(), cycles());
@@ -35,10 +38,11 @@ fn readers_survive_thousands_of_damaged_files() {
     let (_, list, _) = soak(&["--list"]);
     let readers: Vec<_> = list.lines().filter(|line| line.contains("  damaged ")).collect();
     assert!(readers.len() >= 13, "{list}");
+    let count = if is_thorough() { 2 } else { 1 };
     for name in readers.iter().filter_map(|line| line.split(' ').next()) {
-        let (status, out, err) = soak(&[name, "--count", "1"]);
+        let (status, out, err) = soak(&[name, "--count", &count.to_string()]);
         assert_eq!((status, err.as_str()), (Some(0), ""), "{name}");
-        let passed = format!("soak {name}: 1 cases, 1,000 runs, from seed 1, in ");
+        let passed = format!("soak {name}: {count} cases, {count},000 runs, from seed 1, in ");
         assert!(out.lines().any(|line| line.starts_with(&passed)), "{out}");
     }
 }
@@ -79,10 +83,11 @@ fn soaks_are_listed_and_unknown_ones_refused() {
 }
 
 #[test]
-fn three_random_litmus_programs_show_only_what_is_allowed() {
-    let (status, out, err) = soak(&["litmus", "--count", "3", "--seed", "4"]);
+fn random_litmus_programs_show_only_what_is_allowed() {
+    let count = if is_thorough() { "9" } else { "3" };
+    let (status, out, err) = soak(&["litmus", "--count", count, "--seed", "4"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
-    assert!(out.starts_with("soak litmus: 3 cases, 3 runs, "), "{out}");
+    assert!(out.starts_with(&format!("soak litmus: {count} cases, {count} runs, ")), "{out}");
 }
 
 /// The file of a folder, as an argument.

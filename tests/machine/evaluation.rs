@@ -9,7 +9,7 @@ use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
-use super::{LEAST_QUEUES, Setup, kernels, launch, root, some_kernels};
+use super::{LEAST_QUEUES, Setup, kernels, launch, root, some_kernels, turned};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
@@ -84,22 +84,17 @@ fn no_block_acts_without_having_been_woken() {
 #[test]
 fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     let short = ["throttle.period=200", "throttle.latency=7"];
-    for design in sampled(["swl-1", "dwt-pric", "ccws", "dwt-cs", "streaming-l2", "streaming"], 2) {
-        for kernel in ["gesummv", "bfs"] {
-            let of_l1 = ["streaming", "dwt-pric"].contains(&design).then_some("l1.bypass.period=150");
-            let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=150");
-            let of_search = short.into_iter().filter(|_| design.starts_with("dwt"));
-            let sets: Vec<_> = of_search.chain(of_l1).chain(of_l2).collect();
-            let run = |mode| small().designs(&[design]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
-            let (fast, what) = (run(FAST), format!("{design}, {kernel}"));
-            // Looking at every block's state in every cycle takes long.
-            if is_thorough() || kernel == "gesummv" {
-                assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), &what);
-            }
-            if is_thorough() || (kernel == "bfs") == (design == "ccws") {
-                assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), &what);
-            }
-        }
+    let designs = ["swl-1", "dwt-cs", "ccws", "streaming", "streaming-l2", "dwt-pric"];
+    let pairs = designs.into_iter().flat_map(|design| ["gesummv", "bfs"].map(|kernel| (design, kernel)));
+    for (design, kernel) in sampled(pairs, 5) {
+        let of_l1 = ["streaming", "dwt-pric"].contains(&design).then_some("l1.bypass.period=150");
+        let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=150");
+        let of_search = short.into_iter().filter(|_| design.starts_with("dwt"));
+        let sets: Vec<_> = of_search.chain(of_l1).chain(of_l2).collect();
+        let run = |mode| small().designs(&[design]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
+        let (fast, what) = (run(FAST), format!("{design}, {kernel}"));
+        assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), &what);
+        assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), &what);
     }
 }
 
@@ -111,12 +106,8 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     {
         let run = |mode| small().designs(&["icache"]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
         let fast = run(FAST);
-        if is_thorough() || kernel != "bfs" {
-            assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
-        }
-        if is_thorough() || kernel != "gesummv" {
-            assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), kernel);
-        }
+        assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
+        assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), kernel);
     }
 }
 
@@ -273,7 +264,7 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         };
         let without = run(&plain);
         // Each kernel beside some of them, each of them beside some kernels.
-        for (option, options) in sampled(watched.iter().cycle().skip(number % watched.len()).take(watched.len()), 8) {
+        for (option, options) in sampled(turned(&watched, number), 8) {
             assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }

@@ -7,6 +7,7 @@
 //! | random    | random programs on machines whose L1s and L2s differ show only what is allowed                |
 //! | bite      | a machine that ignored fences would be found out                                              |
 
+use tb::kit::is_thorough;
 use tb::litmus::{LOCATIONS, Op, Program, machines, observed};
 
 const fn store(at: usize, value: u32) -> Op {
@@ -84,14 +85,15 @@ fn one_location_has_one_order_for_all_who_read_it_in_memory() {
     assert_eq!(both.allowed().into_iter().collect::<Vec<_>>(), [vec![0, 1, 2, 0, 0], vec![1, 0, 2, 0, 0]]);
 }
 
-/// Programs drawn.
-const PROGRAMS: u64 = 18;
+/// Programs drawn, and drawn thoroughly.
+const PROGRAMS: [u64; 2] = [18, 45];
 
 #[test]
 fn random_programs_show_only_what_is_allowed() {
     let machines = machines();
     let (mut unordered, mut outcomes) = (0, 0);
-    for seed in 0..PROGRAMS {
+    let programs = PROGRAMS[usize::from(is_thorough())];
+    for seed in 0..programs {
         let program = Program::draw(seed);
         let machine = &machines[seed as usize % machines.len()];
         let allowed = program.allowed();
@@ -104,7 +106,7 @@ fn random_programs_show_only_what_is_allowed() {
         }
     }
     // The races are real, and not only those of threads that take turns.
-    assert!(outcomes > 3 * PROGRAMS && unordered > 5, "{outcomes} outcomes, {unordered} of them out of order");
+    assert!(outcomes > 3 * programs && unordered > 5, "{outcomes} outcomes, {unordered} of them out of order");
 }
 
 #[test]

@@ -80,6 +80,11 @@ fn some_kernels(step: usize) -> Vec<String> {
     sampled(kernels(), step).collect()
 }
 
+/// All of them, from another one on: what is sampled of them then differs from turn to turn.
+fn turned<T>(all: &[T], turn: usize) -> impl Iterator<Item = &T> {
+    all.iter().cycle().skip(turn % all.len()).take(all.len())
+}
+
 /// A launch file of a kernel.
 fn launch(kernel: &str, file: &str) -> PathBuf {
     root().join("kernels").join(kernel).join(file)

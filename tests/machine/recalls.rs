@@ -86,9 +86,11 @@ fn recalls_do_not_depend_on_how_the_host_evaluates_them_nor_on_checks() {
     };
     let plain = run(Mode::default(), false);
     assert!(sum(&plain.0, |l1| l1.recalls) > 0);
-    for mode in
-        [Mode { evaluate_all: true, ..Mode::default() }, Mode { shuffle: Some(5), lint: true, ..Mode::default() }]
-    {
+    for mode in [
+        Mode { evaluate_all: true, ..Mode::default() },
+        Mode { shuffle: Some(5), ..Mode::default() },
+        Mode { lint: true, ..Mode::default() },
+    ] {
         assert!(run(mode, false) == plain, "{mode:?}");
     }
     assert!(run(Mode::default(), true) == plain);
