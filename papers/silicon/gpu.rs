@@ -54,6 +54,11 @@ impl Table {
         Ok(Self { head, rows })
     }
 
+    /// A number that the table must have.
+    fn stated(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
+        self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `silicon/data`"))
+    }
+
     fn text<'r>(&self, row: &'r StringRecord, column: &str) -> Result<&'r str, Report> {
         let at = self.head.iter().position(|name| name == column);
         at.and_then(|at| row.get(at)).ok_or_else(|| miette!("no column `{column}` in a table of `silicon/data`"))
@@ -90,7 +95,7 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Repo
     for row in &launches.rows {
         let file = launches.text(row, "file")?;
         let kernel = launches.text(row, "kernel")?;
-        let megahertz = launches.number(row, "sm_clock_MHz")?.unwrap_or_default();
+        let megahertz = launches.stated(row, "sm_clock_MHz")?;
         let counters = if UNPROFILED.contains(&file) { None } else { profiled_rows.next() };
         let found = files.entry(file.to_owned()).or_default();
         found.launches += 1;
@@ -100,14 +105,15 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Repo
             Some(ns) => Some((ns - floor_ns) * megahertz / 1000.0),
             None => of_profiler("sm__cycles_active.max")?,
         };
-        found.cycles += cycles.unwrap_or(f64::NAN);
+        found.cycles +=
+            cycles.ok_or_else(|| miette!("no time of launch `{kernel}` of `{file}` in suite.csv or ncu.csv"))?;
         let Some(counters) = counters else { continue };
         let name = profiled.text(counters, "Kernel Name")?;
         if !kernel.contains(name.split('(').next().unwrap_or(name)) {
             return Err(miette!("launch `{kernel}` of suite.csv is `{name}` in ncu.csv"));
         }
         let counted = found.counted.get_or_insert_default();
-        let count = |column: &str| Ok::<_, Report>(profiled.number(counters, column)?.unwrap_or_default());
+        let count = |column: &str| profiled.stated(counters, column);
         counted.l1[0] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
         counted.l1[1] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum")?;
         // A store has its sector as a rule: what is left are loads.
