@@ -24,7 +24,7 @@ from pathlib import Path
 THREADS = 512
 PAIRS = 256
 
-HEAD = ".version 8.6\n.target {target}\n.address_size 64\n"
+HEAD = ".version 8.7\n.target {target}\n.address_size 64\n"
 BODY = """.visible .entry form(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 out)
 {{
 	.reg .b64 %at, %pa, %pb, %pc, %po, %a64, %b64, %c64, %d64, u0, u1;
@@ -329,6 +329,54 @@ def forms():
                 name = f"mma.sync.aligned.{shape}.row.col.{acc}.{kind}.{kind}.{acc}"
                 text = f"{init}{name} {regs}, {{{a}}}, {{{b}}}, {regs}; {out}"
                 found[name] = (text, 64, [cls, cls, cls], "b64")
+    high = "shr.u64 u0, %a64, 32; cvt.u32.u64 t1, u0; "
+    for shape, a, b, kinds, acc, cls, tails in (
+        ("m16n8k4", 2, 1, ["tf32.tf32"], "f32", "midf32", [""]), ("m16n8k8", 4, 2, ["tf32.tf32"], "f32", "midf32", [""]),
+        ("m16n8k32", 4, 2, ["e4m3.e4m3", "e5m2.e5m2", "e4m3.e5m2"], "f32", "mid8", [""]), ("m16n8k32", 4, 2, ["e4m3.e4m3", "e5m2.e5m2"], "f16", "mid8", [""]),
+        ("m16n8k16", 2, 1, ["e4m3.e4m3", "e5m2.e5m2"], "f32", "mid8", [""]),
+        ("m8n8k16", 1, 1, ["s8.s8", "u8.u8"], "s32", "i64", ["", ".satfinite"]),
+        ("m16n8k16", 2, 1, ["s8.s8", "u8.u8", "s8.u8", "u8.s8"], "s32", "i64", ["", ".satfinite"]),
+        ("m16n8k32", 4, 2, ["s8.s8", "u8.u8", "s8.u8", "u8.s8"], "s32", "i64", ["", ".satfinite"]),
+        ("m16n8k32", 2, 1, ["s4.s4", "u4.u4"], "s32", "i64", ["", ".satfinite"]), ("m16n8k64", 4, 2, ["s4.s4", "u4.u4"], "s32", "i64", [""]),
+        ("m16n8k128", 2, 1, ["b1.b1"], "s32", "i64", [".xor.popc", ".and.popc"]), ("m16n8k256", 4, 2, ["b1.b1"], "s32", "i64", [".xor.popc", ".and.popc"]),
+    ):  # fmt: skip
+        for kind, tail in itertools.product(kinds, tails):
+            halves, narrow = acc == "f16", shape == "m8n8k16"
+            name = f"mma.sync.aligned.{shape}.row.col{tail if tail == '.satfinite' else ''}.{acc}.{kind}.{acc}{tail if 'popc' in tail else ''}"
+            left, right = ", ".join(["%a32", "%b32", "%c32", "t1"][:a]), ", ".join(["%b32", "t1"][:b])
+            start = ["0", "0f3F800000", "0fBF000000", "0f40490FDB"] if acc == "f32" else ["0x3c003800", "0xb8004200"] if halves else ["0", "0x7FFFFFF0", "0x80000010", "5"]
+            places = ["t0", "%d32"] if halves or narrow else ["t0", "t2", "t3", "%d32"]
+            init = "".join(f"mov.b32 {place}, {value}; " for place, value in zip(places, start))
+            mix = "" if len(places) == 2 else "xor.b32 t0, t0, t2; xor.b32 %d32, t3, %d32; "
+            regs = "{" + ", ".join(places) + "}"
+            out = "cvt.u64.u32 u0, t0; shl.b64 u0, u0, 32; cvt.u64.u32 %d64, %d32; or.b64 %d64, %d64, u0;"
+            found[name] = (f"{high}{init}{name} {regs}, {{{left}}}, {{{right}}}, {regs}; {mix}{out}", 64, [cls, cls, cls], "b64")
+    for shape, a, b, c in (("m8n8k4", 1, 1, 2), ("m16n8k4", 2, 1, 4), ("m16n8k8", 4, 2, 4), ("m16n8k16", 8, 4, 4)):
+        name = f"mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64"
+        left, right = ", ".join((["%a64", "%b64", "%c64", "%b64"] * 2)[:a]), ", ".join(["%b64", "%c64", "%a64", "%c64"][:b])
+        places = ["u0", "u1", "%d64", "%po"][:c] if c == 2 else ["u0", "u1", "%pa", "%d64"]
+        init = "".join(f"mov.b64 {place}, {value}; " for place, value in zip(places, ["0", "0d3FF0000000000000", "0dBFE0000000000000", "0d400921FB54442D18"]))
+        out = "xor.b64 %d64, u0, u1; " if c == 2 else "xor.b64 u0, u0, u1; xor.b64 %d64, %d64, %pa; shl.b64 u0, u0, 1; xor.b64 %d64, %d64, u0; "
+        found[name] = (f"{init}{name} {{{', '.join(places)}}}, {{{left}}}, {{{right}}}, {{{', '.join(places)}}}; {out}", 64, ["midf64"] * 3, "b64")
+    for shape, a, b in (("m16n8k16", 2, 2), ("m16n8k32", 4, 4)):
+        for kind, cls in (("f16", "mid16"), ("bf16", "midb16")):
+            name = f"mma.sp.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32"
+            left, right = ", ".join(["%a32", "%b32", "%c32", "t1"][:a]), ", ".join(["%b32", "t1", "%c32", "%a32"][:b])
+            init = "mov.b32 t0, 0; mov.b32 t2, 0f3F800000; mov.b32 t3, 0fBF000000; mov.b32 %d32, 0f40490FDB; mov.b32 %i, 0x9EC84D8C; "
+            out = "xor.b32 t0, t0, t2; xor.b32 %d32, t3, %d32; cvt.u64.u32 u0, t0; shl.b64 u0, u0, 32; cvt.u64.u32 %d64, %d32; or.b64 %d64, %d64, u0;"
+            found[name] = (f"{high}{init}{name} {{t0, t2, t3, %d32}}, {{{left}}}, {{{right}}}, {{t0, t2, t3, %d32}}, %i, 0x0; {out}", 64, [cls] * 3, "b64")
+    add("movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a};", "b32", "b32")
+    for mode, relu in (("rna", ""), ("rn", ""), ("rz", ""), ("rn", ".relu"), ("rz", ".relu")):
+        add(f"cvt.{mode}{relu}.tf32.f32 {{d}}, {{a}};", "b32", "f32")
+    for mode in ("rna", "rn"):
+        add(f"cvt.{mode}.satfinite.tf32.f32 {{d}}, {{a}};", "b32", "f32")
+    for t in ("u16", "s16"):
+        add(f"cvt.pack.sat.{t}.s32 {{d}}, {{a}}, {{b}};", "b32", "s32", "s32")
+    for t in ("u8", "s8", "u4", "s4", "u2", "s2"):
+        add(f"cvt.pack.sat.{t}.s32.b32 {{d}}, {{a}}, {{b}}, {{c}};", "b32", "s32", "s32", "b32")
+    for t in ("f16", "bf16"):
+        for sign in ("", ".relu"):
+            add(f"fma.rn.oob{sign}.{t} {{d}}, {{a}}, {{b}}, {{c}};", t, t, t, t)
     return found
 
 
@@ -387,6 +435,9 @@ def operands(seed=20261127):
     for column in columns:
         column += [draw() % 70 for _ in range(THREADS - PAIRS)]
     found["shift"] = columns
+    found["midf32"] = [[sum(middling(32, 23) << 32 * k for k in range(2)) for _ in range(THREADS)] for _ in range(3)]
+    found["midf64"] = [[middling(64, 52) for _ in range(THREADS)] for _ in range(3)]
+    found["mid8"] = [[sum((draw() & 0x80 | 0x20 + draw() % 48) << 8 * k for k in range(8)) for _ in range(THREADS)] for _ in range(3)]
     return found
 
 

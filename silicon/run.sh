@@ -35,7 +35,7 @@ timeout -k 5 70 python3 "$here/forms.py" --out "$out/r" --budget 60
 echo "== suite, $(left) s left"
 timeout -k 5 $(($(least 85 "$(left)") + 15)) python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --budget "$(least 80 "$(left)")"
 echo "== larger sizes, $(left) s left"
-[ "$(left)" -gt 25 ] && timeout -k 5 60 python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --prefix large- --sizes paper,suite,candel,li,thesis,xie --repeat 8 --budget 50
+[ "$(left)" -gt 25 ] && timeout -k 5 60 python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --prefix large- --sizes paper,suite,candel,li,thesis,xie,modern --repeat 8 --budget 50
 
 # Counters. Each pass of the profiler runs the program anew, so that every launch finds the caches as the launches before it left them.
 work=gpu__time_duration.sum,sm__cycles_elapsed.max,sm__cycles_active.max,sm__cycles_active.avg,smsp__inst_executed.sum,smsp__thread_inst_executed.sum
@@ -57,7 +57,7 @@ profile() { # seconds, file, metrics, what suite.py is given
 }
 echo "== counters, $(left) s left"
 profile 150 ncu.csv "$work,$l1,$l2,$dram" --only "$all"
-profile 150 ncu-large.csv "$work,$l1,$l2,$dram" --sizes paper,candel,li,thesis,xie
+profile 150 ncu-large.csv "$work,$l1,$l2,$dram" --sizes paper,candel,li,thesis,xie,modern
 profile 60 ncu-stalls.csv "$work,$stalls" --only "$all"
 nvidia-smi --query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw --format=csv
 echo "== done after $SECONDS s"
