@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fmt, fs};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteDiagnostic};
 use warpsieve::crash;
 use warpsieve::limit::Limited;
+use warpsieve::run::{HostTime, Stopwatch};
 
 use super::mutate::LONGEST;
 
@@ -119,14 +120,17 @@ impl Input {
     /// # Errors
     /// What goes wrong; a refusal does not.
     pub fn survives(&self, path: &Path, bytes: &[u8], look: Look) -> Result<(), String> {
-        let began = Instant::now();
+        let watch = Stopwatch::start();
         let survived = crash::caught(|| match (self.read)(path, bytes) {
             Ok(()) => Ok(()),
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
         survived.map_err(|internal| format!("panicked: {}", panicked(&internal)))??;
-        if began.elapsed() > SLOWEST {
-            return Err(format!("took {:.1} s", began.elapsed().as_secs_f64()));
+        // On a host that does something else the clock runs on; where others work in this process, its processors do.
+        let HostTime { wall, cpu } = watch.time();
+        let took = wall.min(cpu);
+        if took > SLOWEST {
+            return Err(format!("took {:.1} s", took.as_secs_f64()));
         }
         match peak_memory().filter(|peak| look.is_weighed && *peak > MOST_MEMORY) {
             Some(peak) => Err(format!("brought the memory of this process to {} MiB", peak >> 10)),
