@@ -86,8 +86,8 @@ impl Wired {
         let io = L2Io {
             req: self.req.rx(),
             rsp: self.rsp.tx(),
-            dram_req: TxBank(&mut self.dram_req),
-            dram_rsp: RxBank(&mut self.dram_rsp),
+            dram_req: TxBank::of(&mut self.dram_req),
+            dram_rsp: RxBank::of(&mut self.dram_rsp),
             recall: self.recalls.then_some(recall),
         };
         self.bank.eval(io, at)
@@ -97,8 +97,8 @@ impl Wired {
         Ports {
             req: self.req.tx(),
             rsp: self.rsp.rx(),
-            dram_req: RxBank(&mut self.dram_req),
-            dram_rsp: TxBank(&mut self.dram_rsp),
+            dram_req: RxBank::of(&mut self.dram_req),
+            dram_rsp: TxBank::of(&mut self.dram_rsp),
             inv: self.inv.rx(),
             inv_ack: self.inv_ack.tx(),
         }
@@ -241,7 +241,7 @@ mod tests {
                 if let Some(&line) = usize::try_from(at.cycle).ok().and_then(|at| lines.get(at)) {
                     ports.req.push(at, Request { line, ticket: at.cycle, ..Request::default() });
                 }
-                for (channel, asked) in asked.iter_mut().enumerate().take(ports.dram_req.0.len()) {
+                for (channel, asked) in asked.iter_mut().enumerate().take(ports.dram_req.len()) {
                     if ports.dram_req.at(channel).peek(at).is_some() {
                         let DramRequest { burst, tag, .. } = ports.dram_req.at(channel).pop(at);
                         let data = [10 * channel as u8 + burst as u8; 64];

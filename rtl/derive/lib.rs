@@ -7,10 +7,14 @@
 //! | [`Counted`]  | `rtl::kernel::Counted`    | the fields of a struct of counters, and their doc comments    |
 //! | [`Reason`]   | `rtl::kernel::Reason`     | the variants of an enum, and their doc comments               |
 //! | [`Encoding`] | `rtl::kernel::Encoding`   | the variants of an enum; `#[width(BITS)]` is the register's   |
+//! | [`Ports`]    | `rtl::kernel::Ports`      | the ports of a block: fields of type `In`, `Out`, `Many<In>`, `Many<Out>` |
+//! | [`Links`]    | `rtl::kernel::Links`      | the pools of a netlist's links: fields of type `Pool<BEAT>`   |
+//! | [`Kinds`]    | `rtl::kernel::Kind`       | the kinds of blocks of a netlist: variants `NAME(Of<BLOCK, LINKS>)` |
 
 mod counted;
 mod doc;
 mod encoding;
+mod ports;
 mod reason;
 
 use proc_macro::TokenStream;
@@ -56,4 +60,25 @@ pub fn reason(input: TokenStream) -> TokenStream {
 pub fn encoding(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     encoding::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Lists the ports of a block in the order of its fields.
+#[proc_macro_derive(Ports)]
+pub fn ports(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    ports::ports(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Lists the pools of a netlist's links, and finds the pool of each kind of beat.
+#[proc_macro_derive(Links)]
+pub fn links(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    ports::links(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Passes what is asked of a kind of blocks on to the blocks of that kind.
+#[proc_macro_derive(Kinds)]
+pub fn kinds(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    ports::kinds(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

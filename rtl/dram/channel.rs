@@ -45,7 +45,9 @@ use super::scheduler::{Candidates, Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
 use crate::cells::arbiter::RoundRobin;
-use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{
+    AnyEdge, Block, Counted, Describe, DescribeExt, Edge, HasPorts, In, Many, Out, Ports, RxBank, Sleep, TxBank,
+};
 use crate::noc::interleave::Interleave;
 
 /// A DRAM channel.
@@ -81,6 +83,19 @@ pub struct DramChannel {
     counts: Counts,
     /// Cycle up to which statistics are complete.
     counted_to: u64,
+}
+
+/// Ports of a DRAM channel.
+#[derive(Default, Ports)]
+pub struct DramPorts {
+    /// Bursts to read and write, of each bank.
+    pub req: Many<In<DramRequest>>,
+    /// Bursts read, for each bank.
+    pub rsp: Many<Out<DramReply>>,
+}
+
+impl HasPorts for DramChannel {
+    type Ports = DramPorts;
 }
 
 /// Ports of a DRAM channel.
@@ -242,7 +257,7 @@ impl DramChannel {
         if !self.queue.has_room() {
             return false;
         }
-        let from = match req.0.len() {
+        let from = match req.len() {
             1 => Some(0),
             _ => self.turn.grant(req.visible(at)),
         };

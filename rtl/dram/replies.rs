@@ -95,7 +95,7 @@ impl Replies {
             return false;
         }
         let reply = self.bursts.read_cell(at, self.head, 0);
-        let bank = if rsp.0.len() == 1 { 0 } else { sharers.partition(reply.burst) };
+        let bank = if rsp.len() == 1 { 0 } else { sharers.partition(reply.burst) };
         let mut rsp = rsp.at(bank as usize);
         if !rsp.ready(at) {
             return false;

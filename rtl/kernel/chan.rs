@@ -17,6 +17,8 @@
 //! link needs `latency + credit` periods of depth for that. With a fixed `credit` the two sides
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::describe::misfit;
@@ -439,11 +441,38 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// The receiving ends of several like channels, lent for one edge.
-pub struct RxBank<'a, T: Payload>(pub &'a mut [Chan<T>]);
+/// Channels that stand alone, each in its place.
+const EACH: [u32; 256] = {
+    let mut each = [0; 256];
+    let mut i = 0;
+    while i < each.len() {
+        each[i] = i as u32;
+        i += 1;
+    }
+    each
+};
 
-impl<T: Payload> RxBank<'_, T> {
+/// The receiving ends of several like channels, lent for one edge.
+pub struct RxBank<'a, T: Payload>(&'a mut [Chan<T>]);
+
+impl<'a, T: Payload> RxBank<'a, T> {
+    /// The ends of channels that stand side by side.
+    #[must_use]
+    #[inline]
+    pub fn of(channels: &'a mut [Chan<T>]) -> Self {
+        Self(channels)
+    }
+
+    /// How many there are.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a port has ends")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// One of the ends.
+    #[inline]
     pub fn at(&mut self, index: usize) -> Rx<'_, T> {
         self.0[index].rx()
     }
@@ -452,6 +481,13 @@ impl<T: Payload> RxBank<'_, T> {
     #[must_use]
     pub fn visible(&mut self, at: &impl AnyEdge) -> u64 {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
+    }
+
+    /// Of each end whether a beat is to be seen there in the next cycle or before.
+    #[inline(always)]
+    pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
+        let tick = at.tick();
+        self.0.iter().map(move |end| end.visible_from <= tick)
     }
 
     /// True if a beat is to be seen at any of the ends in the next cycle or before.
@@ -463,12 +499,78 @@ impl<T: Payload> RxBank<'_, T> {
 }
 
 /// The sending ends of several like channels, lent for one edge.
-pub struct TxBank<'a, T: Payload>(pub &'a mut [Chan<T>]);
+pub struct TxBank<'a, T: Payload> {
+    pool: &'a mut [Chan<T>],
+    ids: &'a [u32],
+}
 
-impl<T: Payload> TxBank<'_, T> {
+impl<'a, T: Payload> TxBank<'a, T> {
+    /// The ends of channels that stand side by side.
+    ///
+    /// # Panics
+    /// If there are more than 256.
+    #[must_use]
+    #[inline]
+    pub fn of(channels: &'a mut [Chan<T>]) -> Self {
+        Self { ids: &EACH[..channels.len()], pool: channels }
+    }
+
+    /// The ends of channels among others, by their numbers.
+    #[must_use]
+    #[inline]
+    pub fn among(pool: &'a mut [Chan<T>], ids: &'a [u32]) -> Self {
+        Self { pool, ids }
+    }
+
+    /// How many there are.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a port has ends")]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     /// One of the ends.
+    #[inline]
     pub fn at(&mut self, index: usize) -> Tx<'_, T> {
-        self.0[index].tx()
+        self.pool[self.ids[index] as usize].tx()
+    }
+}
+
+/// Receiving and sending ends of like channels, for a block that passes beats on, lent for one edge.
+pub struct Ends<'a, T: Payload> {
+    pool: &'a mut [Chan<T>],
+    from: Range<usize>,
+    to: &'a [u32],
+}
+
+impl<'a, T: Payload> Ends<'a, T> {
+    /// The ends of channels that stand side by side: so many inputs, and outputs behind them.
+    ///
+    /// # Panics
+    /// If there are more than 256 in all.
+    #[must_use]
+    pub fn of(channels: &'a mut [Chan<T>], inputs: usize) -> Self {
+        Self { to: &EACH[inputs..channels.len()], pool: channels, from: 0..inputs }
+    }
+
+    /// The ends of channels among others: inputs that stand side by side, and outputs by their numbers.
+    #[must_use]
+    #[inline]
+    pub fn among(pool: &'a mut [Chan<T>], from: Range<usize>, to: &'a [u32]) -> Self {
+        Self { pool, from, to }
+    }
+
+    /// Those at which it receives.
+    #[inline]
+    pub fn from(&mut self) -> RxBank<'_, T> {
+        RxBank(&mut self.pool[self.from.clone()])
+    }
+
+    /// Those at which it sends.
+    #[inline]
+    pub fn to(&mut self) -> TxBank<'_, T> {
+        TxBank { pool: self.pool, ids: self.to }
     }
 }
 

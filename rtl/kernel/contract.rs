@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::kernel::{
         Accesses, Array, ArraySpec, ArrayView, BlockId, Blocks, Collide, Describe, Due, Fields, FieldsExt, Mode,
-        Payload, Simulator, Sleep, Storage, Wake,
+        Payload, Seats, Simulator, Sleep, Storage, Wake,
     };
 
     #[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize)]
@@ -147,7 +147,8 @@ mod tests {
             self.note(at)
         }
         fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
-            due.alone(0, at, |at| self.note(at));
+            self.note(at);
+            due.once_more(Seats::of(0, 1), 1);
         }
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }

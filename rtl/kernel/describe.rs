@@ -124,9 +124,9 @@ pub const fn bits_of<T: UnsignedInteger>() -> u32 {
 }
 
 /// What travels in a channel or stands in an array cell.
-pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned {
+pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned + Send {
     /// Widths that follow from the configuration, held once by the channel or array.
-    type Shape: Clone + Serialize + DeserializeOwned;
+    type Shape: Clone + Serialize + DeserializeOwned + Send;
 
     /// Lists the fields; destructure `self` without `..`.
     fn fields<F: Fields + ?Sized>(&self, shape: &Self::Shape, to: &mut F);

@@ -14,6 +14,7 @@
 //! | `counters` | what a block has counted, listed once                                     |
 //! | `digest`   | state and beat hashes                                                     |
 //! | `name`     | names in a saved state                                                    |
+//! | `net`      | blocks and the links between their ports: a machine as data               |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
 //!
 //! A block implements [`Block`]. Its `eval` is one rising clock edge: take `q` first, decide on
@@ -26,6 +27,7 @@ mod counters;
 mod describe;
 mod digest;
 pub mod name;
+mod net;
 mod regs;
 mod sim;
 mod time;
@@ -33,18 +35,23 @@ mod turn;
 mod wake;
 
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
-pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank, link};
+pub use chan::{Chan, ChanSpec, Ends, Rx, RxBank, Tx, TxBank, link};
 pub use contract::{AnyEdge, FastEdge};
 pub use counters::{
     Counted, CounterReader, Key, Opened, Paths, Quantity, Reason, Value, count_by, count_classes, count_group,
     count_if, count_units,
 };
-pub use derive::{Counted, Encoding, Reason};
+pub use derive::{Counted, Encoding, Kinds, Links, Ports, Reason};
 pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};
+pub use net::{
+    AnyPool, AnyPort, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In, Islands, Kind, Link, LinkSpec,
+    Links, MOST_OF_A_KIND, Many, Net, Of, Out, Outline, Path, Place, Pool, Port, PortVisitor, Ports, Receives, Sends,
+    State, Unit, Wired,
+};
 pub use regs::Regs;
-pub use sim::{Apart, Blocks, Due, Mode, Seat, Simulator};
+pub use sim::{Apart, Blocks, Due, Mode, Seats, Simulator};
 pub use time::{ClockError, Clocks};
 pub use turn::Turn;
 pub use wake::{BlockId, Edge, Wake};

@@ -54,12 +54,19 @@ pub trait Blocks {
     fn population(&self) -> Vec<u8>;
     /// One edge of one block.
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
-    /// One edge of all blocks of a domain that are due. Those of many like blocks go through them
-    /// with [`Due::each`] rather than look every one up.
+    /// One edge of all blocks of a domain that are due.
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        let domain = due.domain();
-        for first in [0, 64] {
-            due.each(first, || first..first + 64, at, |slot, at| self.eval(BlockId { domain, slot }, at));
+        for half in [0, 64].map(|first| Seats::of(first, 64)) {
+            let mut left = due.among(half);
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                match self.eval(due.block(half, bit), at) {
+                    Sleep::Next => due.once_more(half, 1 << bit),
+                    Sleep::At(cycle) => due.later(half, bit, cycle, at),
+                    Sleep::UntilEvent => {}
+                }
+            }
         }
     }
     /// The same at an edge without checks; blocks that know no other way are evaluated with them.
@@ -77,19 +84,19 @@ pub trait Apart {
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
-/// The slot of a block, for those who ask often whether it is due.
+/// Slots side by side in one word of a domain's set, for those who ask often which of them are due.
 #[derive(Clone, Copy, Debug)]
-pub struct Seat {
-    slot: u8,
-    set: BlockSet,
+pub struct Seats {
+    word: u8,
+    mask: u64,
 }
 
-impl From<u8> for Seat {
-    #[inline]
-    fn from(slot: u8) -> Self {
-        let mut set = BlockSet::EMPTY;
-        set.insert(slot);
-        Self { slot, set }
+impl Seats {
+    /// So many, from a first one on, all in the same half of 128.
+    #[must_use]
+    pub fn of(first: u8, count: u8) -> Self {
+        let mask = u64::MAX >> (64 - count) << (first % 64);
+        Self { word: first / 64, mask }
     }
 }
 
@@ -123,57 +130,28 @@ impl Due {
         self.domain
     }
 
-    /// Evaluates those of the `parts`, which stand in slots `first` and up and are 64 at most, that
-    /// are due, and puts down when each of them wants its next edge. The others are skipped, which costs
-    /// nothing where parts are slices zipped together; nobody asks for the parts if none is due.
+    /// Those of the slots that are due, by their place in the word.
+    #[must_use]
     #[inline(always)]
-    pub fn each<I: Iterator, A: AnyEdge>(
-        &mut self,
-        first: u8,
-        parts: impl FnOnce() -> I,
-        at: &mut A,
-        mut eval: impl FnMut(I::Item, &mut A) -> Sleep,
-    ) {
-        let mut left = (self.blocks.bits() >> first) as u64;
-        if left == 0 {
-            return;
-        }
-        let mut parts = parts();
-        // Parts up to the first that is due in one step, which costs nothing where they are slices zipped together; those
-        // between it and the last one by one, which is cheaper than to look for where each stands.
-        let (mut place, mut again) = (left.trailing_zeros(), 0u64);
-        left >>= place;
-        if place > 0 {
-            parts.nth(place as usize - 1);
-        }
-        for part in parts {
-            if left & 1 != 0 {
-                match eval(part, at) {
-                    Sleep::Next => again |= 1 << place,
-                    Sleep::At(wish) => self.wish(first + place as u8, wish, at),
-                    Sleep::UntilEvent => {}
-                }
-            }
-            left >>= 1;
-            if left == 0 {
-                break;
-            }
-            place += 1;
-        }
-        self.again |= BlockSet::from(u128::from(again) << first);
+    pub fn among(&self, seats: Seats) -> u64 {
+        self.blocks.word(seats.word) & seats.mask
     }
 
-    /// Evaluates the block in a slot, if it is due.
+    /// A block of a word.
+    fn block(&self, seats: Seats, bit: u32) -> BlockId {
+        BlockId { domain: self.domain, slot: seats.word * 64 + bit as u8 }
+    }
+
+    /// Blocks of a word that are due at the next edge again.
     #[inline(always)]
-    pub fn alone<A: AnyEdge>(&mut self, slot: impl Into<Seat>, at: &mut A, eval: impl FnOnce(&mut A) -> Sleep) {
-        let Seat { slot, set } = slot.into();
-        if !self.blocks.and(set).is_empty() {
-            match eval(at) {
-                Sleep::Next => self.again |= set,
-                Sleep::At(wish) => self.wish(slot, wish, at),
-                Sleep::UntilEvent => {}
-            }
-        }
+    pub fn once_more(&mut self, seats: Seats, blocks: u64) {
+        self.again.add(seats.word, blocks);
+    }
+
+    /// A block of a word wishes to be due at a cycle.
+    #[inline(always)]
+    pub fn later(&self, seats: Seats, bit: u32, cycle: u64, at: &mut impl AnyEdge) {
+        self.wish(seats.word * 64 + bit as u8, cycle, at);
     }
 
     #[inline]

@@ -47,6 +47,16 @@ impl BlockSet {
         self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
     }
 
+    #[inline(always)]
+    pub(super) fn word(self, word: u8) -> u64 {
+        self.0[usize::from(word % 2)]
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, word: u8, bits: u64) {
+        self.0[usize::from(word % 2)] |= bits;
+    }
+
     #[inline]
     pub(super) fn bits(self) -> u128 {
         u128::from(self.0[0]) | u128::from(self.0[1]) << 64
@@ -327,8 +337,10 @@ impl Domain {
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
-    /// The domains that have blocks here, if they are two or one, twice, at most.
+    /// The first two domains that have blocks here, or one twice.
     own: (u8, u8),
+    /// There are more than these.
+    has_more: bool,
 }
 
 impl Wake {
@@ -345,7 +357,12 @@ impl Wake {
         };
         // In a domain that is not used nothing is ever due.
         let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
-        Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len(), own: (0, 1) }
+        Self {
+            domains: Box::new(std::array::from_fn(domain)),
+            num_domains: periods.len(),
+            own: (0, 1),
+            has_more: false,
+        }
     }
 
     /// Gives blocks, a set of each domain, away to a wheel of their own. From then on neither wakes the blocks of the
@@ -356,8 +373,8 @@ impl Wake {
         let mut here = (0..).zip(&parted).filter(|(_, domain)| is_here(domain)).map(|(number, _)| number);
         let first = here.next().unwrap_or(0);
         let own = (first, here.next().unwrap_or(first));
-        assert!(here.next().is_none(), "blocks of more than two clock domains do not run apart");
-        Self { domains: Box::new(parted), num_domains: self.num_domains, own }
+        let has_more = here.next().is_some();
+        Self { domains: Box::new(parted), num_domains: self.num_domains, own, has_more }
     }
 
     /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
@@ -405,14 +422,22 @@ impl Wake {
         (due != u64::MAX).then_some(due)
     }
 
-    /// The domain and the tick of the earliest edge at which any block is due, if that is before `end`: of a wheel whose
-    /// blocks are of two domains at most.
+    /// The domain and the tick of the earliest edge at which any block is due, if that is before `end`.
     #[inline(always)]
     pub(super) fn first_before(&self, end: u64) -> Option<(u8, u64)> {
+        if self.has_more {
+            return self.first_of_all(end);
+        }
         let (first, second) = self.own;
         let [one, other] = [first, second].map(|domain| self.domains[usize::from(domain) % DOMAINS].next_at);
         let (domain, tick) = if other < one { (second, other) } else { (first, one) };
         (tick < end).then_some((domain, tick))
+    }
+
+    #[inline(never)]
+    fn first_of_all(&self, end: u64) -> Option<(u8, u64)> {
+        let edges = (0..).zip(&self.domains[..self.num_domains]).map(|(number, domain)| (domain.next_at, number));
+        edges.min().filter(|(tick, _)| *tick < end).map(|(tick, domain)| (domain, tick))
     }
 
     /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle. Nothing more is
@@ -435,8 +460,8 @@ impl Wake {
     pub(super) fn go_on(&mut self, domain: u8, tick: u64, again: BlockSet, until: u64) -> Option<(u64, u64, BlockSet)> {
         let tick_after = tick + self.domain(domain).period.get();
         let (first, second) = self.own;
-        let other = first + second - domain;
-        let is_first = other == domain || self.domain(other).next_at >= tick_after;
+        let other = first.wrapping_add(second).wrapping_sub(domain);
+        let is_first = !self.has_more && (other == domain || self.domain(other).next_at >= tick_after);
         if is_first
             && tick_after < until
             && let Some((cycle, due)) = self.domain(domain).go_on(again)

@@ -33,7 +33,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Rules, Side};
-use crate::kernel::{Block, Describe, Edge, Fields, FieldsExt, Logic, Payload, RxBank, Sleep, TxBank};
+use crate::kernel::{
+    Block, Describe, Edge, Fields, FieldsExt, HasPorts, In, Logic, Many, Out, Payload, Ports, RxBank, Sleep, TxBank,
+};
 
 /// Most cycles of an interval.
 const MOST_INTERVAL: u32 = 65_536;
@@ -151,6 +153,19 @@ impl Payload for Mode {
 
 /// SMs that lead.
 pub const LEADERS: usize = 2;
+
+/// Ports of SM dueling.
+#[derive(Default, Ports)]
+pub struct DuelingPorts {
+    /// Loads, of each leader.
+    pub seen: Many<In<Seen>>,
+    /// To every SM.
+    pub mode: Many<Out<Mode>>,
+}
+
+impl HasPorts for Dueling {
+    type Ports = DuelingPorts;
+}
 
 /// Channel ends of the block.
 pub struct DuelingIo<'a> {

@@ -44,7 +44,7 @@ mod rest;
 mod transfer;
 
 use head::{Changes, Refusal};
-pub use ports::{DuelIo, LsuIo, LsuPlace};
+pub use ports::{DuelIo, LsuExtraPorts, LsuIo, LsuPlace, LsuPorts};
 
 use serde::{Deserialize, Serialize};
 
@@ -61,10 +61,10 @@ use super::pending::Pending;
 use super::stages::Stages;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
-use crate::kernel::{AnyEdge, Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
 use crate::noc::packet::sectors_of;
 use crate::throttle::message::Miss;
-use crate::throttle::side::SideBand;
+use crate::throttle::side::L1Side;
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
@@ -205,7 +205,7 @@ impl Lsu {
     pub(crate) fn eval_beside(
         &mut self,
         mut io: LsuIo<'_>,
-        side: Option<&mut SideBand>,
+        side: Option<L1Side<'_>>,
         core: Option<SupplierIo<'_>>,
         at: &mut impl AnyEdge,
     ) -> Sleep {
@@ -219,9 +219,8 @@ impl Lsu {
 
     /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
     /// and a miss is told at once.
-    pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {
-        let SideBand { misses, periods, .. } = side;
-        let mut periods = periods.as_mut().map(Chan::rx);
+    pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: L1Side<'_>, at: &mut impl AnyEdge) -> Sleep {
+        let L1Side { mut misses, mut periods } = side;
         let ended = periods.as_mut().filter(|periods| periods.waiting(at)).map(|periods| periods.pop(at).may_close);
         if let Some(may_close) = ended {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
@@ -231,7 +230,7 @@ impl Lsu {
             watch.period = ended;
         }
         if let Some(miss) = self.missed.take() {
-            misses.tx().push(at, miss);
+            misses.push(at, miss);
         }
         if periods.is_some_and(|periods| periods.waiting(at)) { Sleep::Next } else { sleep }
     }

@@ -54,10 +54,10 @@ mod transient;
 
 use serde::{Deserialize, Serialize};
 
-use super::coherence::RecallIo;
+use super::coherence::{Invalidate, InvalidateAck, RecallIo};
 use super::config::{BankPlace, FlowConfig, L2Config};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{AnyEdge, Block, Describe, Edge, Rx, RxBank, Sleep, Tx, TxBank};
+use crate::kernel::{AnyEdge, Block, Describe, Edge, HasPorts, In, Many, Out, Ports, Rx, RxBank, Sleep, Tx, TxBank};
 use crate::noc::packet::{Reply, Request};
 pub use atomic_buffer::{AtomicBuffer, BufferShape};
 use core::Core;
@@ -66,6 +66,27 @@ use overlapped::Overlapped;
 pub use overlapped::{FetchUnit, OverlappedConfig, WriteMiss};
 use transient::Transient;
 pub use transient::{Coherence, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, Leaving, TransientConfig, VictimBind};
+
+/// Ports of an L2 bank.
+#[derive(Default, Ports)]
+pub struct L2Ports {
+    /// Requests of all SMs.
+    pub req: In<Request>,
+    /// Replies to them.
+    pub rsp: Out<Reply>,
+    /// Bursts to each DRAM channel.
+    pub dram_req: Many<Out<DramRequest>>,
+    /// Bursts from each of them.
+    pub dram_rsp: Many<In<DramReply>>,
+    /// Recalls of lines in L1s, where it keeps these coherent.
+    pub inv: Out<Invalidate>,
+    /// The answers to them.
+    pub inv_ack: In<InvalidateAck>,
+}
+
+impl HasPorts for L2Bank {
+    type Ports = L2Ports;
+}
 
 /// Channel ends of a bank.
 pub struct L2Io<'a> {
@@ -120,6 +141,7 @@ impl L2Bank {
     }
 
     /// One clock edge, checked or not.
+    #[inline(never)]
     pub(crate) fn eval_any(&mut self, io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.flow {
             Flow::Overlapped(bank) => bank.eval(io, at),

@@ -31,7 +31,7 @@ mod stats;
 
 pub use bank::{
     Asked, AtomicBuffer, BufferShape, Coherence, FetchUnit, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, L2Bank, L2Io,
-    Leaving, OverlappedConfig, Place, TransientConfig, VictimBind, WriteMiss,
+    L2Ports, Leaving, OverlappedConfig, Place, TransientConfig, VictimBind, WriteMiss,
 };
 pub use bypass::L2Bypass;
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};

@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Rules, Side, Violation};
 use crate::dram::config::DramConfig;
-use crate::kernel::Clocks;
+use crate::kernel::{Clocks, MOST_OF_A_KIND};
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MOST_WAYS as L1_MOST_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
-use crate::machine::wiring::num_groups;
 use crate::noc::interleave::{Channels, Hash, Interleave};
 use crate::noc::xbar::{MOST_PORTS, XbarConfig};
 use crate::sm::SmConfig;
@@ -237,7 +236,8 @@ impl MachineConfig {
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
         // A domain of more SMs than the first holds has the clock of the cores.
-        let more = std::iter::repeat_n(core_khz, num_groups(self.num_sms.min(MOST_SMS)).saturating_sub(1));
+        let more = self.num_sms.min(MOST_SMS).div_ceil(MOST_OF_A_KIND as u32).saturating_sub(1);
+        let more = std::iter::repeat_n(core_khz, more as usize);
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 

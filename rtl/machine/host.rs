@@ -12,7 +12,7 @@ use super::{Machine, MachineConfig};
 use crate::dram::channel::DramChannel;
 use crate::dram::recorded::ChannelPlace;
 use crate::dram::store::StoreError;
-use crate::kernel::Clocks;
+use crate::kernel::{Clocks, Wired};
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
 use crate::l2::{Invalidate, InvalidateAck, L2Bank};
@@ -42,6 +42,42 @@ pub enum HostError {
 pub struct NotIdle;
 
 impl Machine {
+    fn cores_mut(&mut self) -> &mut [Box<Wired<SmCore>>] {
+        self.net.all_mut(self.kinds.cores)
+    }
+
+    fn lsus_mut(&mut self) -> &mut [Box<Wired<Lsu>>] {
+        self.net.all_mut(self.kinds.lsus)
+    }
+
+    fn banks_mut(&mut self) -> &mut [Box<Wired<L2Bank>>] {
+        self.net.all_mut(self.kinds.banks)
+    }
+
+    fn drams_mut(&mut self) -> &mut [Box<Wired<DramChannel>>] {
+        self.net.all_mut(self.kinds.drams)
+    }
+
+    fn request_xbars_mut(&mut self) -> &mut [Box<Wired<Xbar<Request>>>] {
+        self.net.all_mut(self.kinds.request_xbar)
+    }
+
+    fn reply_xbars_mut(&mut self) -> &mut [Box<Wired<Xbar<Reply>>>] {
+        self.net.all_mut(self.kinds.reply_xbar)
+    }
+
+    fn trackers_mut(&mut self) -> &mut [Box<Wired<Tracker>>] {
+        match self.kinds.tracking {
+            Some(tracking) => self.net.all_mut(tracking.trackers),
+            None => &mut [],
+        }
+    }
+
+    fn is_tracking_idle(&self) -> bool {
+        self.forward_xbars().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
+            && self.trackers().iter().all(|block| block.is_idle())
+    }
+
     /// Its configuration.
     #[must_use]
     pub fn config(&self) -> &MachineConfig {
@@ -56,128 +92,136 @@ impl Machine {
 
     /// The cores.
     #[must_use]
-    pub fn cores(&self) -> &[SmCore] {
-        &self.cores
+    pub fn cores(&self) -> &[Box<Wired<SmCore>>] {
+        self.net.all(self.kinds.cores)
     }
 
     /// The load-store units with their L1s.
     #[must_use]
-    pub fn lsus(&self) -> &[Lsu] {
-        &self.lsus
+    pub fn lsus(&self) -> &[Box<Wired<Lsu>>] {
+        self.net.all(self.kinds.lsus)
     }
 
     /// The L2 banks.
     #[must_use]
-    pub fn banks(&self) -> &[L2Bank] {
-        &self.memory.banks
+    pub fn banks(&self) -> &[Box<Wired<L2Bank>>] {
+        self.net.all(self.kinds.banks)
     }
 
     /// The DRAM channels.
     #[must_use]
-    pub fn drams(&self) -> &[DramChannel] {
-        &self.memory.drams
+    pub fn drams(&self) -> &[Box<Wired<DramChannel>>] {
+        self.net.all(self.kinds.drams)
     }
 
     /// The request crossbar.
     #[must_use]
     pub fn request_xbar(&self) -> &Xbar<Request> {
-        &self.request_xbar
+        &self.net.all(self.kinds.request_xbar)[0]
     }
 
     /// The reply crossbar.
     #[must_use]
     pub fn reply_xbar(&self) -> &Xbar<Reply> {
-        &self.reply_xbar
+        &self.net.all(self.kinds.reply_xbar)[0]
     }
 
     /// The crossbars of recalls and of their answers, where the L2 keeps the L1s coherent.
     #[must_use]
     pub fn recall_xbars(&self) -> Option<(&Xbar<Invalidate>, &Xbar<InvalidateAck>)> {
-        self.recalls.as_ref().map(|recalls| (&recalls.wish_xbar, &recalls.answer_xbar))
+        self.kinds.recalls.map(|recalls| (&**self.net.all(recalls.wishes)[0], &**self.net.all(recalls.answers)[0]))
     }
 
     /// The banks of the sharing tracker, if there is one.
     #[must_use]
-    pub fn trackers(&self) -> &[Tracker] {
-        self.tracking.as_ref().map_or(&[], |tracking| &tracking.trackers)
+    pub fn trackers(&self) -> &[Box<Wired<Tracker>>] {
+        self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
     /// The crossbars of forwards and of their answers, where L1s supply each other.
     #[must_use]
     pub fn forward_xbars(&self) -> Option<(&Xbar<Forward>, &Xbar<Answer>)> {
-        let network = &self.tracking.as_ref()?.network;
-        Some((&network.wish_xbar, &network.answer_xbar))
+        self.kinds
+            .tracking
+            .map(|tracking| (&**self.net.all(tracking.forwards)[0], &**self.net.all(tracking.answers)[0]))
     }
 
     /// How often a value in memory has changed so far: stores that have reached it, atomics that left
     /// another value than they found, CTAs that have ended.
     #[must_use]
     pub fn changes(&self) -> u64 {
-        let banks = self.memory.banks.iter().map(|bank| bank.stats().changes).sum::<u64>();
-        let cores = self.cores.iter().map(|core| core.counters().shared_changes).sum::<u64>();
+        let banks = self.banks().iter().map(|bank| bank.stats().changes).sum::<u64>();
+        let cores = self.cores().iter().map(|core| core.counters().shared_changes).sum::<u64>();
         // Stores that hit are local ones: those to global memory are seen at the L2, whether they update a copy
         // or not.
-        let local = self.lsus.iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
-        banks + cores + local + self.dispatcher.progress().0
+        let local = self.lsus().iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
+        banks + cores + local + self.dispatcher().progress().0
     }
 
     /// Warps of a scheduler that a throttle found best for a kernel.
     #[must_use]
     pub fn warp_limit_of(&self, key: u16) -> Option<u8> {
-        self.coordinator.as_ref()?.limit_of(key)
+        self.net.all(self.kinds.hub?)[0].0.limit_of(key)
     }
 
     /// The CTA dispatcher.
     #[must_use]
-    pub fn dispatcher(&self) -> &Dispatcher {
-        &self.dispatcher
+    pub fn dispatcher(&self) -> &Wired<Dispatcher> {
+        &self.net.all(self.kinds.dispatcher)[0]
     }
 
     /// What a bank of the sharing tracker did since this was last asked, if observed.
     pub fn take_seen(&mut self, partition: usize) -> Option<Seen> {
-        self.tracking.as_mut()?.trackers[partition].take_seen()
+        let trackers = self.kinds.tracking?.trackers;
+        self.net.all_mut(trackers)[partition].take_seen()
     }
 
     /// Starts to report what the L1s and the sharing tracker do at each edge, and to refuse reads of cache lines that nobody
     /// wrote.
     pub fn observe(&mut self) {
-        self.lsus.iter_mut().for_each(Lsu::observe);
-        self.cores.iter_mut().for_each(SmCore::observe);
-        self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::observe));
-        self.memory.banks.iter_mut().for_each(L2Bank::refuse_unwritten);
+        self.lsus_mut().iter_mut().for_each(|block| block.observe());
+        self.cores_mut().iter_mut().for_each(|block| block.observe());
+        self.trackers_mut().iter_mut().for_each(|block| block.observe());
+        self.banks_mut().iter_mut().for_each(|block| block.refuse_unwritten());
     }
 
     /// What an L1 did since this was last asked, if observed.
     pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
-        self.lsus[sm].take_watch()
+        self.lsus_mut()[sm].take_watch()
     }
 
     /// What an instruction cache did since this was last asked, if there is one and it is observed.
     pub fn take_fetches(&mut self, sm: usize) -> Option<FetchWatch> {
-        self.cores[sm].take_fetches()
+        self.cores_mut()[sm].take_fetches()
     }
 
     /// Charges slept spans to the statistics; `tick` is the time of the last edge.
     pub fn settle(&mut self, tick: u64) {
         let cycle = |domain: u8| tick / u64::from(self.clocks.period(usize::from(domain))) + 1;
         let (core, xbar, l2, dram) = (cycle(super::CORE), cycle(super::XBAR), cycle(super::L2), cycle(super::DRAM));
-        self.cores.iter_mut().for_each(|c| c.settle(core));
-        for lsu in &mut self.lsus {
+        self.cores_mut().iter_mut().for_each(|c| c.settle(core));
+        for lsu in self.lsus_mut() {
             lsu.settle(core);
         }
-        self.request_xbar.settle(xbar);
-        self.reply_xbar.settle(xbar);
-        self.recalls.iter_mut().for_each(|recalls| recalls.settle(xbar));
-        self.tracking.iter_mut().for_each(|tracking| tracking.network.settle(xbar));
-        self.memory.banks.iter_mut().for_each(|bank| bank.settle(l2));
-        self.memory.drams.iter_mut().for_each(|channel| channel.settle(dram));
+        self.request_xbars_mut()[0].settle(xbar);
+        self.reply_xbars_mut()[0].settle(xbar);
+        if let Some(recalls) = self.kinds.recalls {
+            self.net.all_mut(recalls.wishes)[0].settle(xbar);
+            self.net.all_mut(recalls.answers)[0].settle(xbar);
+        }
+        if let Some(tracking) = self.kinds.tracking {
+            self.net.all_mut(tracking.forwards)[0].settle(xbar);
+            self.net.all_mut(tracking.answers)[0].settle(xbar);
+        }
+        self.banks_mut().iter_mut().for_each(|bank| bank.settle(l2));
+        self.drams_mut().iter_mut().for_each(|channel| channel.settle(dram));
     }
 
     /// Turns all of memory into that behind a trace, where each word says where it belongs.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
         let channels = self.config.channels(self.config.dram.burst_bytes());
-        for (number, channel) in (0..).zip(&mut self.memory.drams) {
+        for (number, channel) in (0..).zip(self.net.all_mut(self.kinds.drams)) {
             let place = ChannelPlace { channel: number, channels };
             channel.record_memory(&self.config.channel_path(number), place, burst_bits);
         }
@@ -195,7 +239,7 @@ impl Machine {
         let channels = self.config.channels(self.config.interleave_bytes);
         for run in first..=last {
             let (channel, local) = channels.place(run);
-            let mapped = self.memory.drams[channel].store_mut().map(local * bursts..(local + 1) * bursts);
+            let mapped = self.drams_mut()[channel].store_mut().map(local * bursts..(local + 1) * bursts);
             mapped.map_err(|reason| memory_error(address, bytes, &reason))?;
         }
         Ok(())
@@ -212,14 +256,14 @@ impl Machine {
             let piece = &bytes[range];
             let partition = channels.partitions.partition(line) as usize;
             // Bytes that are not in a bank stay so: they are written below.
-            if let Some((&(mut data), _)) = self.memory.banks[partition].peek(line) {
+            if let Some((&(mut data), _)) = self.banks()[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
-                self.memory.banks[partition].poke(line, &data);
+                self.banks_mut()[partition].poke(line, &data);
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
             let (channel, local) = channels.place(line);
-            let store = self.memory.drams[channel].store_mut();
+            let store = self.drams_mut()[channel].store_mut();
             for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
                 let poked = store.poke(local * bursts + burst, inside, &piece[part]);
                 poked.map_err(|reason| memory_error(address, bytes.len() as u64, &reason))?;
@@ -238,7 +282,7 @@ impl Machine {
         let channels = self.config.channels(self.config.l2.line_bytes);
         for (line, offset, range) in cut(address, bytes, line_bytes) {
             let partition = channels.partitions.partition(line) as usize;
-            let held = self.memory.banks[partition].peek(line);
+            let held = self.banks()[partition].peek(line);
             let held = held.map(|(data, here)| (&data[offset..offset + range.len()], here >> offset));
             let is_whole = |here: u128| here.trailing_ones() as usize >= range.len();
             if let Some((data, _)) = held.filter(|(_, here)| is_whole(*here)) {
@@ -249,7 +293,7 @@ impl Machine {
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
             let (channel, local) = channels.place(line);
-            let store = self.memory.drams[channel].store();
+            let store = self.drams()[channel].store();
             for (burst, inside, part) in cut(offset as u64, range.len(), burst_bytes) {
                 let burst = store.peek(local * bursts + burst);
                 let burst = burst.map_err(|reason| memory_error(address, bytes as u64, &reason))?;
@@ -271,39 +315,41 @@ impl Machine {
     /// Not even one CTA fits an SM.
     pub fn load(&mut self, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         let per_sm = occupancy(&self.config.sm, image)?;
-        for core in &mut self.cores {
+        for core in self.cores_mut() {
             core.load(Arc::clone(image))?;
         }
         let shared = u64::from(per_sm) * image.shared_footprint();
         let ways = self.config.l1_ways(shared);
-        for lsu in &mut self.lsus {
+        for lsu in self.net.all_mut(self.kinds.lsus) {
             lsu.count_loads(image.counted_instructions());
             if !self.config.sm.shared.carve_outs.is_empty() {
                 lsu.set_ways(ways);
             }
         }
-        if let Some(coordinator) = &mut self.coordinator {
-            coordinator.load(image.key());
+        if let Some(hub) = self.kinds.hub {
+            self.net.all_mut(hub)[0].0.load(image.key());
         }
-        self.dispatcher.load(image.grid(), per_sm);
+        self.net.answer();
+        self.net.all_mut(self.kinds.dispatcher)[0].load(image.grid(), per_sm);
         Ok(())
     }
 
     /// Gives a machine that was read back from a saved state the kernel that runs on it, which is not saved. Of a trace
     /// the CTAs that have ended are passed over, and those that run are read again.
     pub fn take_up(&mut self, image: &Arc<KernelImage>) {
-        for core in &mut self.cores {
+        for core in self.cores_mut() {
             core.take_up(Arc::clone(image));
         }
         let Some(source) = image.source() else { return };
-        let waiting: BTreeSet<u32> = self.launches_under_way().map(|launch| launch.cta).collect();
-        let resident = |(sm, core): (usize, &SmCore)| {
-            core.resident().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
-        };
-        let resident: BTreeMap<u32, (usize, u8)> = self.cores.iter().enumerate().flat_map(resident).collect();
-        for number in (0..self.dispatcher.launched()).filter(|number| !waiting.contains(number)) {
+        let waiting: BTreeSet<u32> = self.launches_in_flight().map(|launch| launch.cta).collect();
+        let resident =
+            self.cores().iter().enumerate().flat_map(|(sm, core)| {
+                core.resident().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
+            });
+        let resident: BTreeMap<u32, (usize, u8)> = resident.collect();
+        for number in (0..self.dispatcher().launched()).filter(|number| !waiting.contains(number)) {
             match resident.get(&number) {
-                Some(&(sm, slot)) => self.cores[sm].take_up_recorded(number, slot),
+                Some(&(sm, slot)) => self.cores_mut()[sm].take_up_recorded(number, slot),
                 None => drop(source.take(number, &mut |_| {})),
             }
         }
@@ -312,20 +358,22 @@ impl Machine {
     /// True when the kernel has run: all CTAs done, every store acknowledged.
     #[must_use]
     pub fn kernel_done(&self) -> bool {
-        self.dispatcher.is_done() && self.cores.iter().all(SmCore::is_idle) && self.lsus.iter().all(Lsu::is_idle)
+        self.dispatcher().is_done()
+            && self.cores().iter().all(|block| block.is_idle())
+            && self.lsus().iter().all(|block| block.is_idle())
     }
 
     /// True when nothing at all is under way, write-backs included.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.kernel_done()
-            && self.request_xbar.is_idle()
-            && self.reply_xbar.is_idle()
-            && self.recalls.as_ref().is_none_or(|recalls| recalls.is_idle())
-            && self.tracking.as_ref().is_none_or(|tracking| tracking.is_idle())
-            && self.memory.banks.iter().all(L2Bank::is_idle)
-            && self.memory.drams.iter().all(DramChannel::is_idle)
-            && self.channels_empty()
+            && self.request_xbar().is_idle()
+            && self.reply_xbar().is_idle()
+            && self.recall_xbars().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
+            && self.is_tracking_idle()
+            && self.banks().iter().all(|block| block.is_idle())
+            && self.drams().iter().all(|block| block.is_idle())
+            && self.net.is_quiet()
     }
 
     /// Ends a kernel, `cycle` being its last core cycle: the L1s forget their lines, because a store of
@@ -335,16 +383,16 @@ impl Machine {
     /// # Errors
     /// The kernel is still running.
     pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
-        if !self.kernel_done() || self.tracking.as_ref().is_some_and(|tracking| !tracking.is_idle()) {
+        if !self.kernel_done() || !self.is_tracking_idle() {
             return Err(NotIdle);
         }
-        self.lsus.iter_mut().for_each(Lsu::flush);
-        self.memory.banks.iter_mut().for_each(L2Bank::end_kernel);
-        self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::flush));
-        if let Some(duel) = &mut self.duel {
-            duel.block.restart();
+        self.lsus_mut().iter_mut().for_each(|block| block.flush());
+        self.banks_mut().iter_mut().for_each(|block| block.end_kernel());
+        self.trackers_mut().iter_mut().for_each(|block| block.flush());
+        if let Some(duel) = self.kinds.duel {
+            self.net.all_mut(duel)[0].restart();
         }
-        self.cores.iter_mut().for_each(|core| core.end_kernel(cycle));
+        self.cores_mut().iter_mut().for_each(|core| core.end_kernel(cycle));
         Ok(())
     }
 
@@ -353,16 +401,24 @@ impl Machine {
     /// # Panics
     /// If there are not as many lists as SMs.
     pub fn admit(&mut self, lines: &[Arc<[u64]>]) {
-        assert_eq!(lines.len(), self.lsus.len(), "a list of lines for each SM");
-        for (lsu, lines) in self.lsus.iter_mut().zip(lines) {
+        assert_eq!(lines.len(), self.lsus().len(), "a list of lines for each SM");
+        for (lsu, lines) in self.lsus_mut().iter_mut().zip(lines) {
             lsu.admit(lines);
         }
+    }
+
+    /// True if something has happened after which the host asks how far the kernel is: the last CTA has ended, or a core
+    /// has stopped.
+    #[must_use]
+    #[inline]
+    pub fn is_called(&self) -> bool {
+        self.net.is_called()
     }
 
     /// The first fault of any core; of several at one edge that of the SM with the lowest number.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
-        self.faulted.and_then(|(_, sm)| self.cores[sm].fault())
+        self.cores()[self.net.caller(self.kinds.cores)?].fault()
     }
 }
 

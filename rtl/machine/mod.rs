@@ -1,15 +1,14 @@
 //! The machine: which blocks there are, how they are wired, and what a host may do with them.
 
 pub mod config;
-mod duel;
-mod fetching;
 mod host;
+#[expect(clippy::module_inception, reason = "the machine itself")]
+mod machine;
 mod places;
-mod side_network;
-mod tracking;
+mod units;
 mod wiring;
 
 pub use config::{ClockConfig, LinkConfig, MachineConfig, PartitionIndex};
 pub use host::{HostError, NotIdle};
-pub use wiring::islands::{Islands, Reached};
-pub use wiring::{CLOCKS, CORE, DRAM, L2, Machine, Part, XBAR};
+pub use machine::{Machine, MachineIslands};
+pub use wiring::{CLOCKS, CORE, DRAM, L2, XBAR};

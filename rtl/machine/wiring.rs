@@ -5,257 +5,470 @@
 //!                     ▼ │                       core clock
 //!   sm0..n   core ──mem──▶ l1 (LSU + L1D)
 //!                 ◀──wb───
-//!              inject │ ▲ deliver
+//!             mem_req │ ▲ mem_rsp
 //!                     ▼ │                       crossbar clock
 //!            xbar_req     xbar_rsp
-//!              to_l2  │ ▲ from_l2               credit links of fixed delay
+//!                 req │ ▲ rsp                   credit links of fixed delay
 //!                     ▼ │                       L2 clock
 //!  partition0..m      l2
-//!             dram_req│ ▲ dram_rsp             a pair a channel
+//!             dram_req│ ▲ dram_rsp              a pair a channel
 //!                     ▼ │                       DRAM clock
 //!                    dram0..c
 //! ```
-//! Where the cores have instruction caches, two links more beside `mem` and `wb`: `wanted`, `brought`.
-//! Beside them, in machines whose SMs duel: dueling, told by the L1s of two SMs, telling all.
-//! With a throttle there is a side band beside these: `side`, with a coordinator at its end if the scheme has one.
-//!
-//! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
-//! boundary between the SM side and the memory side: either side sees the other only after the
-//! link's delay, credits included. Where the L2 recalls lines from L1s, these have a network of their
-//! own (`side_network`). A sharing tracker stands between the links and the L2 banks (`tracking`).
-
-mod build;
-mod channels;
-mod crossbars;
-pub(super) mod islands;
-mod memory;
-mod parts;
-mod sms;
-
-pub(super) use channels::{Channels, open};
-use memory::Memory;
-pub(super) use parts::num_groups;
-pub use parts::{CLOCKS, CORE, DRAM, L2, Part, XBAR};
-use parts::{XBARS, block_id, domain_of, group_of, sms_of};
-
-use std::ops::Range;
-
-use serde::{Deserialize, Serialize};
+//! Every arrow is a link of the netlist, a registered channel. Where a configuration has them, there are beside these: links of
+//! instruction caches (`wanted`, `brought`), the side band of a throttle with its coordinator, SM dueling, a network of recalls
+//! where the L2 keeps the L1s coherent, and a sharing tracker between crossbars and L2 banks with a network of its own.
 
 use super::MachineConfig;
-use super::duel::Duel;
-use super::fetching::Fetching;
-use super::side_network::RecallNetwork;
-use super::tracking::Tracking;
-use crate::kernel::{AnyEdge, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, FastEdge, Simulator, Sleep};
-use crate::l1::access::{WarpAccess, WarpReply};
-use crate::l1::lsu::Lsu;
-use crate::noc::packet::{Reply, Request};
+use super::places::bits_for;
+use super::units::{Coordinator, Roles, Wires};
+use crate::dram::channel::DramChannel;
+use crate::dram::message::DramShape;
+use crate::kernel::{Carries, Clocks, Family, HasPorts, In, LinkSpec, Net, Of, Out, Path, Payload, Unit};
+use crate::l1::access::AccessShape;
+use crate::l1::dueling::{Dueling, LEADERS};
+use crate::l1::lsu::{Lsu, LsuPlace};
+use crate::l2::{Invalidate, InvalidateAck, L2Bank, RecallShape};
+use crate::noc::interleave::Interleave;
+use crate::noc::packet::{Packet, PacketShape, Reply, Request};
 use crate::noc::xbar::Xbar;
-use crate::sm::{CtaDone, CtaLaunch, Dispatcher, SmCore};
-use crate::throttle::Hub;
-use crate::throttle::side::SideBand;
-use crate::tracker::Tracker;
+use crate::sm::{Dispatcher, InstructionStore, SmCore};
+use crate::throttle::CorePlace;
+use crate::tracker::{Answer, Forward, TrackShape, Tracker, TrackerPlace};
 
-/// All blocks and all channels.
-#[derive(Serialize, Deserialize)]
-pub struct Machine {
-    #[serde(with = "crate::config::text")]
-    pub(super) config: MachineConfig,
-    pub(super) clocks: Clocks,
-    pub(super) dispatcher: Dispatcher,
-    pub(super) cores: Vec<SmCore>,
-    pub(super) lsus: Vec<Lsu>,
-    pub(super) coordinator: Option<Box<dyn Hub>>,
-    pub(super) request_xbar: Xbar<Request>,
-    pub(super) reply_xbar: Xbar<Reply>,
-    pub(super) memory: Memory,
-    launch: Vec<Chan<CtaLaunch>>,
-    done: Vec<Chan<CtaDone>>,
-    mem: Vec<Chan<WarpAccess>>,
-    wb: Vec<Chan<WarpReply>>,
-    inject: Vec<Chan<Request>>,
-    to_l2: Vec<Chan<Request>>,
-    /// From the partitions; behind them, where L1s supply each other, from the SMs.
-    from_l2: Vec<Chan<Reply>>,
-    deliver: Vec<Chan<Reply>>,
-    pub(super) duel: Option<Box<Duel>>,
-    /// Where the cores have instruction caches.
-    pub(super) fetching: Option<Box<Fetching>>,
-    /// By SM; none without a throttle that needs it.
-    side: Vec<SideBand>,
+/// Clock domain of SM cores, LSUs and the dispatcher.
+pub const CORE: u8 = 0;
+/// Clock domain of the crossbars.
+pub const XBAR: u8 = 1;
+/// Clock domain of the L2 banks.
+pub const L2: u8 = 2;
+/// Clock domain of the DRAM channels.
+pub const DRAM: u8 = 3;
+
+/// Names of these domains' clocks, in this order.
+pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
+
+/// Bits of a program counter: instructions of one kernel.
+const PC_BITS: u32 = 20;
+
+/// A netlist of a machine.
+pub(super) type MachineNet = Net<Wires, Roles>;
+
+/// The kinds of blocks of a machine.
+#[derive(Clone, Copy)]
+pub(super) struct Kinds {
+    pub cores: Family<SmCore>,
+    pub lsus: Family<Lsu>,
+    pub dispatcher: Family<Dispatcher>,
+    pub request_xbar: Family<Xbar<Request>>,
+    pub reply_xbar: Family<Xbar<Reply>>,
+    pub banks: Family<L2Bank>,
+    pub drams: Family<DramChannel>,
+    /// Of a throttle that has one.
+    pub hub: Option<Family<Coordinator>>,
+    /// Where SMs duel.
+    pub duel: Option<Family<Dueling>>,
     /// Where the L2 keeps the L1s coherent.
-    pub(super) recalls: Option<Box<RecallNetwork>>,
+    pub recalls: Option<Recalls>,
     /// Where L1s supply each other.
-    pub(super) tracking: Option<Box<Tracking>>,
-    /// Any of the parts above that most machines do not have.
-    has_schemes: bool,
-    /// The core that stopped at a fault first, with the tick: the host asks after every edge.
-    pub(super) faulted: Option<(u64, usize)>,
+    pub tracking: Option<Tracking>,
 }
 
-impl Machine {
-    /// The block behind an id.
-    #[must_use]
-    pub fn part(&self, block: BlockId) -> Part {
-        let slot = usize::from(block.slot);
-        match group_of(block.domain) {
-            Some(group) => self.part_beside(sms_of(self.cores.len(), group), slot),
-            None if block.domain == XBAR => XBARS[slot],
-            None if block.domain == DRAM => Part::Dram(slot),
-            None if slot < self.config.num_partitions as usize => Part::L2(slot),
-            None => Part::Tracker(slot - self.config.num_partitions as usize),
-        }
-    }
-
-    /// The part in a slot of the domain of these SMs.
-    fn part_beside(&self, sms: Range<usize>, slot: usize) -> Part {
-        let count = sms.len();
-        match slot {
-            _ if slot < count => Part::Core(sms.start + slot),
-            _ if slot < 2 * count => Part::Lsu(sms.start + slot - count),
-            _ if slot == 2 * count => Part::Dispatcher,
-            _ if slot == 2 * count + 1 => Part::Coordinator,
-            _ => Part::Dueling,
-        }
-    }
-
-    /// The SMs whose LSUs were evaluated at the last tick, a bit for each.
-    #[must_use]
-    pub fn lsus_evaluated(&self, sim: &Simulator) -> u128 {
-        (0..num_groups(self.config.num_sms)).fold(0, |all, group| {
-            let sms = sms_of(self.cores.len(), group);
-            // Behind as many cores, and before what is beside the SMs.
-            let lsus = sim.evaluated(usize::from(domain_of(group))) >> sms.len() & ((1 << sms.len()) - 1);
-            all | lsus << sms.start
-        })
-    }
-
-    /// The id of a block.
-    #[must_use]
-    pub fn id(&self, part: Part) -> BlockId {
-        block_id(self.config.num_sms, self.config.num_partitions, part)
-    }
-
-    /// Starts to keep digests of all memories and channels.
-    pub fn record(&mut self) {
-        self.cores.iter_mut().for_each(SmCore::record);
-        self.lsus.iter_mut().for_each(Lsu::record);
-        self.memory.record();
-        self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::record));
-        self.for_channels(|channels| channels.record());
-    }
-
-    /// Digest of every beat that crossed any channel, since [`Self::record`].
-    #[must_use]
-    pub fn beat_digest(&self) -> u64 {
-        self.channels().fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
-    }
-
-    /// CTAs on their way to their SMs.
-    pub(super) fn launches_under_way(&self) -> impl Iterator<Item = &CtaLaunch> {
-        self.launch.iter().flat_map(Chan::beats)
-    }
-
-    /// Warp instructions that load-store units took at a tick, with their SMs: for those who watch from outside.
-    pub fn warps_taken(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
-        self.mem.iter().enumerate().filter_map(move |(sm, link)| Some((sm, link.taken_at(tick)?)))
-    }
-
-    /// What load-store units answered to them at a tick.
-    pub fn warps_answered(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
-        self.wb.iter().enumerate().filter_map(move |(sm, link)| Some((sm, link.sent_at(tick)?)))
-    }
-
-    /// Requests that L2 banks took at a tick.
-    pub fn requests_taken(&self, tick: u64) -> impl Iterator<Item = &Request> {
-        let links = self.tracking.as_ref().map_or(&self.to_l2, |tracking| &tracking.to_bank);
-        links.iter().filter_map(move |link| link.taken_at(tick))
-    }
+/// The crossbars of recalls and of their answers.
+#[derive(Clone, Copy)]
+pub(super) struct Recalls {
+    pub wishes: Family<Xbar<Invalidate>>,
+    pub answers: Family<Xbar<InvalidateAck>>,
 }
 
-impl Machine {
-    /// One edge of the blocks of a domain that are due. `SCHEMES`: there may be parts and ends besides those that every
-    /// machine has; without them nothing asks for them.
-    #[inline(always)]
-    fn eval_domain<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
-        match due.domain() {
-            CORE => self.eval_sms::<SCHEMES>(due, at),
-            XBAR => self.eval_xbars::<SCHEMES>(due, at),
-            L2 => self.eval_l2::<SCHEMES>(due, at),
-            DRAM => self.memory.eval_drams(due, at),
-            _ => self.eval_more_sms::<SCHEMES>(due, at),
-        }
-    }
-
-    #[inline(never)]
-    fn eval_with_schemes(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
-        self.eval_domain::<true>(due, at);
-    }
-
-    /// One edge of the blocks of a domain that are due, checked or not.
-    #[inline(always)]
-    fn eval_any(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
-        if self.has_schemes {
-            self.eval_with_schemes(due, at);
-        } else {
-            self.eval_domain::<false>(due, at);
-        }
-    }
+/// The sharing tracker, before the L2 banks, and the crossbars of its forwards and of their answers.
+#[derive(Clone, Copy)]
+pub(super) struct Tracking {
+    pub trackers: Family<Tracker>,
+    pub forwards: Family<Xbar<Forward>>,
+    pub answers: Family<Xbar<Answer>>,
 }
 
-impl Blocks for Machine {
-    fn population(&self) -> Vec<u8> {
-        let mut groups =
-            (0..num_groups(self.config.num_sms)).map(|group| 2 * sms_of(self.cores.len(), group).len() as u8);
-        let (first, partitions) = (groups.next().unwrap_or(0), self.config.num_partitions as u8);
-        // The slot of an absent coordinator stays empty below that of dueling.
-        let beside = if self.duel.is_some() { 2 } else { u8::from(self.coordinator.is_some()) };
-        // So do those of the crossbars of absent recalls below those of forwards.
-        let (xbars, per_partition) = match (&self.recalls, &self.tracking) {
-            (_, Some(_)) => (6, 2),
-            (Some(_), None) => (4, 1),
-            (None, None) => (2, 1),
-        };
-        let others = [xbars, per_partition * partitions, self.config.num_channels() as u8];
-        [first + 1 + beside].into_iter().chain(others).chain(groups).collect()
-    }
+/// Builds the netlist of a validated configuration.
+pub(super) fn wire(config: &MachineConfig, clocks: &Clocks) -> (MachineNet, Kinds) {
+    let mut net = Net::new(clocks, CLOCKS.len());
+    let kinds = add_blocks(&mut net, config);
+    let links = Links { config, cycle: u64::from(clocks.period(usize::from(CORE))), packets: config.packets() };
+    link_sms(&mut net, &kinds, &links);
+    link_partitions(&mut net, &kinds, &links);
+    link_drams(&mut net, &kinds, &links);
+    link_instruction_caches(&mut net, &kinds, &links);
+    link_throttle(&mut net, &kinds, &links);
+    link_dueling(&mut net, &kinds, &links);
+    link_recalls(&mut net, &kinds, &links);
+    link_forwards(&mut net, &kinds, &links);
+    net.finish((kinds.dispatcher, 0));
+    (net, kinds)
+}
 
-    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
-        let mut due = Due::one(block);
-        self.eval_due(&mut due, at);
-        due.sleep()
-    }
+fn alone(name: &'static str) -> Path {
+    vec![(name, None)]
+}
 
-    fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        self.eval_any(due, at);
-    }
-
-    // Both ways are compiled in this crate, for all who run a machine.
-    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
-        self.eval_any(due, at);
-    }
-
-    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
-        match self.part(block) {
-            Part::Core(i) => self.describe_core(i, to),
-            Part::Lsu(i) => self.describe_lsu(i, to),
-            Part::Dueling => {
-                if let Some(duel) = &self.duel {
-                    duel.describe(to);
-                }
+fn add_blocks(net: &mut MachineNet, config: &MachineConfig) -> Kinds {
+    let (sms, partitions, packets) = (config.num_sms as usize, config.num_partitions as usize, config.packets());
+    let in_sm = |i: usize, unit| vec![("sm", Some(i as u32)), (unit, None)];
+    let in_partition = |i: usize, unit| vec![("partition", Some(i as u32)), (unit, None)];
+    let is_tracked = config.tracker.is_on();
+    let supplies = if is_tracked { sms } else { 0 };
+    let bank = |i: usize| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i as u32));
+    let rounds = Interleave::new(config.partitions_per_channel, config.interleave_bytes, config.dram.burst_bytes());
+    let channel = |i| DramChannel::shared(&config.dram, &config.channel_path(i), rounds);
+    let core_place = CorePlace { path: "coordinator", warps: config.sm.warps, schedulers: config.sm.schedulers };
+    let hub = config.throttle.hub(config.num_sms, &core_place);
+    Kinds {
+        cores: net.add(CORE, (0..sms).map(|i| (in_sm(i, "core"), new_core(config, i)))),
+        lsus: net.add(CORE, (0..sms).map(|i| (in_sm(i, "l1"), new_lsu(config, i)))),
+        dispatcher: net.add(CORE, [(alone("dispatcher"), Dispatcher::new("dispatcher", sms))]),
+        hub: hub.map(|hub| net.add(CORE, [(alone("coordinator"), Coordinator(hub))])),
+        duel: config
+            .has_duel()
+            .then(|| net.add(CORE, [(alone("dueling"), Dueling::new(config.l1.dueling, config.num_sms))])),
+        request_xbar: add_xbar(net, config, "xbar_req", [sms, partitions], &packets),
+        reply_xbar: add_xbar(net, config, "xbar_rsp", [partitions + supplies, sms], &packets),
+        recalls: config.l2.recalls().then(|| {
+            let shape = recall_shape(config);
+            let wishes = add_xbar(net, config, "xbar_inv", [partitions, sms], &shape);
+            Recalls { wishes, answers: add_xbar(net, config, "xbar_ack", [sms, partitions], &shape) }
+        }),
+        banks: net.add(L2, (0..partitions).map(|i| (in_partition(i, "l2"), bank(i)))),
+        tracking: is_tracked.then(|| {
+            let shape = track_shape(config);
+            Tracking {
+                forwards: add_xbar(net, config, "xbar_fwd", [partitions, sms], &shape),
+                answers: add_xbar(net, config, "xbar_ans", [sms, partitions], &shape),
+                trackers: net.add(L2, (0..partitions).map(|i| (in_partition(i, "tracker"), new_tracker(config, i)))),
             }
-            Part::Dispatcher => self.describe_dispatcher(to),
-            Part::Coordinator => self.describe_coordinator(to),
-            Part::RequestXbar => self.describe_request_xbar(to),
-            Part::ReplyXbar => self.describe_reply_xbar(to),
-            Part::InvXbar => self.describe_recalls("xbar_inv", RecallNetwork::describe_wishes, to),
-            Part::AckXbar => self.describe_recalls("xbar_ack", RecallNetwork::describe_answers, to),
-            Part::ForwardXbar => self.describe_forward_xbar(to),
-            Part::AnswerXbar => self.describe_answer_xbar(to),
-            Part::Tracker(i) => self.describe_tracker(i, to),
-            Part::L2(i) => self.describe_bank(i, to),
-            Part::Dram(i) => self.describe_dram(i, to),
+        }),
+        drams: net.add(DRAM, (0..config.num_channels()).map(|i| (dram_path(config, i), channel(i)))),
+    }
+}
+
+fn add_xbar<P: Packet + 'static>(
+    net: &mut MachineNet,
+    config: &MachineConfig,
+    name: &'static str,
+    [inputs, outputs]: [usize; 2],
+    shape: &P::Shape,
+) -> Family<Xbar<P>>
+where
+    Wires: Carries<P>,
+    Roles: From<Of<Xbar<P>, Wires>>,
+{
+    net.add(XBAR, [(alone(name), Xbar::new(name, &config.xbar, inputs as u32, outputs as u32, shape))])
+}
+
+/// Links of SMs with the dispatcher, of their cores with their LSUs, and of these with the crossbars.
+fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
+    let &Kinds { cores, lsus, dispatcher, request_xbar, reply_xbar, .. } = kinds;
+    let (lsu, access) = (&links.config.lsu, new_access(links.config));
+    let (there, back) = (links.delayed(lsu.request_latency, 1), links.delayed(lsu.reply_latency, 1));
+    let (to_sm, from_sm) = (links.net_to_sm(), links.sm_to_net());
+    for i in 0..links.config.num_sms as usize {
+        let number = Some(i as u32);
+        net.link(dispatcher.at(0, |p| &mut p.launch), cores.at(i, |p| &mut p.launch), ("launch", None), to_sm, &());
+        net.link(cores.at(i, |p| &mut p.done), dispatcher.at(0, |p| &mut p.done), ("done", number), from_sm, &());
+        net.link(cores.at(i, |p| &mut p.mem), lsus.at(i, |p| &mut p.core_req), ("core_req", None), there, &access);
+        net.link(lsus.at(i, |p| &mut p.core_rsp), cores.at(i, |p| &mut p.wb), ("wb", None), back, &access);
+        let (request, reply) = (("inject", number), ("mem_rsp", None));
+        let packets = &links.packets;
+        net.link(lsus.at(i, |p| &mut p.mem_req), request_xbar.at(0, |p| &mut p.from), request, from_sm, packets);
+        net.link(reply_xbar.at(0, |p| &mut p.to), lsus.at(i, |p| &mut p.mem_rsp), reply, to_sm, packets);
+    }
+}
+
+/// Links of the crossbars with the L2 banks, or with the sharing tracker before them.
+fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
+    let &Kinds { request_xbar, reply_xbar, banks, tracking, .. } = kinds;
+    let (there, back, packets) = (links.net_to_partition(), links.partition_to_net(), &links.packets);
+    for i in 0..links.config.num_partitions as usize {
+        let (request, reply) = (("req", None), ("from_l2_", Some(i as u32)));
+        let Some(Tracking { trackers, .. }) = tracking else {
+            net.link(request_xbar.at(0, |p| &mut p.to), banks.at(i, |p| &mut p.req), request, there, packets);
+            net.link(banks.at(i, |p| &mut p.rsp), reply_xbar.at(0, |p| &mut p.from), reply, back, packets);
+            continue;
+        };
+        let own = links.config.bank_place(0).packets;
+        let from_bank = ("from_bank", None);
+        net.link(request_xbar.at(0, |p| &mut p.to), trackers.at(i, |p| &mut p.req), request, there, packets);
+        net.link(trackers.at(i, |p| &mut p.to_bank), banks.at(i, |p| &mut p.req), request, PLAIN, &own);
+        net.link(banks.at(i, |p| &mut p.rsp), trackers.at(i, |p| &mut p.from_bank), from_bank, PLAIN, packets);
+        net.link(trackers.at(i, |p| &mut p.rsp), reply_xbar.at(0, |p| &mut p.from), reply, back, packets);
+    }
+}
+
+/// Links of the L2 banks with the DRAM channels: a pair for each bank and channel that belong together.
+fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
+    let (&Kinds { banks, drams, .. }, config) = (kinds, links.config);
+    let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
+    let (per_partition, sharers) = (config.channels_per_partition as usize, config.partitions_per_channel as usize);
+    let back = links.delayed(config.link.dram_return, 1);
+    for link in 0..config.num_partitions as usize * per_partition {
+        let (bank, channel) = (link / per_partition, link / sharers);
+        let nth = |of: usize| (of > 1).then_some((link % of) as u32);
+        let (request, reply) = (("req", nth(sharers)), ("dram_rsp", nth(per_partition)));
+        net.link(banks.at(bank, |p| &mut p.dram_req), drams.at(channel, |p| &mut p.req), request, PLAIN, &shape);
+        net.link(drams.at(channel, |p| &mut p.rsp), banks.at(bank, |p| &mut p.dram_rsp), reply, back, &shape);
+    }
+}
+
+/// Links of cores that have instruction caches with their LSUs.
+fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Kinds, links: &Links<'_>) {
+    let InstructionStore::Cache(icache) = &links.config.sm.icache else { return };
+    // Room for as many lines as can be in flight, so that neither side ever has to wait.
+    let (spec, packets) = (LinkSpec { depth: icache.mshr_entries.max(2), ..PLAIN }, &links.packets);
+    for i in 0..links.config.num_sms as usize {
+        let (wanted, brought) = (("wanted", None), ("brought", None));
+        net.link(
+            cores.at(i, |p| &mut p.extra.open().wanted),
+            lsus.at(i, |p| &mut p.extra.open().wanted),
+            wanted,
+            spec,
+            packets,
+        );
+        net.link(
+            lsus.at(i, |p| &mut p.extra.open().brought),
+            cores.at(i, |p| &mut p.extra.open().brought),
+            brought,
+            spec,
+            packets,
+        );
+    }
+}
+
+/// The side band of a throttle: between the L1D and the core of an SM, and between all cores and the coordinator.
+fn link_throttle(net: &mut MachineNet, &Kinds { cores, lsus, hub, .. }: &Kinds, links: &Links<'_>) {
+    let throttle = &links.config.throttle;
+    if !throttle.is_on() {
+        return;
+    }
+    for i in 0..links.config.num_sms as usize {
+        net.link(
+            lsus.at(i, |p| &mut p.extra.open().misses),
+            cores.at(i, |p| &mut p.extra.open().misses),
+            ("misses", None),
+            PLAIN,
+            &(),
+        );
+        if throttle.ends_periods() {
+            net.link(
+                cores.at(i, |p| &mut p.extra.open().periods),
+                lsus.at(i, |p| &mut p.extra.open().periods),
+                ("periods", None),
+                PLAIN,
+                &(),
+            );
         }
     }
+    let Some(hub) = hub else { return };
+    let cycles = net.all(hub)[0].0.latency();
+    let latency = u64::from(cycles) * links.cycle;
+    let spec = LinkSpec { depth: 2 * cycles + 2, latency, credit: latency };
+    for i in 0..links.config.num_sms as usize {
+        let report = ("reports", Some(i as u32));
+        net.link(cores.at(i, |p| &mut p.extra.open().reports), hub.at(0, |p| &mut p.reports), report, spec, &());
+        net.link(
+            hub.at(0, |p| &mut p.orders),
+            cores.at(i, |p| &mut p.extra.open().orders),
+            ("orders", None),
+            spec,
+            &(),
+        );
+    }
+}
+
+/// Links of SM dueling: from the L1Ds of the leaders, and to those of all SMs.
+fn link_dueling(net: &mut MachineNet, &Kinds { lsus, duel, .. }: &Kinds, links: &Links<'_>) {
+    let Some(duel) = duel else { return };
+    for i in 0..LEADERS {
+        let name = ("seen", Some(i as u32));
+        net.link(lsus.at(i, |p| &mut p.extra.open().seen), duel.at(0, |p| &mut p.seen), name, links.sm_to_net(), &());
+    }
+    for i in 0..links.config.num_sms as usize {
+        net.link(
+            duel.at(0, |p| &mut p.mode),
+            lsus.at(i, |p| &mut p.extra.open().mode),
+            ("mode", None),
+            links.net_to_sm(),
+            &(),
+        );
+    }
+}
+
+/// The network of recalls by the L2 banks and of the L1s' answers.
+fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kinds, links: &Links<'_>) {
+    let Some(Recalls { wishes, answers }) = recalls else { return };
+    let bank = SideEnds { blocks: banks, sends: |p| &mut p.inv, receives: |p| &mut p.inv_ack };
+    let lsu = SideEnds { blocks: lsus, sends: |p| &mut p.extra.open().inv_ack, receives: |p| &mut p.extra.open().inv };
+    let names = ["from_l2_", "inv", "inv_ack"];
+    link_side_network(net, links, (wishes, answers), (bank, lsu), names, &recall_shape(links.config));
+}
+
+/// The network of loads that the sharing tracker forwards to L1s, and of their answers; and the way of the lines that these
+/// supply.
+fn link_forwards(net: &mut MachineNet, &Kinds { lsus, reply_xbar, tracking, .. }: &Kinds, links: &Links<'_>) {
+    let Some(Tracking { trackers, forwards, answers }) = tracking else { return };
+    let tracker = SideEnds { blocks: trackers, sends: |p| &mut p.forward, receives: |p| &mut p.answer };
+    let lsu =
+        SideEnds { blocks: lsus, sends: |p| &mut p.extra.open().answer, receives: |p| &mut p.extra.open().forward };
+    let names = ["from_tracker", "forward", "answer"];
+    link_side_network(net, links, (forwards, answers), (tracker, lsu), names, &track_shape(links.config));
+    for i in 0..links.config.num_sms as usize {
+        let (from, to) = (lsus.at(i, |p| &mut p.extra.open().supply), reply_xbar.at(0, |p| &mut p.from));
+        net.link(from, to, ("supply", Some(i as u32)), PLAIN, &links.packets);
+    }
+}
+
+/// Blocks that send and receive over a network beside that of requests and replies, and at which ports.
+struct SideEnds<B: HasPorts, S, R> {
+    blocks: Family<B>,
+    sends: fn(&mut B::Ports) -> &mut Out<S>,
+    receives: fn(&mut B::Ports) -> &mut In<R>,
+}
+
+/// A network beside that of requests and replies: wishes from partitions to SMs, and answers back.
+fn link_side_network<W, A, B, L>(
+    net: &mut MachineNet,
+    links: &Links<'_>,
+    (wishes, answers): (Family<Xbar<W>>, Family<Xbar<A>>),
+    (partition, lsu): (SideEnds<B, W, A>, SideEnds<L, A, W>),
+    [from_partition, to_lsu, to_partition]: [&'static str; 3],
+    shape: &W::Shape,
+) where
+    W: Packet + 'static,
+    A: Packet + Payload<Shape = W::Shape> + 'static,
+    B: Unit<Wires>,
+    L: Unit<Wires>,
+    Wires: Carries<W> + Carries<A>,
+{
+    for i in 0..links.config.num_partitions as usize {
+        let (name, back) = ((from_partition, Some(i as u32)), (to_partition, None));
+        let (from, to) = (links.partition_to_net(), links.net_to_partition());
+        net.link(partition.blocks.at(i, partition.sends), wishes.at(0, |p| &mut p.from), name, from, shape);
+        net.link(answers.at(0, |p| &mut p.to), partition.blocks.at(i, partition.receives), back, to, shape);
+    }
+    for i in 0..links.config.num_sms as usize {
+        let (name, back) = ((to_lsu, None), ("inject", Some(i as u32)));
+        net.link(wishes.at(0, |p| &mut p.to), lsu.blocks.at(i, lsu.receives), name, links.net_to_sm(), shape);
+        net.link(lsu.blocks.at(i, lsu.sends), answers.at(0, |p| &mut p.from), back, links.sm_to_net(), shape);
+    }
+}
+
+fn recall_shape(config: &MachineConfig) -> RecallShape {
+    let packets = config.packets();
+    RecallShape {
+        line_bits: packets.line_bits,
+        sm_bits: packets.sm_bits,
+        partition_bits: packets.partition_bits,
+        leaver_bits: bits_for(config.l2.mshr_entries + config.l2.frc_entries()),
+    }
+}
+
+fn track_shape(config: &MachineConfig) -> TrackShape {
+    let packets = config.packets();
+    TrackShape {
+        line_bits: packets.line_bits,
+        sm_bits: packets.sm_bits,
+        partition_bits: packets.partition_bits,
+        row_bits: bits_for(config.tracker.transfers),
+    }
+}
+
+fn new_tracker(config: &MachineConfig, partition: usize) -> Tracker {
+    let place = TrackerPlace {
+        path: format!("partition{partition}.tracker"),
+        shape: track_shape(config),
+        interleave: config.interleave(config.l1.line_bytes),
+        num_sms: config.num_sms,
+    };
+    Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
+}
+
+/// A plain link is seen at the receiver's next edge, one tick being less than any period.
+const PLAIN: LinkSpec = LinkSpec { depth: 2, latency: 1, credit: 1 };
+
+/// The kinds of links that a configuration asks for.
+struct Links<'a> {
+    config: &'a MachineConfig,
+    /// Ticks of a core cycle.
+    cycle: u64,
+    packets: PacketShape,
+}
+
+impl Links<'_> {
+    /// Keeps a beat a core cycle in flight; its delays, there and of credits, are in core cycles.
+    fn delayed(&self, cycles: u32, credit: u32) -> LinkSpec {
+        let [latency, credit_ticks] = [cycles, credit].map(|cycles| u64::from(cycles) * self.cycle);
+        LinkSpec { depth: cycles + credit + 2, latency, credit: credit_ticks }
+    }
+
+    fn net_to_partition(&self) -> LinkSpec {
+        self.delayed(self.config.link.request, self.config.link.reply)
+    }
+
+    fn partition_to_net(&self) -> LinkSpec {
+        self.delayed(self.config.link.reply, self.config.link.request)
+    }
+
+    fn sm_to_net(&self) -> LinkSpec {
+        self.near(self.config.link.inject, self.config.link.deliver)
+    }
+
+    fn net_to_sm(&self) -> LinkSpec {
+        self.near(self.config.link.deliver, self.config.link.inject)
+    }
+
+    /// A plain link that may have delays.
+    fn near(&self, cycles: u32, credit: u32) -> LinkSpec {
+        let [latency, credit_ticks] = [cycles, credit].map(|cycles| (u64::from(cycles) * self.cycle).max(1));
+        LinkSpec { depth: PLAIN.depth + cycles + credit, latency, credit: credit_ticks }
+    }
+}
+
+fn new_access(config: &MachineConfig) -> AccessShape {
+    AccessShape {
+        addr_bits: config.addr_bits,
+        pc_bits: PC_BITS,
+        halves: config.sm.halves(),
+        counts_warps: config.l1.bypass.judges(),
+    }
+}
+
+fn new_core(config: &MachineConfig, sm: usize) -> SmCore {
+    let mut core = SmCore::new(&config.sm, &format!("sm{sm}.core"), sm as u32, config.num_sms);
+    core.set_throttle(&config.throttle);
+    core.set_instruction_cache(config.packets());
+    core
+}
+
+fn new_lsu(config: &MachineConfig, sm: usize) -> Lsu {
+    let place = LsuPlace {
+        path: format!("sm{sm}.l1"),
+        sm: sm as u8,
+        interleave: config.interleave(config.l1.line_bytes),
+        line_bits: config.packets().line_bits,
+        access: new_access(config),
+        is_recalled: config.l2.recalls(),
+        is_tracked: config.tracker.is_on(),
+        has_instructions: matches!(config.sm.icache, InstructionStore::Cache(_)),
+    };
+    let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
+    lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
+    if !config.sm.shared.carve_outs.is_empty() {
+        lsu.set_ways(config.l1.ways);
+    }
+    lsu
+}
+
+fn dram_path(config: &MachineConfig, channel: u32) -> Path {
+    if config.partitions_per_channel > 1 {
+        return vec![("channel", Some(channel)), ("dram", None)];
+    }
+    let channels = config.channels_per_partition;
+    vec![("partition", Some(channel / channels)), ("dram", (channels > 1).then_some(channel % channels))]
 }

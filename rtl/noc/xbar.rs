@@ -27,7 +27,7 @@ use switch::Switch;
 use super::packet::{LONGEST_PACKET, Packet};
 use crate::cells::lines::{Lines, Wide};
 use crate::config::Rules;
-use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
 
 /// The most inputs, and the most outputs.
 pub const MOST_PORTS: u32 = Wide::MOST;
@@ -66,12 +66,23 @@ pub struct OutputStats {
     pub blocked: u64,
 }
 
+/// Ports of a crossbar.
+#[derive(Default, Ports)]
+pub struct XbarPorts<P: Packet + 'static> {
+    /// One end an input.
+    pub from: Many<In<P>>,
+    /// One an output.
+    pub to: Many<Out<P>>,
+}
+
+impl<P: Packet + 'static> HasPorts for Xbar<P> {
+    type Ports = XbarPorts<P>;
+}
+
 /// Channel ends of a crossbar.
 pub struct XbarIo<'a, P: Packet> {
-    /// One channel per input.
-    pub from: RxBank<'a, P>,
-    /// One channel per output.
-    pub to: TxBank<'a, P>,
+    /// One channel per input, and one per output.
+    pub ends: Ends<'a, P>,
 }
 
 /// The crossbar. One of many ports takes the host longer.

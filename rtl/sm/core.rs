@@ -56,10 +56,50 @@ use super::warp::halves::Halves;
 use super::warp::simt_stack::SimtStacks;
 use super::warp::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
-use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Tx};
+use crate::kernel::{
+    AnyEdge, Block, Counted, Describe, DescribeExt, Edge, Extra, FieldsExt, HasPorts, In, Logic, Out, Ports, Rx, Sleep,
+    Tx,
+};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
-use crate::l1::instructions::FetchIo;
+use crate::l1::instructions::{FetchIo, LineBrought, LineWanted};
 use crate::throttle::Hooks;
+use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
+
+/// Ports of a core.
+#[derive(Default, Ports)]
+pub struct SmPorts {
+    /// CTAs to run.
+    pub launch: In<CtaLaunch>,
+    /// CTAs that have ended.
+    pub done: Out<CtaDone>,
+    /// Accesses to the LSU.
+    pub mem: Out<WarpAccess>,
+    /// Replies of the LSU.
+    pub wb: In<WarpReply>,
+    /// What few machines have.
+    pub extra: Extra<SmExtraPorts>,
+}
+
+/// Ports of a core with an instruction cache or under a throttle.
+#[derive(Default, Ports)]
+pub struct SmExtraPorts {
+    /// Lines of instructions that it wants, where there is a cache of them.
+    pub wanted: Out<LineWanted>,
+    /// Those that it gets.
+    pub brought: In<LineBrought>,
+    /// Loads that missed in its L1D, under a throttle.
+    pub misses: In<Miss>,
+    /// Ends of periods, to its L1D.
+    pub periods: Out<PeriodEnd>,
+    /// Counts to the hub of a throttle.
+    pub reports: Out<Report>,
+    /// Limits from it.
+    pub orders: In<Order>,
+}
+
+impl HasPorts for SmCore {
+    type Ports = SmPorts;
+}
 
 /// The ports of a core for one edge.
 pub struct SmIo<'a> {

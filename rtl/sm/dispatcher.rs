@@ -16,7 +16,23 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CtaDone, CtaLaunch};
-use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
+use crate::kernel::{
+    AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, HasPorts, In, Logic, Many, Out, Ports, RxBank, Sleep,
+    TxBank,
+};
+
+/// Ports of the dispatcher, by SM.
+#[derive(Default, Ports)]
+pub struct DispatcherPorts {
+    /// CTAs to run.
+    pub launch: Many<Out<CtaLaunch>>,
+    /// CTAs that have ended.
+    pub done: Many<In<CtaDone>>,
+}
+
+impl HasPorts for Dispatcher {
+    type Ports = DispatcherPorts;
+}
 
 /// The ports of the dispatcher for one edge, indexed by SM.
 pub struct DispatcherIo<'a> {

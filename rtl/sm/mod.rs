@@ -33,12 +33,12 @@ mod message;
 mod trace;
 mod warp;
 
-pub use self::core::{CoreHas, Counters, SmCore, SmIo, Waiting};
+pub use self::core::{CoreHas, Counters, SmCore, SmExtraPorts, SmIo, SmPorts, Waiting};
 pub use config::{
     ClassTiming, InstructionCacheConfig, InstructionStore, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy,
     SharedConfig, SmConfig, TraceTiming,
 };
-pub use dispatcher::{Dispatcher, DispatcherIo};
+pub use dispatcher::{Dispatcher, DispatcherIo, DispatcherPorts};
 pub use front::decode::Pipe;
 pub use front::icache::{FetchOutcome, FetchWatch, InstructionStats, WatchedFetch};
 pub use front::scheduler::{Ages, Scheduler};

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use self::message::{Miss, Order, PeriodEnd, Report};
-use self::side::SideBand;
+use self::side::HubIo;
 use crate::choice::Choice;
 use crate::config::Rules;
 use crate::hook::Numbers;
@@ -319,8 +319,8 @@ pub trait Hub: Debug + Send {
         None
     }
 
-    /// One clock edge, with the side bands of all cores.
-    fn eval(&mut self, sides: &mut [SideBand], at: &mut Edge<'_>) -> Sleep;
+    /// One clock edge, with the links of all cores.
+    fn eval(&mut self, io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep;
 
     /// Lists registers, arrays and logic.
     fn describe(&self, _to: &mut dyn Describe) {}

@@ -36,9 +36,30 @@ use super::message::{Answer, Forward, Found, TrackShape};
 use super::stats::TrackerStats;
 use super::table::Table;
 use super::transfers::{Transfer, Transfers};
-use crate::kernel::{Block, Counted, Describe, DescribeExt, Edge, Rx, Sleep, Tx};
+use crate::kernel::{Block, Counted, Describe, DescribeExt, Edge, HasPorts, In, Out, Ports, Rx, Sleep, Tx};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind, Sharing};
+
+/// Ports of a bank of the sharing tracker.
+#[derive(Default, Ports)]
+pub struct TrackerPorts {
+    /// Requests of all SMs.
+    pub req: In<Request>,
+    /// Requests to the L2 bank.
+    pub to_bank: Out<Request>,
+    /// Its replies.
+    pub from_bank: In<Reply>,
+    /// Replies to the SMs.
+    pub rsp: Out<Reply>,
+    /// Loads that L1s are to answer.
+    pub forward: Out<Forward>,
+    /// What became of them.
+    pub answer: In<Answer>,
+}
+
+impl HasPorts for Tracker {
+    type Ports = TrackerPorts;
+}
 
 /// Channel ends of a bank of the tracker.
 pub struct TrackerIo<'a> {

@@ -185,7 +185,7 @@ impl Blocks for Bench<'_> {
         let channel = usize::from(block.slot).wrapping_sub(1);
         match self.ports.get_mut(channel) {
             Some(Port { dut, req, rsp, .. }) => {
-                dut.eval(DramIo { req: RxBank(from_mut(req)), rsp: TxBank(from_mut(rsp)) }, at)
+                dut.eval(DramIo { req: RxBank::of(from_mut(req)), rsp: TxBank::of(from_mut(rsp)) }, at)
             }
             None if block.slot == FEEDER => self.feed(at),
             None => self.drain(at),

@@ -1,7 +1,6 @@
 //! Everything the blocks of a machine counted in a run.
 
 use isa::recorded::opcode::BLOCK_COPIES;
-use rtl::dram::channel::DramChannel;
 use rtl::dram::counts::Counts;
 use rtl::kernel::{Counted, CounterReader, Key, Opened, count_group};
 use rtl::l1::cache::CacheId;
@@ -238,7 +237,7 @@ impl Counters {
             const_cache: caches(CacheId::Const),
             texture_cache: caches(CacheId::Texture),
             l2: machine.banks().iter().map(|bank| *bank.stats()).collect(),
-            dram: machine.drams().iter().map(DramChannel::counts).collect(),
+            dram: machine.drams().iter().map(|channel| channel.counts()).collect(),
             requests: (0..config.num_partitions).map(|i| *machine.request_xbar().stats(i as usize)).collect(),
             replies: (0..config.num_sms).map(|i| *machine.reply_xbar().stats(i as usize)).collect(),
             recalls: recalls.unwrap_or_default(),

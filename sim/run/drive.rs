@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rtl::kernel::Simulator;
-use rtl::machine::{CORE, Machine, Part};
+use rtl::machine::{CORE, Machine};
 use rtl::sm::{KernelImage, Slots, StallReason, Waiting};
 use serde::{Deserialize, Serialize};
 
@@ -412,10 +412,7 @@ impl<'o> Drive<'o> {
         if let Some(shadow) = &mut self.shadow {
             shadow.loaded(self.machine.config(), image);
         }
-        self.sim.rouse(self.machine.id(Part::Dispatcher));
-        for sm in 0..self.machine.cores().len() {
-            self.sim.rouse(self.machine.id(Part::Core(sm)));
-        }
+        self.machine.rouse(&mut self.sim);
         Ok(())
     }
 
@@ -450,7 +447,7 @@ impl<'o> Drive<'o> {
             if watched {
                 self.watch()?;
             }
-            if self.machine.dispatcher().is_done() && self.machine.kernel_done() || self.machine.fault().is_some() {
+            if self.machine.is_called() && (self.machine.kernel_done() || self.machine.fault().is_some()) {
                 return Ok(());
             }
             if !moved {

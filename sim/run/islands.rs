@@ -5,13 +5,12 @@
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::Backoff;
 use rtl::kernel::Simulator;
-use rtl::machine::{Islands, Machine, Reached};
+use rtl::machine::{Machine, MachineIslands};
 
 /// The round of a thread that is to end.
 const LEAVE: u64 = u64::MAX;
@@ -200,11 +199,10 @@ impl Tasks {
 }
 
 /// What the threads share.
-struct Shared<'i, 'm> {
-    islands: &'i Islands<'m>,
-    /// Number of the round under way, and where it leads.
+struct Shared<'i> {
+    islands: &'i MachineIslands,
+    /// Number of the round under way.
     round: AtomicU64,
-    goal: Mutex<Reached>,
     runs: Tasks,
     meetings: Tasks,
     helpers: Vec<Helper>,
@@ -216,16 +214,12 @@ struct Helper {
     sleeps: AtomicBool,
 }
 
-impl Shared<'_, '_> {
-    fn goal(&self) -> MutexGuard<'_, Reached> {
-        self.goal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Shared<'_> {
     /// Takes part in a round. False if it is given up.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
-        let goal = *self.goal();
-        self.runs.share(round, order.iter().copied(), |island| self.islands.run(island, goal), &is_lost)
-            && self.meetings.share(round, 0..Islands::MEETINGS, |meeting| self.islands.meet(meeting), is_lost)
+        let meetings = 0..self.islands.meetings();
+        self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
+            && self.meetings.share(round, meetings, |meeting| self.islands.meet(meeting), is_lost)
     }
 
     /// A helper's life.
@@ -276,12 +270,12 @@ impl Shared<'_, '_> {
 }
 
 /// Lets the helpers end, however the first thread leaves.
-struct Dismissal<'a, 'i, 'm> {
-    shared: &'a Shared<'i, 'm>,
+struct Dismissal<'a, 'i> {
+    shared: &'a Shared<'i>,
     threads: Vec<Thread>,
 }
 
-impl Drop for Dismissal<'_, '_, '_> {
+impl Drop for Dismissal<'_, '_> {
     fn drop(&mut self) {
         self.shared.begin(LEAVE, &self.threads);
     }
@@ -304,47 +298,46 @@ pub(super) fn run(
         if interrupt.load(Ordering::Relaxed) != 0 {
             islands.stop(&mut end);
         }
-        islands.next(&mut end)
+        islands.set_out(&mut end)
     };
     let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
-        while let Some(goal) = next() {
-            rounds.push(timed_round(&islands, goal));
+        while next() {
+            rounds.push(timed_round(&islands));
         }
     } else if count == 1 {
-        while let Some(goal) = next() {
-            run_in_turn(&islands, goal);
+        while next() {
+            run_in_turn(&islands);
         }
     } else {
         run_together(&islands, &mut next, count, team);
     }
-    islands.rejoin(sim);
+    machine.rejoin(islands, sim);
 }
 
-fn timed_round(islands: &Islands<'_>, goal: Reached) -> Round {
+fn timed_round(islands: &MachineIslands) -> Round {
     fn timed(work: impl FnOnce()) -> Duration {
         let start = Instant::now();
         work();
         start.elapsed()
     }
     Round {
-        islands: (0..islands.count()).map(|island| timed(|| islands.run(island, goal))).collect(),
-        meetings: (0..Islands::MEETINGS).map(|meeting| timed(|| islands.meet(meeting))).collect(),
+        islands: (0..islands.count()).map(|island| timed(|| islands.run(island))).collect(),
+        meetings: (0..islands.meetings()).map(|meeting| timed(|| islands.meet(meeting))).collect(),
     }
 }
 
-fn run_in_turn(islands: &Islands<'_>, goal: Reached) {
-    (0..islands.count()).for_each(|island| islands.run(island, goal));
-    (0..Islands::MEETINGS).for_each(|meeting| islands.meet(meeting));
+fn run_in_turn(islands: &MachineIslands) {
+    (0..islands.count()).for_each(|island| islands.run(island));
+    (0..islands.meetings()).for_each(|meeting| islands.meet(meeting));
 }
 
-fn run_together(islands: &Islands<'_>, next: &mut dyn FnMut() -> Option<Reached>, count: usize, team: &mut Team) {
+fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count: usize, team: &mut Team) {
     let shared = Shared {
         islands,
         round: AtomicU64::new(0),
-        goal: Mutex::new(islands.reached()),
         runs: Tasks::new(islands.count()),
-        meetings: Tasks::new(Islands::MEETINGS),
+        meetings: Tasks::new(islands.meetings()),
         helpers: (1..count).map(|_| Helper::default()).collect(),
     };
     let orders: Vec<_> = (0..count).map(|thread| shares(islands.count(), count, thread)).collect();
@@ -355,15 +348,14 @@ fn run_together(islands: &Islands<'_>, next: &mut dyn FnMut() -> Option<Reached>
         let threads = handles.iter().map(|handle| handle.thread().clone()).collect();
         let dismissal = Dismissal { shared, threads };
         let mut round = 0;
-        while let Some(goal) = next() {
+        while next() {
             let begun = Instant::now();
             if team.is_alone() {
-                run_in_turn(islands, goal);
+                run_in_turn(islands);
                 team.note(begun.elapsed());
                 continue;
             }
             round += 1;
-            *shared.goal() = goal;
             shared.runs.renew();
             shared.meetings.renew();
             shared.begin(round, &dismissal.threads);

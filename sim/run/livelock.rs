@@ -86,7 +86,7 @@ impl Livelock {
 }
 
 fn running(machine: &Machine) -> Vec<Watched> {
-    let warps = |(sm, core): (usize, &rtl::sm::SmCore)| {
+    let warps = machine.cores().iter().enumerate().flat_map(|(sm, core)| {
         let live = core.live_warps();
         (0..u64::BITS as u8).filter(move |warp| live >> warp & 1 != 0).map(move |warp| Watched {
             sm,
@@ -95,8 +95,8 @@ fn running(machine: &Machine) -> Vec<Watched> {
             left: false,
             back: false,
         })
-    };
-    machine.cores().iter().enumerate().flat_map(warps).collect()
+    });
+    warps.collect()
 }
 
 impl Watch {

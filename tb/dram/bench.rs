@@ -113,7 +113,7 @@ impl Blocks for Bench {
             SINK => self.sink.eval(self.rsp.rx(), at),
             _ => {
                 let Self { dut, req, rsp, .. } = self;
-                dut.eval(DramIo { req: RxBank(from_mut(req)), rsp: TxBank(from_mut(rsp)) }, at)
+                dut.eval(DramIo { req: RxBank::of(from_mut(req)), rsp: TxBank::of(from_mut(rsp)) }, at)
             }
         }
     }

@@ -245,7 +245,7 @@ impl ByHand {
     fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = Offer>>) -> Sleep {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);
-        let sleep = dut.eval(DramIo { req: RxBank(from_mut(req)), rsp: TxBank(from_mut(rsp)) }, &mut at);
+        let sleep = dut.eval(DramIo { req: RxBank::of(from_mut(req)), rsp: TxBank::of(from_mut(rsp)) }, &mut at);
         if requests.peek().is_some() && req.tx().ready(&mut at) {
             req.tx().push(&mut at, requests.next().unwrap().request);
         }

@@ -57,7 +57,7 @@ impl Shared {
     /// One edge of the channel, then of the banks; those of `deaf` take no data.
     fn edge(&mut self, deaf: u64) -> Sleep {
         let mut at = Edge::new(self.cycle, self.cycle, &mut self.wake);
-        let sleep = self.dut.eval(DramIo { req: RxBank(&mut self.req), rsp: TxBank(&mut self.rsp) }, &mut at);
+        let sleep = self.dut.eval(DramIo { req: RxBank::of(&mut self.req), rsp: TxBank::of(&mut self.rsp) }, &mut at);
         for (bank, script) in self.script.iter_mut().enumerate() {
             let mut to = self.req[bank].tx();
             if !script.is_empty() && to.ready(&mut at) {

@@ -12,6 +12,7 @@
 //!
 //! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
 
+mod around;
 mod bench;
 pub mod coverage;
 mod listed;
@@ -21,6 +22,7 @@ mod source;
 mod table;
 mod waves;
 
+pub use around::Around;
 pub use bench::{Bench, run, run_in_all_modes};
 pub use hdl::{Random, is_thorough, sampled};
 pub use listed::Listed;

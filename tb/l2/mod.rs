@@ -216,8 +216,8 @@ impl Blocks for Rig {
                 let io = L2Io {
                     req: self.req.rx(),
                     rsp: self.rsp.tx(),
-                    dram_req: TxBank(from_mut(&mut self.dram_req)),
-                    dram_rsp: RxBank(from_mut(&mut self.dram_rsp)),
+                    dram_req: TxBank::of(from_mut(&mut self.dram_req)),
+                    dram_rsp: RxBank::of(from_mut(&mut self.dram_rsp)),
                     recall: (self.place.coherent_l1s > 0).then_some(recall),
                 };
                 self.bank.eval(io, at)

@@ -11,9 +11,9 @@
 //! | misrouting        | a packet to an output that is not there is a breach that names the input | `a_packet_to_*`                  |
 
 use crate::kit::coverage::{Axis, Cross, hit};
-use crate::kit::{Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
+use crate::kit::{Around, Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
 use golden::noc::xbar::{Class, Route, Scoreboard};
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
+use rtl::kernel::{Block, BlockId, Blocks, Describe, DescribeExt, Edge, Sleep, digest_of};
 use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
 use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
 
@@ -43,8 +43,7 @@ struct Rig {
     sources: Vec<Source<Request>>,
     xbar: Xbar<Request>,
     sinks: Vec<Sink<Request>>,
-    from: Vec<Chan<Request>>,
-    to: Vec<Chan<Request>>,
+    links: Around<Request>,
 }
 
 impl Rig {
@@ -57,8 +56,7 @@ impl Rig {
         let to = (0..sinks.len()).map(|o| link(&format!("to{o}"), 4, &periods, XBAR, sink(o), SHAPE));
         let config = XbarConfig { flit_bytes: 32, buffer_flits: 8 };
         Self {
-            from: from.collect(),
-            to: to.collect(),
+            links: Around::new(from, to),
             xbar: Xbar::new("xbar", &config, sources.len() as u32, sinks.len() as u32, &SHAPE),
             periods: periods.into(),
             sources,
@@ -77,9 +75,9 @@ impl Blocks for Rig {
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         let slot = place(block);
         match block.domain {
-            0 => self.xbar.eval(XbarIo { from: RxBank(&mut self.from), to: TxBank(&mut self.to) }, at),
-            1 | 3 => self.sources[slot].eval(self.from[slot].tx(), at),
-            _ => self.sinks[slot].eval(self.to[slot].rx(), at),
+            0 => self.xbar.eval(XbarIo { ends: self.links.ends() }, at),
+            1 | 3 => self.sources[slot].eval(self.links.input(slot).tx(), at),
+            _ => self.sinks[slot].eval(self.links.output(slot).rx(), at),
         }
     }
 

@@ -301,10 +301,10 @@ impl Blocks for Bench {
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         match block {
             DISPATCHER => {
-                let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
+                let io = DispatcherIo { launch: TxBank::of(&mut self.launch), done: RxBank::of(&mut self.done) };
                 self.dispatcher.eval(io, at)
             }
-            MEMORY => self.memory.eval((RxBank(&mut self.mem), TxBank(&mut self.wb)), at),
+            MEMORY => self.memory.eval((RxBank::of(&mut self.mem), TxBank::of(&mut self.wb)), at),
             LINES => self.lines.as_mut().map_or(Sleep::UntilEvent, |lines| lines.eval(at)),
             core => {
                 let sm = usize::from(core.slot) - 2;

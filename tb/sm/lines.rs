@@ -67,7 +67,7 @@ impl Lines {
     }
 
     pub fn eval(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.memory.eval((RxBank(&mut self.wanted), TxBank(&mut self.brought)), at)
+        self.memory.eval((RxBank::of(&mut self.wanted), TxBank::of(&mut self.brought)), at)
     }
 
     /// Holds the caches to their twins after a cycle.

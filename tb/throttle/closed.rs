@@ -1,15 +1,15 @@
 //! What the L1D tells the throttle of its core while the streaming monitor has it closed.
 
 use rtl::cells::streaming::StreamingConfig;
-use rtl::kernel::{BlockId, Edge, Wake};
+use rtl::kernel::{BlockId, Chan, Edge, Wake, link};
 use rtl::l1::access::{AccessKind, WarpAccess};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::noc::packet::{Reply, ReplyKind};
 use rtl::throttle::ThrottleConfig;
 use rtl::throttle::dwt_cs::DwtConfig;
-use rtl::throttle::message::PeriodEnd;
-use rtl::throttle::side::{Ends, SideBand};
+use rtl::throttle::message::{Miss, PeriodEnd};
+use rtl::throttle::side::L1Side;
 
 use crate::l1::rig::{self, Links};
 
@@ -20,7 +20,8 @@ const PAUSE: u64 = 20;
 struct Bench {
     lsu: Lsu,
     links: Links,
-    side: SideBand,
+    misses: Chan<Miss>,
+    periods: Chan<PeriodEnd>,
     wake: Wake,
     cycle: u64,
 }
@@ -35,9 +36,15 @@ impl Bench {
         let mut lsu = rig::lsu(&l1, [&others; 2], &lsu);
         lsu.set_throttle(&throttle, &l1, 48);
         let block = |slot| BlockId { domain: 0, slot };
-        let ends = Ends { core: block(0), l1: block(1), hub: block(2) };
-        let side = SideBand::new(&throttle, None, 3, 1, ends).unwrap();
-        Self { lsu, links: Links::new(4, [1, 1], 128), side, wake: Wake::new(&[1, 1]), cycle: 0 }
+        let (core, l1) = (block(0), block(1));
+        Self {
+            lsu,
+            links: Links::new(4, [1, 1], 128),
+            misses: link("sm3.core.misses", 2, &[1], l1, core, ()),
+            periods: link("sm3.l1.periods", 2, &[1], core, l1, ()),
+            wake: Wake::new(&[1, 1]),
+            cycle: 0,
+        }
     }
 
     /// Loads one line after the other; returns whether each missed, as the core is told, and went past.
@@ -68,9 +75,10 @@ impl Bench {
             if self.links.core_rsp.rx().peek(at).is_some() {
                 self.links.core_rsp.rx().pop(at);
             }
-            self.lsu.eval_throttled(self.links.of_lsu(), &mut self.side, at);
-            if self.side.misses.rx().peek(at).is_some() {
-                missed |= !self.side.misses.rx().pop(at).lost;
+            let side = L1Side { misses: self.misses.tx(), periods: Some(self.periods.rx()) };
+            self.lsu.eval_throttled(self.links.of_lsu(), side, at);
+            if self.misses.rx().peek(at).is_some() {
+                missed |= !self.misses.rx().pop(at).lost;
             }
             self.cycle += 1;
         }
@@ -79,7 +87,7 @@ impl Bench {
 
     fn end_period(&mut self, may_close: bool) {
         let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
-        self.side.periods.as_mut().unwrap().tx().push(at, PeriodEnd { may_close });
+        self.periods.tx().push(at, PeriodEnd { may_close });
         self.cycle += 1;
     }
 }

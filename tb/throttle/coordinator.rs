@@ -1,11 +1,11 @@
 //! The coordinator of DWT-CS with the monitors of its cores, and against its twin.
 
 use golden::throttle::{Answer, Counts, Scheme};
-use rtl::kernel::{BlockId, Edge, Wake};
+use rtl::kernel::{BlockId, Chan, ChanSpec, Edge, Payload, RxBank, TxBank, Wake};
 use rtl::throttle::dwt_cs::coordinator::Coordinator;
 use rtl::throttle::dwt_cs::{DwtConfig, Trigger};
 use rtl::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
-use rtl::throttle::side::{Ends, HubLinks, SideBand};
+use rtl::throttle::side::HubIo;
 use rtl::throttle::{Hub, ThrottleConfig};
 use warpsieve::check::twin::twin;
 
@@ -23,17 +23,29 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// The side bands of so many cores on a clock of one tick.
-fn sides(config: &DwtConfig, hub: &dyn Hub, cores: u32) -> Vec<SideBand> {
-    let block = |slot| BlockId { domain: 0, slot };
-    let ends = Ends { core: block(0), l1: block(1), hub: block(2) };
-    let throttle = ThrottleConfig::from(config.clone());
-    (0..cores).filter_map(|core| SideBand::new(&throttle, Some(hub), core, 1, ends)).collect()
+/// The links between so many cores and the coordinator, on a clock of one tick.
+struct Links {
+    reports: Vec<Chan<Report>>,
+    orders: Vec<Chan<Order>>,
 }
 
-/// The ends of a core at the links to the coordinator.
-fn links(side: &mut SideBand) -> &mut HubLinks {
-    side.hub.as_mut().expect("a side band with a hub has links to it")
+impl Links {
+    fn new(hub: &dyn Hub, cores: u32) -> Self {
+        let (core, hub, cycles) = (BlockId { domain: 0, slot: 0 }, BlockId { domain: 0, slot: 2 }, hub.latency());
+        let (depth, latency) = (2 * cycles + 2, u64::from(cycles));
+        let spec = |path: String, from, to| ChanSpec { path, depth, latency, credit: latency, from, to };
+        fn open<T: Payload<Shape = ()>>(cores: u32, spec: impl Fn(u32) -> ChanSpec) -> Vec<Chan<T>> {
+            (0..cores).map(|core| Chan::new(spec(core), ())).collect()
+        }
+        Self {
+            reports: open(cores, |i| spec(format!("coordinator.reports{i}"), core, hub)),
+            orders: open(cores, |i| spec(format!("sm{i}.core.orders"), hub, core)),
+        }
+    }
+
+    fn of_hub(&mut self) -> HubIo<'_> {
+        HubIo { reports: RxBank::of(&mut self.reports), orders: TxBank::of(&mut self.orders) }
+    }
 }
 
 /// Random counts of any number of cores at random times, in so many launches; the orders must be what the twin says.
@@ -51,7 +63,7 @@ pub(crate) fn search(seed: u64, launches: u64) {
     let mut coordinator = Coordinator::new(&config, "coordinator", cores, most);
     let golden: Box<dyn Scheme> = twin(&ThrottleConfig::from(config.clone())).expect("DWT-CS has a twin");
     let mut twin = golden.search(cores as usize, most.into()).expect("DWT-CS searches");
-    let mut sides = sides(&config, &coordinator, cores);
+    let mut links = Links::new(&coordinator, cores);
     let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
     for _launch in 0..launches {
         let key = random.below(4) as u16;
@@ -76,15 +88,15 @@ pub(crate) fn search(seed: u64, launches: u64) {
                 for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
                     let Counts { misses, instructions } = counts[core];
                     let (misses, instructions) = (Misses::new(misses as u32), Instructions::new(instructions as u32));
-                    links(&mut sides[core]).reports.tx().push(at, Report { sampled: is_sampled, misses, instructions });
+                    links.reports[core].tx().push(at, Report { sampled: is_sampled, misses, instructions });
                 }
-                for (got, side) in got.iter_mut().zip(&mut sides) {
-                    let mut orders = links(side).orders.rx();
+                for (got, orders) in got.iter_mut().zip(&mut links.orders) {
+                    let mut orders = orders.rx();
                     if orders.waiting(at) {
                         *got = Some(orders.pop(at));
                     }
                 }
-                coordinator.eval(&mut sides, at);
+                Hub::eval(&mut coordinator, links.of_hub(), at);
                 cycle += 1;
             }
             let order = |kind, limit: &usize| Some(Order { kind, limit: Limit::new(*limit as u8) });
@@ -123,7 +135,7 @@ mod tests {
     struct Bench {
         monitors: Vec<Monitor>,
         coordinator: Coordinator,
-        sides: Vec<SideBand>,
+        links: Links,
         /// Thread instructions of each core so far.
         issued: Vec<u64>,
         wake: Wake,
@@ -137,7 +149,7 @@ mod tests {
             let coordinator = Coordinator::new(config, "coordinator", cores, most);
             Self {
                 monitors: (0..cores).map(|_| Monitor::new(config, most)).collect(),
-                sides: sides(config, &coordinator, cores),
+                links: Links::new(&coordinator, cores),
                 coordinator,
                 issued: vec![0; cores as usize],
                 wake: Wake::new(&[1]),
@@ -157,9 +169,9 @@ mod tests {
                 let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
                 for (core, monitor) in self.monitors.iter_mut().enumerate() {
                     if let Some(report) = monitor.tick(self.cycle).and_then(|tick| tick.report) {
-                        links(&mut self.sides[core]).reports.tx().push(at, report);
+                        self.links.reports[core].tx().push(at, report);
                     }
-                    let mut order = links(&mut self.sides[core]).orders.rx();
+                    let mut order = self.links.orders[core].rx();
                     if order.waiting(at) {
                         monitor.obey(order.pop(at), self.cycle);
                     }
@@ -169,7 +181,7 @@ mod tests {
                     self.issued[core] += u64::from(threads(core, monitor.limit()));
                     monitor.count_to(self.issued[core]);
                 }
-                self.coordinator.eval(&mut self.sides, at);
+                Hub::eval(&mut self.coordinator, self.links.of_hub(), at);
                 let state: Vec<_> = self.monitors.iter().map(|monitor| (monitor.phase(), monitor.limit())).collect();
                 if self.log.last().is_none_or(|(_, last)| *last != state) {
                     self.log.push((self.cycle - start, state));
@@ -262,19 +274,19 @@ mod tests {
     fn the_count_of_a_sample_that_nobody_asked_for_is_no_period() {
         let config = DwtConfig { above: 1, ..DwtConfig::KHAIRY2015 };
         let mut coordinator = Coordinator::new(&config, "coordinator", 1, 24);
-        let mut sides = sides(&config, &coordinator, 1);
+        let mut links = Links::new(&coordinator, 1);
         let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
         let mut answer = |sampled| {
             let at = &mut Edge::new(cycle, cycle, &mut wake);
             let report = Report { sampled, misses: Misses::new(100), instructions: Instructions::new(10) };
-            links(&mut sides[0]).reports.tx().push(at, report);
+            links.reports[0].tx().push(at, report);
             for _ in 0..=2 * config.latency {
                 let at = &mut Edge::new(cycle, cycle, &mut wake);
-                coordinator.eval(&mut sides, at);
+                Hub::eval(&mut coordinator, links.of_hub(), at);
                 cycle += 1;
             }
             let at = &mut Edge::new(cycle, cycle, &mut wake);
-            let mut order = links(&mut sides[0]).orders.rx();
+            let mut order = links.orders[0].rx();
             order.waiting(at).then(|| order.pop(at).kind)
         };
         assert_eq!([true, false].map(&mut answer), [None, Some(OrderKind::Sample)]);

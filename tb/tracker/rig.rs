@@ -10,8 +10,7 @@ use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::kernel::{
-    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Payload, Rx, RxBank, Sleep, Tx,
-    TxBank, digest_of,
+    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Payload, Rx, Sleep, Tx, digest_of,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
 use rtl::l1::bypass::contention::Warps;
@@ -24,7 +23,7 @@ use rtl::tracker::{
     Answer, Forward, Protections, SupplyIo, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
 };
 
-use crate::kit::{Bench, Random};
+use crate::kit::{Around, Bench, Random};
 
 /// Bits of the address of a line.
 const LINE_BITS: u32 = 25;
@@ -245,17 +244,14 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    inject: Vec<Chan<Request>>,
-    to_tracker: Vec<Chan<Request>>,
+    /// Around the crossbar of requests, and so on.
+    around_requests: Around<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,
     /// From the banks, and behind them from the L1s.
-    to_replies: Vec<Chan<Reply>>,
-    deliver: Vec<Chan<Reply>>,
-    to_forwards: Vec<Chan<Forward>>,
-    forward: Vec<Chan<Forward>>,
-    to_answers: Vec<Chan<Answer>>,
-    answer: Vec<Chan<Answer>>,
+    around_replies: Around<Reply>,
+    around_forwards: Around<Forward>,
+    around_answers: Around<Answer>,
 }
 
 const XBAR: u8 = 1;
@@ -330,18 +326,26 @@ impl Rig {
             answers: Xbar::new("answers", &config, sms, banks, &track),
             core_req: open(n, &access, |i| spec("core_req", i, core(i), lsu_of(i), 0)),
             core_rsp: open(n, &access, |i| spec("core_rsp", i, lsu_of(i), core(i), 0)),
-            inject: open(n, &packets, |i| spec("inject", i, lsu_of(i), xbar(0), 0)),
-            to_tracker: open(m, &packets, |i| spec("to_tracker", i, xbar(0), tracker_of(i), slow)),
+            around_requests: Around::new(
+                open(n, &packets, |i| spec("inject", i, lsu_of(i), xbar(0), 0)),
+                open(m, &packets, |i| spec("to_tracker", i, xbar(0), tracker_of(i), slow)),
+            ),
             to_memory: open(m, &packets, |i| spec("to_memory", i, tracker_of(i), memory(i), 0)),
             from_memory: open(m, &packets, |i| spec("from_memory", i, memory(i), tracker_of(i), 0)),
-            to_replies: open(m + n, &packets, |i| {
-                spec("to_replies", i, if i < m { tracker_of(i) } else { lsu_of(i - m) }, xbar(1), slow)
-            }),
-            deliver: open(n, &packets, |i| spec("deliver", i, xbar(1), lsu_of(i), slow)),
-            to_forwards: open(m, &track, |i| spec("to_forwards", i, tracker_of(i), xbar(2), slow)),
-            forward: open(n, &track, |i| spec("forward", i, xbar(2), lsu_of(i), slow)),
-            to_answers: open(n, &track, |i| spec("to_answers", i, lsu_of(i), xbar(3), answers)),
-            answer: open(m, &track, |i| spec("answer", i, xbar(3), tracker_of(i), answers)),
+            around_replies: Around::new(
+                open(m + n, &packets, |i| {
+                    spec("to_replies", i, if i < m { tracker_of(i) } else { lsu_of(i - m) }, xbar(1), slow)
+                }),
+                open(n, &packets, |i| spec("deliver", i, xbar(1), lsu_of(i), slow)),
+            ),
+            around_forwards: Around::new(
+                open(m, &track, |i| spec("to_forwards", i, tracker_of(i), xbar(2), slow)),
+                open(n, &track, |i| spec("forward", i, xbar(2), lsu_of(i), slow)),
+            ),
+            around_answers: Around::new(
+                open(n, &track, |i| spec("to_answers", i, lsu_of(i), xbar(3), answers)),
+                open(m, &track, |i| spec("answer", i, xbar(3), tracker_of(i), answers)),
+            ),
             setup,
         }
     }
@@ -409,34 +413,35 @@ impl Blocks for Rig {
             (0, i) if i < n => self.cores[i].eval(self.core_req[i].tx(), self.core_rsp[i].rx(), at),
             (0, i) => {
                 let i = i - n;
+                let (supplied, mem_rsp) = self.around_replies.both(m + i, i);
                 let supply = SupplyIo {
-                    forward: self.forward[i].rx(),
-                    supply: self.to_replies[m + i].tx(),
-                    answer: self.to_answers[i].tx(),
+                    forward: self.around_forwards.output(i).rx(),
+                    supply: supplied.tx(),
+                    answer: self.around_answers.input(i).tx(),
                 };
                 let io = LsuIo {
                     core_req: self.core_req[i].rx(),
                     core_rsp: self.core_rsp[i].tx(),
-                    mem_req: self.inject[i].tx(),
-                    mem_rsp: self.deliver[i].rx(),
+                    mem_req: self.around_requests.input(i).tx(),
+                    mem_rsp: mem_rsp.rx(),
                     duel: None,
                     recall: None,
                     supply: Some(supply),
                 };
                 self.lsus[i].eval(io, at)
             }
-            (XBAR, 0) => pass(&mut self.requests, &mut self.inject, &mut self.to_tracker, at),
-            (XBAR, 1) => pass(&mut self.replies, &mut self.to_replies, &mut self.deliver, at),
-            (XBAR, 2) => pass(&mut self.forwards, &mut self.to_forwards, &mut self.forward, at),
-            (XBAR, _) => pass(&mut self.answers, &mut self.to_answers, &mut self.answer, at),
+            (XBAR, 0) => self.requests.eval(XbarIo { ends: self.around_requests.ends() }, at),
+            (XBAR, 1) => self.replies.eval(XbarIo { ends: self.around_replies.ends() }, at),
+            (XBAR, 2) => self.forwards.eval(XbarIo { ends: self.around_forwards.ends() }, at),
+            (XBAR, _) => self.answers.eval(XbarIo { ends: self.around_answers.ends() }, at),
             (_, i) if i < m => {
                 let io = TrackerIo {
-                    req: self.to_tracker[i].rx(),
+                    req: self.around_requests.output(i).rx(),
                     to_bank: self.to_memory[i].tx(),
                     from_bank: self.from_memory[i].rx(),
-                    rsp: self.to_replies[i].tx(),
-                    forward: self.to_forwards[i].tx(),
-                    answer: self.answer[i].rx(),
+                    rsp: self.around_replies.input(i).tx(),
+                    forward: self.around_forwards.input(i).tx(),
+                    answer: self.around_answers.output(i).rx(),
                 };
                 self.trackers[i].eval(io, at)
             }
@@ -462,15 +467,6 @@ impl Blocks for Rig {
             (_, i) => to.parts("memory", (i - m) as u32, |to| to.sized("served", self.memories[i - m].served, 32)),
         }
     }
-}
-
-fn pass<P: rtl::noc::packet::Packet + 'static>(
-    xbar: &mut Xbar<P>,
-    from: &mut [Chan<P>],
-    to: &mut [Chan<P>],
-    at: &mut Edge<'_>,
-) -> Sleep {
-    xbar.eval(XbarIo { from: RxBank(from), to: TxBank(to) }, at)
 }
 
 impl Bench for Rig {

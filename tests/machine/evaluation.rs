@@ -72,6 +72,24 @@ fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stoppe
     }
 }
 
+/// The last CTA has ended, but its stores are in flight: nobody tells the host of it again.
+#[test]
+fn a_run_goes_on_from_each_of_its_last_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.checkpoint");
+    let run = |max_cycles, checkpoints| {
+        let options = RunOptions { max_cycles, checkpoints, mode: FAST, ..RunOptions::default() };
+        Setup { options, ..small() }.run(&launch("vadd", "small.toml"))
+    };
+    let whole = run(None, Checkpoints::default());
+    for back in [1, 2, 5, 20, 60, 61, 62, 100] {
+        let cycle = whole.counters.cycles - back;
+        run(Some(cycle), Checkpoints { write: Some(file.clone()), ..Checkpoints::default() });
+        let resumed = run(None, Checkpoints { resume: Some(file.clone()), ..Checkpoints::default() });
+        assert_same(&whole, &resumed, &format!("{back} cycles before the end"));
+    }
+}
+
 #[test]
 fn no_block_acts_without_having_been_woken() {
     for kernel in ["vadd", "gesummv"] {
@@ -197,15 +215,28 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
     }
 }
 
-/// With a tracker or recalls SMs and partitions have more in common than the crossbars; without delays they have no time apart.
+/// A sharing tracker and recalls have networks of their own between SMs and partitions, over whose links islands meet, too.
 #[test]
-fn machines_without_islands_run_in_step() {
-    let designs = [("hybrid", vec!["tracker"], vec![]), ("southern-islands", vec![], vec![])];
-    let links = ("fermi", vec![], vec!["link.inject=0", "link.deliver=0"]);
-    for (machine, designs, sets) in designs.into_iter().chain([links]) {
-        let options = RunOptions { threads: threads_of(2), ..RunOptions::default() };
-        let setup = Setup { options, ..Setup::default() }.machine(machine).designs(&designs).sets(&sets);
-        assert_eq!(setup.passes(&launch("vadd", "small.toml")).cycles_apart, 0, "{machine}");
+fn islands_meet_over_every_network() {
+    let tracker = Setup::default().machine("hybrid").designs(&["tracker"]);
+    let recalls = Setup::default().machine("southern-islands").sets(&["link.inject=9", "link.deliver=4"]);
+    for (what, setup) in [("tracker", tracker), ("recalls", recalls)] {
+        for kernel in ["vadd", "syrk"] {
+            assert_same_in_islands(&setup, &launch(kernel, "small.toml"), true, &format!("{what}, {kernel}"));
+        }
+    }
+}
+
+/// Without delays at the SMs a kernel ends as soon as its last CTA does, and nobody may run beyond that.
+#[test]
+fn a_machine_whose_kernels_end_at_once_runs_in_step() {
+    let options = RunOptions { threads: threads_of(2), ..RunOptions::default() };
+    let setup = Setup { options, ..Setup::default() };
+    let without = ["link.inject=0", "link.deliver=0"];
+    for (what, setup) in
+        [("southern-islands", setup.clone().machine("southern-islands")), ("fermi", setup.sets(&without))]
+    {
+        assert_eq!(setup.passes(&launch("vadd", "small.toml")).cycles_apart, 0, "{what}");
     }
 }
 

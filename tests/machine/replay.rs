@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rtl::kernel::{Mode, Simulator};
 use rtl::l1::stats::L1Stats;
-use rtl::machine::{Machine, Part};
+use rtl::machine::Machine;
 use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
 use trace::{KernelTrace, Packer, Packing};
 use warpsieve::config::{Request, Resolved};
@@ -479,7 +479,7 @@ pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator
     machine.record_memory();
     let mut sim = Simulator::new(machine.clocks().periods(), &machine, Mode::default());
     machine.load(&image).unwrap();
-    sim.rouse(machine.id(Part::Dispatcher));
+    machine.rouse(&mut sim);
     (machine, sim, source, per_sm)
 }
 

@@ -40,7 +40,7 @@ impl Bench {
                     sent.push((sm, original));
                 }
             }
-            let io = DuelingIo { seen: RxBank(&mut self.seen), mode: TxBank(&mut self.mode) };
+            let io = DuelingIo { seen: RxBank::of(&mut self.seen), mode: TxBank::of(&mut self.mode) };
             self.block.eval(io, at);
         }
         sent
@@ -113,7 +113,7 @@ fn an_interval_with_too_few_accesses_leaves_the_modes() {
 fn it_sleeps_until_the_interval_of_an_access_ends() {
     let mut bench = Bench::new(PINNED);
     let eval = |bench: &mut Bench, cycle| {
-        let io = DuelingIo { seen: RxBank(&mut bench.seen), mode: TxBank(&mut bench.mode) };
+        let io = DuelingIo { seen: RxBank::of(&mut bench.seen), mode: TxBank::of(&mut bench.mode) };
         bench.block.eval(io, &mut Edge::new(cycle, cycle, &mut bench.wake))
     };
     assert_eq!(eval(&mut bench, 7), Sleep::UntilEvent);

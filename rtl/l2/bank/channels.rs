@@ -14,7 +14,7 @@ impl Core {
     pub(super) fn channel_of<'a>(&self, burst: u64, to: &'a mut TxBank<'_, DramRequest>) -> (Tx<'a, DramRequest>, u64) {
         let BankPlace { channels, sharers, partition, .. } = self.place;
         match sharers {
-            Interleave { num_partitions: 1, .. } if to.0.len() == 1 => (to.at(0), burst),
+            Interleave { num_partitions: 1, .. } if to.len() == 1 => (to.at(0), burst),
             Interleave { num_partitions: 1, .. } => (to.at(channels.partition(burst) as usize), channels.local(burst)),
             Interleave { num_partitions, .. } => (to.at(0), sharers.unit(partition % num_partitions, burst)),
         }
@@ -27,7 +27,7 @@ impl Core {
         from: &'a mut RxBank<'_, DramReply>,
         at: &impl AnyEdge,
     ) -> Option<Rx<'a, DramReply>> {
-        let channel = match from.0.len() {
+        let channel = match from.len() {
             1 => 0,
             _ => self.channel_turn.grant(from.visible(at))?,
         };

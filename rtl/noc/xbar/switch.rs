@@ -104,8 +104,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     /// Takes packets whose wires and room are there.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         // One pass without a branch finds the few inputs that have a packet outside.
-        let ends = from.0.iter_mut().rev();
-        let mut outside = ends.fold(M::NONE, |outside, end| outside.shifted_in(end.rx().waiting(at)));
+        let mut outside = from.each_waiting(at).rev().fold(M::NONE, |outside, waits| outside.shifted_in(waits));
         while let Some(i) = outside.first() {
             let i = i as usize;
             outside = outside.without_first();
@@ -238,9 +237,9 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
         // Taking comes first: a packet must find the room of the start of the cycle. Whoever asks was
         // asking at the start of the cycle: a header must have arrived before it can ask.
         let idle = self.wanted & !self.busy;
-        self.take(&mut io.from, at, &mut edge);
-        self.grant(idle, &mut io.to, at, &mut edge);
-        self.send(&mut io.to, at);
+        self.take(&mut io.ends.from(), at, &mut edge);
+        self.grant(idle, &mut io.ends.to(), at, &mut edge);
+        self.send(&mut io.ends.to(), at);
         if self.wanted & !self.busy & !edge.stuck != none || edge.roomless & edge.granted != none {
             return Sleep::Next;
         }

@@ -11,7 +11,7 @@ use crate::kernel::{AnyEdge, Sleep};
 use crate::sm::config::{SchedulerPolicy, SmConfig};
 use crate::sm::core::Loaded;
 use crate::sm::{SmCore, SmIo};
-use crate::throttle::side::SideBand;
+use crate::throttle::side::CoreSide;
 use crate::throttle::{CorePlace, Hooks, May, Seen, ThrottleConfig};
 
 /// The limit of the configuration: so many warps of a scheduler.
@@ -49,7 +49,7 @@ impl SmCore {
 
     /// One clock edge, with a side band if there is one.
     #[inline(always)]
-    pub(crate) fn eval_beside(&mut self, io: SmIo<'_>, side: Option<&mut SideBand>, at: &mut impl AnyEdge) -> Sleep {
+    pub(crate) fn eval_beside(&mut self, io: SmIo<'_>, side: Option<CoreSide<'_>>, at: &mut impl AnyEdge) -> Sleep {
         match side {
             None => self.eval_any(io, at),
             Some(side) => self.eval_throttled(io, side, at),
@@ -58,32 +58,31 @@ impl SmCore {
 
     /// One clock edge of a core with a side band: what that brings comes before all else, and is always
     /// taken at once.
-    fn eval_throttled(&mut self, io: SmIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {
+    fn eval_throttled(&mut self, io: SmIo<'_>, side: CoreSide<'_>, at: &mut impl AnyEdge) -> Sleep {
         let more = self.loaded.is_some() && self.begin_throttle(side, at);
         let sleep = self.eval_any(io, at);
         if more { Sleep::Next } else { sleep }
     }
 
     /// Takes what the side band brings, and sends what a period's end gives. Returns whether more waits.
-    fn begin_throttle(&mut self, side: &mut SideBand, at: &mut impl AnyEdge) -> bool {
+    fn begin_throttle(&mut self, side: CoreSide<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(throttle) = &mut self.throttle else { return false };
-        let SideBand { misses, periods, hub } = side;
+        let CoreSide { mut misses, periods, reports, orders } = side;
         if let Some(tick) = throttle.tick(at.cycle()) {
-            if let Some(periods) = periods {
-                periods.tx().push(at, tick.period);
+            if let Some(mut periods) = periods {
+                periods.push(at, tick.period);
             }
-            if let (Some(report), Some(hub)) = (tick.report, hub.as_mut()) {
-                hub.reports.tx().push(at, report);
+            if let (Some(report), Some(mut reports)) = (tick.report, reports) {
+                reports.push(at, report);
             }
         }
         let mut more = false;
-        if let Some(mut orders) = hub.as_mut().map(|hub| hub.orders.rx())
+        if let Some(mut orders) = orders
             && orders.waiting(at)
         {
             throttle.obey(orders.pop(at), at.cycle());
             more = orders.waiting(at);
         }
-        let mut misses = misses.rx();
         if misses.waiting(at) {
             throttle.missed(misses.pop(at), at.cycle(), self.warps.live());
             more |= misses.waiting(at);

@@ -31,7 +31,7 @@ use super::{DwtConfig, Periods, Persist, Trigger};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep, bits_of};
 use crate::throttle::Hub;
 use crate::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
-use crate::throttle::side::SideBand;
+use crate::throttle::side::HubIo;
 
 /// Most cores.
 const MAX_CORES: u32 = 128;
@@ -39,9 +39,6 @@ const MAX_CORES: u32 = 128;
 type AllMisses = u27;
 /// Thread instructions of all cores.
 type AllInstructions = u31;
-
-/// The side bands of all cores, of which the coordinator has the ends of reports and orders.
-pub struct CoordinatorIo<'a>(pub &'a mut [SideBand]);
 
 /// What it waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
@@ -214,8 +211,8 @@ impl Hub for Coordinator {
         self.memo.find(key).map(u8::from)
     }
 
-    fn eval(&mut self, sides: &mut [SideBand], at: &mut Edge<'_>) -> Sleep {
-        Block::eval(self, CoordinatorIo(sides), at)
+    fn eval(&mut self, io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        Block::eval(self, io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {
@@ -224,13 +221,12 @@ impl Hub for Coordinator {
 }
 
 impl Block for Coordinator {
-    type Io<'a> = CoordinatorIo<'a>;
+    type Io<'a> = HubIo<'a>;
 
-    fn eval(&mut self, CoordinatorIo(sides): CoordinatorIo<'_>, at: &mut Edge<'_>) -> Sleep {
+    fn eval(&mut self, mut io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let mut more = false;
-        for (core, side) in (0..self.num_cores).zip(sides.iter_mut()) {
-            let Some(links) = &mut side.hub else { continue };
-            let mut link = links.reports.rx();
+        for core in 0..self.num_cores {
+            let mut link = io.reports.at(core as usize);
             if let Some(&report) = link.peek(at) {
                 link.drop_head(at);
                 self.take(core, &report);
@@ -241,11 +237,10 @@ impl Block for Coordinator {
         if self.search.got == all
             && let Some(kind) = self.decide()
         {
-            for (core, side) in (0..self.num_cores).zip(sides) {
+            for core in 0..self.num_cores {
                 let base = self.search.base;
                 let limit = if kind == OrderKind::Fixed { base } else { self.limit_in(core, base) };
-                let Some(links) = &mut side.hub else { continue };
-                let mut link = links.orders.tx();
+                let mut link = io.orders.at(core as usize);
                 let ready = link.ready(at);
                 assert!(ready, "cycle {}, {}: core {core} has not had its last order yet", at.cycle, self.path);
                 link.push(at, Order { kind, limit });

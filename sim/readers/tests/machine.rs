@@ -191,7 +191,7 @@ impl Blocks for Machine {
     }
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         match block {
-            BANK => self.bank.eval(RxBank(&mut self.links), at),
+            BANK => self.bank.eval(RxBank::of(&mut self.links), at),
             BlockId { slot, .. } => {
                 let core = usize::from(slot);
                 self.cores[core].eval(self.links[core].tx(), at)

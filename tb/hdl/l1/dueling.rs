@@ -120,7 +120,7 @@ impl Bench for Unit {
         for (leader, missed) in coming.iter().enumerate().filter_map(|(leader, missed)| Some((leader, (*missed)?))) {
             golden.see(at.cycle, leader, missed);
         }
-        dut.eval(DuelingIo { seen: RxBank(seen), mode: TxBank(mode) }, &mut Edge::new(at.tick, at.cycle, wake));
+        dut.eval(DuelingIo { seen: RxBank::of(seen), mode: TxBank::of(mode) }, &mut Edge::new(at.tick, at.cycle, wake));
         let moods = moods.next(random);
         for (leader, (link, coming)) in seen.iter_mut().zip(coming).enumerate() {
             let [often, misses] = [moods[2 * leader], moods[2 * leader + 1]];

@@ -10,12 +10,12 @@
 
 use golden::throttle::dwt_cs as twin;
 use golden::throttle::{Answer, Counts, Search};
-use rtl::kernel::{BlockId, Chan, ChanSpec, Describe, Edge, Payload, Wake};
+use rtl::kernel::{BlockId, Chan, ChanSpec, Describe, Edge, Payload, RxBank, TxBank, Wake};
 use rtl::throttle::Hub;
 use rtl::throttle::dwt_cs::coordinator::Coordinator;
 use rtl::throttle::dwt_cs::{DwtConfig, Persist, Trigger};
-use rtl::throttle::message::{Instructions, Misses, OrderKind, Report};
-use rtl::throttle::side::{HubLinks, SideBand};
+use rtl::throttle::message::{Instructions, Misses, Order, OrderKind, Report};
+use rtl::throttle::side::HubIo;
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
@@ -57,7 +57,9 @@ struct Unit {
     round: Vec<Option<Report>>,
     sampling: bool,
     is_fixed: bool,
-    sides: Vec<SideBand>,
+    /// By core.
+    reports: Vec<Chan<Report>>,
+    orders: Vec<Chan<Order>>,
     /// On their way to the block.
     coming: Vec<Option<Report>>,
     key: u16,
@@ -98,10 +100,6 @@ impl Unit {
             },
             coordinator: config.coordinator as usize,
         };
-        let side = |_| {
-            let hub = HubLinks { reports: link("reports"), orders: link("orders") };
-            SideBand { misses: link("misses"), periods: None, hub: Some(hub) }
-        };
         Self {
             cores,
             most,
@@ -111,7 +109,8 @@ impl Unit {
             round: vec![None; cores as usize],
             sampling: false,
             is_fixed: false,
-            sides: (0..cores).map(side).collect(),
+            reports: (0..cores).map(|_| link("reports")).collect(),
+            orders: (0..cores).map(|_| link("orders")).collect(),
             coming: vec![None; cores as usize],
             key: 0,
             wake: Wake::new(&[1]),
@@ -203,7 +202,8 @@ impl Bench for Unit {
             }
         }
         let expected = self.expected();
-        Hub::eval(&mut self.dut, &mut self.sides, &mut Edge::new(at.tick, at.cycle, &mut self.wake));
+        let io = HubIo { reports: RxBank::of(&mut self.reports), orders: TxBank::of(&mut self.orders) };
+        Hub::eval(&mut self.dut, io, &mut Edge::new(at.tick, at.cycle, &mut self.wake));
         if let Some((fixed, _)) = &expected {
             (self.sampling, self.is_fixed) = (!fixed, *fixed);
         }
@@ -231,15 +231,14 @@ impl Bench for Unit {
                 let report =
                     Report { sampled, misses: Misses::new(misses), instructions: Instructions::new(instructions) };
                 self.coming[core] = Some(report);
-                let Some(links) = &mut self.sides[core].hub else { continue };
-                links.reports.tx().push(&mut Edge::new(at.tick, at.cycle, &mut self.wake), report);
+                self.reports[core].tx().push(&mut Edge::new(at.tick, at.cycle, &mut self.wake), report);
             }
         }
         // The cores hear in the cycle after.
         let next = &mut Edge::new(at.tick + 1, at.cycle + 1, &mut self.wake);
         let mut orders = Vec::new();
-        for links in self.sides.iter_mut().filter_map(|side| side.hub.as_mut()) {
-            let mut sent = links.orders.rx();
+        for link in &mut self.orders {
+            let mut sent = link.rx();
             if let Some(order) = sent.peek(next).copied() {
                 sent.drop_head(next);
                 orders.push(order);

@@ -132,7 +132,7 @@ impl Transient {
     /// and is not stuck behind a full link.
     pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let mut more = false;
-        for channel in 0..dram_req.0.len() {
+        for channel in 0..dram_req.len() {
             more |= self.send_burst(channel, dram_req, at);
         }
         more

@@ -1,0 +1,502 @@
+//! # Netlist
+//! A machine is a list of blocks and a list of links between their ports. The links stand in pools, one for each kind of beat; a
+//! block knows its own by their numbers, and is lent the ends behind them for an edge: it can reach no others. A port is named by
+//! the field of the block's ports that it is, so that one that does not exist or carries other beats is found by the compiler.
+//!
+//! Everything else follows from the two lists: which block has which place in the wake wheels, what its description shows of its
+//! links, which digests are kept, whether all is quiet, what is saved, and which blocks can run apart from the others.
+
+mod cut;
+mod islands;
+mod kinds;
+mod outline;
+mod pool;
+mod ports;
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+pub use islands::Islands;
+pub use kinds::{Kind, Of, Place, Unit, Wired};
+pub use outline::{Bundle, Group, Outline};
+pub use pool::{AnyPool, Carries, Crossing, Links, Pool};
+pub use ports::{AnyPort, Extra, HasPorts, In, Many, Out, PortVisitor, Ports, Receives, Sends};
+
+use super::sim::Apart;
+use super::{
+    AnyEdge, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, Due, Edge, FastEdge, Payload, Sleep, digest_of,
+};
+use islands::Plan;
+use ports::Find;
+
+/// Blocks of a kind in one domain of the wake wheels at most, so that another kind of as many fits beside it: a core and its
+/// load-store unit are in the same.
+pub const MOST_OF_A_KIND: usize = 60;
+/// Blocks of a domain.
+const SEATS: u8 = 128;
+
+/// What a link is but for its ends: its depth, and its delays in ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSpec {
+    /// Beats it holds.
+    pub depth: u32,
+    /// Ticks until a beat is visible.
+    pub latency: u64,
+    /// Ticks until a freed slot is counted by the sender.
+    pub credit: u64,
+}
+
+/// Blocks of one kind of a netlist.
+#[derive(Debug)]
+pub struct Family<B>(usize, PhantomData<fn(B)>);
+
+impl<B> Clone for Family<B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Family<B> {}
+
+impl<B: HasPorts> Family<B> {
+    /// A port of one of the blocks, by its number.
+    #[must_use]
+    pub fn at<E>(self, block: usize, port: fn(&mut B::Ports) -> &mut E) -> Port<B, E> {
+        Port { family: self, block, port }
+    }
+}
+
+/// A port of a block.
+pub struct Port<B: HasPorts, E> {
+    family: Family<B>,
+    block: usize,
+    port: fn(&mut B::Ports) -> &mut E,
+}
+
+/// Scopes that a block stands in, from outside: name and number.
+pub type Path = Vec<(&'static str, Option<u32>)>;
+
+/// A link as the description of its receiver shows it.
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    /// Position of its port.
+    port: usize,
+    pool: usize,
+    id: u32,
+    name: &'static str,
+    number: Option<u32>,
+}
+
+/// A link by its ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Who sends.
+    pub from: BlockId,
+    /// Who receives.
+    pub to: BlockId,
+    /// Its depth and delays.
+    pub spec: LinkSpec,
+    pool: usize,
+    /// Kind, block and port of the receiver.
+    place: (usize, usize, usize),
+}
+
+impl Link {
+    fn least_delay(&self) -> u64 {
+        self.spec.latency.min(self.spec.credit)
+    }
+}
+
+/// What a netlist shows of the blocks of a kind.
+struct Shown {
+    places: Vec<Place>,
+    paths: Vec<Path>,
+    inputs: Vec<Vec<Input>>,
+}
+
+/// A block that wants the host to look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Call {
+    tick: u64,
+    kind: usize,
+    block: usize,
+}
+
+/// Blocks and links as they are evaluated: those of a netlist, or of an island of it.
+struct Board<L, K> {
+    links: L,
+    kinds: Vec<K>,
+    /// Blocks of each domain of the wake wheels.
+    domains: Vec<Vec<Place>>,
+    /// The first call that the host has not answered.
+    called: Option<Call>,
+}
+
+impl<L: Links, K: Kind<L>> Board<L, K> {
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+        let Self { links, kinds, domains, called } = self;
+        for place in &domains[usize::from(due.domain())] {
+            let left = place.among(due);
+            if left != 0
+                && let Some(block) = kinds[place.kind].eval((place, left), links, due, at)
+            {
+                note_call(called, Call { tick: at.tick(), kind: place.kind, block });
+            }
+        }
+    }
+}
+
+#[cold]
+fn note_call(called: &mut Option<Call>, call: Call) {
+    *called = Some(called.map_or(call, |first| first.min(call)));
+}
+
+impl<L: Links, K: Kind<L>> Apart for Board<L, K> {
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
+        Board::eval(self, due, at);
+        if self.called.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Blocks and links.
+pub struct Net<L, K> {
+    board: Board<L, K>,
+    shown: Vec<Shown>,
+    population: Vec<u8>,
+    /// Domains of the wake wheels with a clock of their own; those behind them are for blocks that the first have no room for.
+    clocks: usize,
+    /// Ticks of a cycle of each domain.
+    periods: Vec<u32>,
+    graph: Vec<Link>,
+    /// The links by which the end of a run is heard of lead to this block.
+    heard_by: Option<BlockId>,
+    /// Its islands, once somebody has asked.
+    plan: OnceLock<Option<Arc<Plan>>>,
+}
+
+impl<L: Links, K: Kind<L>> Net<L, K> {
+    /// A netlist without blocks. Its domains are those of the clocks; of several with the same period each is for blocks that those
+    /// before it have no room for.
+    #[must_use]
+    pub fn new(clocks: &Clocks, own: usize) -> Self {
+        let periods = clocks.periods().to_vec();
+        Self {
+            board: Board {
+                links: L::default(),
+                kinds: Vec::new(),
+                domains: vec![Vec::new(); periods.len()],
+                called: None,
+            },
+            shown: Vec::new(),
+            population: vec![0; periods.len()],
+            clocks: own,
+            periods,
+            graph: Vec::new(),
+            heard_by: None,
+            plan: OnceLock::new(),
+        }
+    }
+
+    /// Adds blocks of one kind in a domain, each with its path.
+    ///
+    /// # Panics
+    /// If there are more than the domains have room for.
+    pub fn add<B: Unit<L>>(&mut self, domain: u8, blocks: impl IntoIterator<Item = (Path, B)>) -> Family<B>
+    where
+        K: From<Of<B, L>>,
+    {
+        let (kind, mut paths, mut of) = (self.shown.len(), Vec::new(), Of::<B, L>::default());
+        for (path, block) in blocks {
+            paths.push(path);
+            of.push(block);
+        }
+        let places = self.seat(kind, domain, paths.len());
+        self.board.kinds.push(of.into());
+        self.shown.push(Shown { places, inputs: vec![Vec::new(); paths.len()], paths });
+        Family(kind, PhantomData)
+    }
+
+    /// Finds places for the blocks of a kind, in the first domain of a clock that has room.
+    fn seat(&mut self, kind: usize, domain: u8, count: usize) -> Vec<Place> {
+        let (mut places, mut first, mut here) = (Vec::new(), 0, 0);
+        let mut wheels = self.wheels(domain).into_iter();
+        let most = if wheels.len() > 1 { MOST_OF_A_KIND } else { SEATS.into() };
+        let mut wheel = wheels.next();
+        while first < count {
+            let Some(at) = wheel else { panic!("the domains of clock {domain} have no room for {count} blocks more") };
+            let slot = self.population[at];
+            let room = (most - here).min(usize::from(SEATS - slot)).min(usize::from(64 - slot % 64));
+            if room == 0 {
+                (here, wheel) = (0, wheels.next());
+                continue;
+            }
+            let taken = room.min(count - first);
+            let place = Place::new(kind, (at as u8, slot), first, taken);
+            self.population[at] += taken as u8;
+            self.board.domains[at].push(place);
+            places.push(place);
+            (first, here) = (first + taken, here + taken);
+        }
+        places
+    }
+
+    /// The domain of a clock and those with the same period behind the clocks.
+    fn wheels(&self, domain: u8) -> Vec<usize> {
+        let (own, period) = (usize::from(domain), self.periods[usize::from(domain)]);
+        let more = (self.clocks..self.periods.len()).filter(|&wheel| self.periods[wheel] == period);
+        [own].into_iter().chain(more).collect()
+    }
+
+    /// Links an output to an input; the beats have this shape. `name` is what the link is called in the description of its
+    /// receiver.
+    ///
+    /// # Panics
+    /// If a port that has room for one link has one already.
+    pub fn link<T, A, B, F, I>(
+        &mut self,
+        from: Port<A, F>,
+        to: Port<B, I>,
+        name: (&'static str, Option<u32>),
+        spec: LinkSpec,
+        shape: &T::Shape,
+    ) where
+        T: Payload + 'static,
+        A: Unit<L>,
+        B: Unit<L>,
+        F: Sends<Beat = T>,
+        I: Receives<Beat = T>,
+        L: Carries<T>,
+    {
+        let scopes = self.shown[to.family.0].paths[to.block].iter().chain([&name]);
+        let scopes = scopes.map(|(name, index)| index.map_or((*name).to_owned(), |index| format!("{name}{index}")));
+        let path = scopes.collect::<Vec<_>>().join(".");
+        let (sender, receiver) = (self.id(from.family, from.block), self.id(to.family, to.block));
+        let links = &mut self.board.links.pool().0;
+        let (id, LinkSpec { depth, latency, credit }) = (links.len() as u32, spec);
+        let chan = ChanSpec { path: path.clone(), depth, latency, credit, from: sender, to: receiver };
+        links.push(Chan::<T>::new(chan, shape.clone()));
+        let has_room = (from.port)(&mut self.of_mut(from.family).blocks[from.block].ports).connect(id);
+        assert!(has_room, "{path}: its sender has a link at this port already");
+        let ports = &mut self.of_mut(to.family).blocks[to.block].ports;
+        assert!((to.port)(ports).connect(id), "{path}: its receiver has a link at this port already");
+        let mut find = Find { beats: TypeId::of::<T>(), link: id, ports: 0, found: None };
+        ports.visit(&mut find);
+        let (port, pool) = (find.found.unwrap_or_default(), <L as Carries<T>>::POOL);
+        let inputs = &mut self.shown[to.family.0].inputs[to.block];
+        inputs.push(Input { port, pool, id, name: name.0, number: name.1 });
+        inputs.sort_by_key(|input| input.port);
+        self.graph.push(Link { from: sender, to: receiver, spec, pool, place: (to.family.0, to.block, port) });
+    }
+
+    /// All is connected: the links of each input are put side by side. `heard_by` hears of the end of a run first.
+    pub fn finish<B: Unit<L>>(&mut self, heard_by: (Family<B>, usize)) {
+        let mut moved: Vec<(TypeId, Vec<u32>)> = Vec::new();
+        for number in 0..L::COUNT {
+            let links = self.graph.iter().filter(|link| link.pool == number);
+            let mut order: Vec<_> = (0u32..).zip(links).map(|(id, link)| (link.place, id)).collect();
+            order.sort_unstable();
+            let order: Vec<u32> = order.into_iter().map(|(_, id)| id).collect();
+            let mut places = vec![0; order.len()];
+            (0..).zip(&order).for_each(|(place, &id)| places[id as usize] = place);
+            let pool = self.board.links.any_mut(number);
+            pool.sort(&order);
+            moved.push((pool.beats(), places));
+        }
+        // The graph has the links in the order of their pools.
+        self.graph.sort_by_key(|link| (link.pool, link.place));
+        self.renumber(&moved);
+        for input in self.shown.iter_mut().flat_map(|shown| &mut shown.inputs).flatten() {
+            input.id = moved[input.pool].1[input.id as usize];
+        }
+        self.heard_by = Some(self.id(heard_by.0, heard_by.1));
+    }
+
+    fn renumber(&mut self, moved: &[(TypeId, Vec<u32>)]) {
+        let new = |beats, id: u32| {
+            let Some((_, places)) = moved.iter().find(|(of, _)| *of == beats) else { return id };
+            places[id as usize]
+        };
+        self.board.kinds.iter_mut().for_each(|kind| kind.renumber(&new));
+    }
+
+    fn of<B: Unit<L>>(&self, family: Family<B>) -> &Of<B, L> {
+        of(&self.board, family)
+    }
+
+    fn of_mut<B: Unit<L>>(&mut self, family: Family<B>) -> &mut Of<B, L> {
+        let Some(of) = self.board.kinds[family.0].as_any_mut().downcast_mut() else { unreachable!("added as such") };
+        of
+    }
+
+    /// The id of a block in the wake wheels.
+    ///
+    /// # Panics
+    /// If there are not as many blocks of the kind.
+    #[must_use]
+    pub fn id<B>(&self, family: Family<B>, block: usize) -> BlockId {
+        self.id_in(family.0, block)
+    }
+
+    fn id_in(&self, kind: usize, block: usize) -> BlockId {
+        let place = self.shown[kind].places.iter().find(|place| block < place.first + place.count);
+        let Some(&Place { domain, slot, first, .. }) = place else {
+            panic!("there is no block {block} of kind {kind}")
+        };
+        BlockId { domain, slot: slot + (block - first) as u8 }
+    }
+
+    /// The blocks of a kind.
+    #[must_use]
+    pub fn all<B: Unit<L>>(&self, family: Family<B>) -> &[Box<Wired<B>>] {
+        &self.of(family).blocks
+    }
+
+    /// The same, to be changed.
+    pub fn all_mut<B: Unit<L>>(&mut self, family: Family<B>) -> &mut [Box<Wired<B>>] {
+        &mut self.of_mut(family).blocks
+    }
+
+    /// Their ports.
+    pub fn ports<B: Unit<L>>(&self, family: Family<B>) -> impl Iterator<Item = &B::Ports> {
+        self.of(family).blocks.iter().map(|wired| wired.ports())
+    }
+
+    /// All links, by what they carry.
+    #[must_use]
+    pub fn links(&self) -> &L {
+        &self.board.links
+    }
+
+    /// All links, by their ends.
+    #[must_use]
+    pub fn graph(&self) -> &[Link] {
+        &self.graph
+    }
+
+    /// True if a block has called the host since [`Self::answer`].
+    #[must_use]
+    #[inline]
+    pub fn is_called(&self) -> bool {
+        self.board.called.is_some()
+    }
+
+    /// The number of the block that called first, if it is of this kind.
+    #[must_use]
+    pub fn caller<B>(&self, family: Family<B>) -> Option<usize> {
+        self.board.called.and_then(|call| (call.kind == family.0).then_some(call.block))
+    }
+
+    /// The host has looked at who called.
+    pub fn answer(&mut self) {
+        self.board.called = None;
+    }
+
+    /// Starts to keep digests of all memories and links.
+    pub fn record(&mut self) {
+        self.board.kinds.iter_mut().for_each(K::record);
+        (0..L::COUNT).for_each(|pool| self.board.links.any_mut(pool).record());
+    }
+
+    /// Digest of every beat that crossed any link, since [`Self::record`].
+    #[must_use]
+    pub fn beat_digest(&self) -> u64 {
+        digest_of(&(0..L::COUNT).map(|pool| self.board.links.any(pool).history()).collect::<Vec<_>>())
+    }
+
+    /// True if no link holds a beat.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        (0..L::COUNT).all(|pool| self.board.links.any(pool).is_empty())
+    }
+
+    /// The kind with a block, and its number there.
+    fn kind_of(&self, block: BlockId) -> Option<(usize, usize)> {
+        self.board.domains[usize::from(block.domain)].iter().find_map(|&Place { kind, slot, first, count, .. }| {
+            let number = usize::from(block.slot).checked_sub(slot.into())?;
+            (number < count).then_some((kind, first + number))
+        })
+    }
+
+    fn describe_in(&self, path: &[(&'static str, Option<u32>)], (kind, block): (usize, usize), to: &mut dyn Describe) {
+        let Some((&(name, index), rest)) = path.split_first() else {
+            for &Input { pool, id, name, number, .. } in &self.shown[kind].inputs[block] {
+                self.board.links.any(pool).describe(id, name, number, to);
+            }
+            return self.board.kinds[kind].describe(block, to);
+        };
+        to.enter(name, index);
+        if to.wanted() {
+            self.describe_in(rest, (kind, block), to);
+        }
+        to.leave();
+    }
+
+    /// What its blocks and links hold.
+    #[must_use]
+    pub fn state(&self) -> State<&L, &[K]> {
+        State { links: &self.board.links, kinds: &self.board.kinds }
+    }
+
+    /// Takes a saved state in place of its own; false if it is that of another netlist.
+    #[must_use]
+    pub fn adopt(&mut self, State { links, kinds }: State<L, Vec<K>>) -> bool {
+        let is_alike = |pool| links.any(pool).len() == self.board.links.any(pool).len();
+        if kinds.len() != self.board.kinds.len() || !(0..L::COUNT).all(is_alike) {
+            return false;
+        }
+        self.board.links = links;
+        let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
+        // Who has called may have nothing more to do that would let it call again.
+        let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
+        self.board.called = callers.map(|(kind, block)| Call { tick: 0, kind, block }).min();
+        is_alike
+    }
+}
+
+fn of<B: Unit<L>, L: Links, K: Kind<L>>(board: &Board<L, K>, family: Family<B>) -> &Of<B, L> {
+    let Some(of) = board.kinds[family.0].as_any().downcast_ref() else { unreachable!("added as such") };
+    of
+}
+
+/// What is saved of a netlist: what its blocks and links hold. The rest follows from how it was built.
+#[derive(Serialize, Deserialize)]
+pub struct State<L, K> {
+    links: L,
+    kinds: K,
+}
+
+impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
+    fn population(&self) -> Vec<u8> {
+        self.population.clone()
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        let mut due = Due::one(block);
+        self.board.eval(&mut due, at);
+        due.sleep()
+    }
+
+    fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        self.board.eval(due, at);
+    }
+
+    // Both ways are compiled where the netlist is declared, for all who run it.
+    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
+        self.board.eval(due, at);
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        if let Some((kind, number)) = self.kind_of(block) {
+            self.describe_in(&self.shown[kind].paths[number], (kind, number), to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

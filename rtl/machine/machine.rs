@@ -1,0 +1,209 @@
+//! # The machine
+//! A netlist with its configuration, and what a simulator, a reader, and whoever watches ask of it.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::MachineConfig;
+use super::units::{Roles, Wires};
+use super::wiring::{Kinds, MachineNet, wire};
+use crate::kernel::{
+    BlockId, Blocks, Clocks, Describe, Due, Edge, Family, FastEdge, Islands, Outline, Simulator, Sleep, State,
+};
+use crate::l1::access::{WarpAccess, WarpReply};
+use crate::noc::packet::Request;
+use crate::sm::{CtaLaunch, Dispatcher, DispatcherPorts};
+
+/// All blocks and all links.
+#[derive(Deserialize)]
+#[serde(try_from = "Saved<State<Wires, Vec<Roles>>>")]
+pub struct Machine {
+    pub(super) config: MachineConfig,
+    pub(super) clocks: Clocks,
+    pub(super) net: MachineNet,
+    pub(super) kinds: Kinds,
+}
+
+/// What is saved of a machine.
+#[derive(Serialize, Deserialize)]
+struct Saved<S> {
+    #[serde(with = "crate::config::text")]
+    config: MachineConfig,
+    state: S,
+}
+
+impl Serialize for Machine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Saved { config: self.config.clone(), state: self.net.state() }.serialize(serializer)
+    }
+}
+
+impl TryFrom<Saved<State<Wires, Vec<Roles>>>> for Machine {
+    type Error = String;
+
+    fn try_from(Saved { config, state }: Saved<State<Wires, Vec<Roles>>>) -> Result<Self, String> {
+        if let Some(broken) = config.validate().first() {
+            return Err(format!("its configuration: {broken}"));
+        }
+        let mut machine = Self::new(&config);
+        if machine.net.adopt(state) { Ok(machine) } else { Err("its blocks are those of another machine".to_owned()) }
+    }
+}
+
+impl Machine {
+    /// Builds a machine.
+    ///
+    /// # Panics
+    /// If the configuration breaks a rule: validate it first.
+    #[must_use]
+    pub fn new(config: &MachineConfig) -> Self {
+        let broken = config.validate();
+        assert!(broken.is_empty(), "configuration was not validated: {}", broken[0]);
+        let Some(clocks) = config.clocks() else { unreachable!("validated") };
+        let (net, kinds) = wire(config, &clocks);
+        Self { config: config.clone(), clocks, net, kinds }
+    }
+
+    /// Wakes the blocks with which a kernel begins: the dispatcher, and the cores, whose periods under a throttle begin with the
+    /// kernel whether they have warps or not.
+    pub fn rouse(&self, sim: &mut Simulator) {
+        sim.rouse(self.net.id(self.kinds.dispatcher, 0));
+        (0..self.cores().len()).for_each(|sm| sim.rouse(self.net.id(self.kinds.cores, sm)));
+    }
+
+    /// The SMs whose LSUs were evaluated at the last tick, a bit for each.
+    #[must_use]
+    pub fn lsus_evaluated(&self, sim: &Simulator) -> u128 {
+        let was_due = |id: BlockId| sim.evaluated(id.domain.into()) >> id.slot & 1;
+        (0..self.lsus().len()).fold(0, |all, sm| all | was_due(self.net.id(self.kinds.lsus, sm)) << sm)
+    }
+
+    /// Its kinds of blocks and the links between them.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        self.net.outline()
+    }
+
+    /// Starts to keep digests of all memories and links.
+    pub fn record(&mut self) {
+        self.net.record();
+    }
+
+    /// Digest of every beat that crossed any link, since [`Self::record`].
+    #[must_use]
+    pub fn beat_digest(&self) -> u64 {
+        self.net.beat_digest()
+    }
+
+    /// CTAs in flight to their SMs.
+    pub(super) fn launches_in_flight(&self) -> impl Iterator<Item = &CtaLaunch> {
+        let launches = &self.net.links().launches;
+        self.net.ports(self.kinds.cores).flat_map(|ports| launches.at(&ports.launch).beats())
+    }
+
+    /// Warp instructions that load-store units took at a tick, with their SMs: for those who watch from outside.
+    pub fn warps_taken(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
+        let (ports, links) = (self.net.ports(self.kinds.lsus), &self.net.links().accesses);
+        ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).taken_at(tick)?)))
+    }
+
+    /// What load-store units answered to them at a tick.
+    pub fn warps_answered(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
+        let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
+        ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).sent_at(tick)?)))
+    }
+
+    /// Requests that L2 banks took at a tick.
+    pub fn requests_taken(&self, tick: u64) -> impl Iterator<Item = &Request> {
+        let links = &self.net.links().requests;
+        self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).taken_at(tick))
+    }
+
+    /// CTAs whose end is not in flight to the dispatcher yet: while there are any, the kernel goes on for as long as it takes.
+    #[must_use]
+    pub fn awaited(&self) -> u64 {
+        awaited(self.dispatcher(), self.dispatcher().ports(), self.net.links())
+    }
+
+    /// True if the machine can run in islands.
+    #[must_use]
+    pub fn has_islands(&self) -> bool {
+        self.net.num_islands().is_some()
+    }
+
+    /// Takes the machine apart, until [`Self::rejoin`], if it can run in islands. Meanwhile it has no blocks.
+    pub fn separate(&mut self, sim: &mut Simulator) -> Option<MachineIslands> {
+        let dispatcher = self.kinds.dispatcher;
+        Some(MachineIslands { islands: self.net.separate(sim)?, dispatcher })
+    }
+
+    /// Puts the machine together again, after meetings at which all islands have come to the same tick.
+    pub fn rejoin(&mut self, MachineIslands { islands, .. }: MachineIslands, sim: &mut Simulator) {
+        self.net.rejoin(islands, sim);
+    }
+}
+
+fn awaited(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wires) -> u64 {
+    let (ended, all) = dispatcher.progress();
+    all - ended - links.ends.all_at(&ports.done).map(|done| done.len() as u64).sum::<u64>()
+}
+
+/// A machine in islands. Each may be run by another thread.
+pub struct MachineIslands {
+    islands: Islands<Wires, Roles>,
+    dispatcher: Family<Dispatcher>,
+}
+
+impl MachineIslands {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.islands.count()
+    }
+
+    /// Meetings of a round.
+    #[must_use]
+    pub fn meetings(&self) -> usize {
+        self.islands.meetings()
+    }
+
+    /// Runs one island up to where it is to come. Islands may run at the same time.
+    pub fn run(&self, island: usize) {
+        self.islands.run(island);
+    }
+
+    /// Holds one of the meetings. They may be held at the same time, while no island runs.
+    pub fn meet(&self, meeting: usize) {
+        self.islands.meet(meeting);
+    }
+
+    /// After the meetings: sets where the islands are to come to next, not beyond `end`. False if all have come there or as far as
+    /// they can without one who looks at the whole machine: a core has stopped at a fault, nothing is due any more, or the
+    /// kernel may end.
+    #[must_use]
+    pub fn set_out(&self, end: &mut u64) -> bool {
+        self.islands.set_out(end, self.islands.look(self.dispatcher, 0, awaited) == 0)
+    }
+
+    /// Lowers `end` to the tick that the farthest islands have reached.
+    pub fn stop(&self, end: &mut u64) {
+        self.islands.stop(end);
+    }
+}
+
+impl Blocks for Machine {
+    fn population(&self) -> Vec<u8> {
+        self.net.population()
+    }
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        self.net.eval(block, at)
+    }
+    fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        self.net.eval_due(due, at);
+    }
+    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
+        self.net.eval_due_fast(due, at);
+    }
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        self.net.describe(block, to);
+    }
+}

@@ -1,0 +1,318 @@
+//! # What a machine is made of
+//! The links by what they carry, the blocks by their kinds, and of each block the ends that it is lent for an edge.
+//!
+//! What most machines do not have is lent out of line, so that an edge of those that have none of it pays one comparison.
+
+use derive::{Kinds, Links};
+use serde::{Deserialize, Serialize};
+
+use crate::dram::channel::{DramChannel, DramIo, DramPorts};
+use crate::dram::message::{DramReply, DramRequest};
+use crate::kernel::{AnyEdge, Block, Carries, Describe, Edge, HasPorts, Of, Pool, Sleep, Unit};
+use crate::l1::access::{WarpAccess, WarpReply};
+use crate::l1::dueling::{Dueling, DuelingIo, DuelingPorts, Mode, Seen};
+use crate::l1::instructions::{FetchIo, LineBrought, LineWanted, SupplierIo};
+use crate::l1::lsu::{DuelIo, Lsu, LsuExtraPorts, LsuIo, LsuPorts};
+use crate::l2::{Invalidate, InvalidateAck, L2Bank, L2Io, L2Ports, RecallIo, RecalledIo};
+use crate::noc::packet::{Packet, Reply, Request};
+use crate::noc::xbar::{Xbar, XbarIo, XbarPorts};
+use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, DispatcherPorts, SmCore, SmExtraPorts, SmIo, SmPorts};
+use crate::throttle::Hub;
+use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
+use crate::throttle::side::{CoreSide, HubIo, HubPorts, L1Side};
+use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo, TrackerPorts};
+
+/// The links of a machine, by what they carry.
+#[derive(Default, Serialize, Deserialize, Links)]
+pub struct Wires {
+    pub(super) launches: Pool<CtaLaunch>,
+    pub(super) ends: Pool<CtaDone>,
+    pub(super) accesses: Pool<WarpAccess>,
+    pub(super) replies_to_warps: Pool<WarpReply>,
+    pub(super) requests: Pool<Request>,
+    pub(super) replies: Pool<Reply>,
+    pub(super) dram_requests: Pool<DramRequest>,
+    pub(super) dram_replies: Pool<DramReply>,
+    pub(super) lines_wanted: Pool<LineWanted>,
+    pub(super) lines_brought: Pool<LineBrought>,
+    pub(super) misses: Pool<Miss>,
+    pub(super) periods: Pool<PeriodEnd>,
+    pub(super) reports: Pool<Report>,
+    pub(super) orders: Pool<Order>,
+    pub(super) modes: Pool<Mode>,
+    pub(super) seen: Pool<Seen>,
+    pub(super) recalls: Pool<Invalidate>,
+    pub(super) recalled: Pool<InvalidateAck>,
+    pub(super) forwards: Pool<Forward>,
+    pub(super) answers: Pool<Answer>,
+}
+
+/// The blocks of a machine, by their kinds.
+#[derive(Serialize, Deserialize, Kinds)]
+pub enum Roles {
+    Cores(Of<SmCore, Wires>),
+    Lsus(Of<Lsu, Wires>),
+    Dispatchers(Of<Dispatcher, Wires>),
+    Hubs(Of<Coordinator, Wires>),
+    Duels(Of<Dueling, Wires>),
+    RequestXbars(Of<Xbar<Request>, Wires>),
+    ReplyXbars(Of<Xbar<Reply>, Wires>),
+    RecallXbars(Of<Xbar<Invalidate>, Wires>),
+    RecalledXbars(Of<Xbar<InvalidateAck>, Wires>),
+    ForwardXbars(Of<Xbar<Forward>, Wires>),
+    AnswerXbars(Of<Xbar<Answer>, Wires>),
+    Banks(Of<L2Bank, Wires>),
+    Trackers(Of<Tracker, Wires>),
+    Drams(Of<DramChannel, Wires>),
+}
+
+impl Unit<Wires> for Dispatcher {
+    #[inline(always)]
+    fn edge(&mut self, ports: &DispatcherPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        let Wires { launches, ends, .. } = wires;
+        self.eval_any(DispatcherIo { launch: launches.tx_bank(&ports.launch), done: ends.rx_bank(&ports.done) }, at)
+    }
+
+    #[inline(always)]
+    fn calls(&self) -> bool {
+        self.is_done()
+    }
+}
+
+impl Unit<Wires> for SmCore {
+    #[inline(always)]
+    fn edge(&mut self, ports: &SmPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        if let Some(extra) = ports.extra.get() {
+            return edge_with_schemes(self, (ports, extra), wires, at);
+        }
+        let Wires { launches, ends, accesses, replies_to_warps, .. } = wires;
+        let (launch, done) = (launches.rx(&ports.launch), ends.tx(&ports.done));
+        let (mem, wb) = (accesses.tx(&ports.mem), replies_to_warps.rx(&ports.wb));
+        self.eval_any(SmIo { launch, done, mem, wb, fetch: None }, at)
+    }
+
+    #[inline(always)]
+    fn calls(&self) -> bool {
+        self.fault().is_some()
+    }
+
+    fn record(&mut self) {
+        SmCore::record(self);
+    }
+}
+
+/// One edge of a core with an instruction cache or under a throttle.
+#[inline(never)]
+fn edge_with_schemes(
+    core: &mut SmCore,
+    (ports, extra): (&SmPorts, &SmExtraPorts),
+    wires: &mut Wires,
+    at: &mut impl AnyEdge,
+) -> Sleep {
+    let Wires {
+        launches,
+        ends,
+        accesses,
+        replies_to_warps,
+        lines_wanted,
+        lines_brought,
+        misses,
+        periods,
+        reports,
+        orders,
+        ..
+    } = wires;
+    let fetch = extra
+        .wanted
+        .is_connected()
+        .then(|| FetchIo { wanted: lines_wanted.tx(&extra.wanted), brought: lines_brought.rx(&extra.brought) });
+    let side = extra.misses.is_connected().then(|| CoreSide {
+        misses: misses.rx(&extra.misses),
+        periods: extra.periods.is_connected().then(|| periods.tx(&extra.periods)),
+        reports: extra.reports.is_connected().then(|| reports.tx(&extra.reports)),
+        orders: extra.orders.is_connected().then(|| orders.rx(&extra.orders)),
+    });
+    let io = SmIo {
+        launch: launches.rx(&ports.launch),
+        done: ends.tx(&ports.done),
+        mem: accesses.tx(&ports.mem),
+        wb: replies_to_warps.rx(&ports.wb),
+        fetch,
+    };
+    core.eval_beside(io, side, at)
+}
+
+impl Unit<Wires> for Lsu {
+    #[inline(always)]
+    fn edge(&mut self, ports: &LsuPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        if let Some(extra) = ports.extra.get() {
+            return lsu_edge_with_schemes(self, (ports, extra), wires, at);
+        }
+        let Wires { accesses, replies_to_warps, requests, replies, .. } = wires;
+        let (core_req, core_rsp) = (accesses.rx(&ports.core_req), replies_to_warps.tx(&ports.core_rsp));
+        let (mem_req, mem_rsp) = (requests.tx(&ports.mem_req), replies.rx(&ports.mem_rsp));
+        self.eval_any(LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None }, at)
+    }
+
+    fn record(&mut self) {
+        Lsu::record(self);
+    }
+}
+
+/// One edge of an LSU with anything of that.
+#[inline(never)]
+fn lsu_edge_with_schemes(
+    lsu: &mut Lsu,
+    (ports, extra): (&LsuPorts, &LsuExtraPorts),
+    wires: &mut Wires,
+    at: &mut impl AnyEdge,
+) -> Sleep {
+    let Wires {
+        accesses,
+        replies_to_warps,
+        requests,
+        replies,
+        lines_wanted,
+        lines_brought,
+        misses,
+        periods,
+        modes,
+        seen,
+        recalls,
+        recalled,
+        forwards,
+        answers,
+        ..
+    } = wires;
+    let core = extra
+        .wanted
+        .is_connected()
+        .then(|| SupplierIo { wanted: lines_wanted.rx(&extra.wanted), brought: lines_brought.tx(&extra.brought) });
+    let side = extra.misses.is_connected().then(|| L1Side {
+        misses: misses.tx(&extra.misses),
+        periods: extra.periods.is_connected().then(|| periods.rx(&extra.periods)),
+    });
+    let duel = extra
+        .mode
+        .is_connected()
+        .then(|| DuelIo { mode: modes.rx(&extra.mode), seen: extra.seen.is_connected().then(|| seen.tx(&extra.seen)) });
+    let recall = extra
+        .inv
+        .is_connected()
+        .then(|| RecalledIo { inv: recalls.rx(&extra.inv), inv_ack: recalled.tx(&extra.inv_ack) });
+    let (mem_rsp, supply) = if extra.supply.is_connected() {
+        let (mem_rsp, supply) = replies.both(&ports.mem_rsp, &extra.supply);
+        let (forward, answer) = (forwards.rx(&extra.forward), answers.tx(&extra.answer));
+        (mem_rsp, Some(SupplyIo { forward, answer, supply }))
+    } else {
+        (replies.rx(&ports.mem_rsp), None)
+    };
+    let (core_req, core_rsp) = (accesses.rx(&ports.core_req), replies_to_warps.tx(&ports.core_rsp));
+    let io = LsuIo { core_req, core_rsp, mem_req: requests.tx(&ports.mem_req), mem_rsp, duel, recall, supply };
+    lsu.eval_beside(io, side, core, at)
+}
+
+impl<P: Packet + 'static> Unit<Wires> for Xbar<P>
+where
+    Wires: Carries<P>,
+{
+    #[inline(always)]
+    fn edge(&mut self, ports: &XbarPorts<P>, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        let pool: &mut Pool<P> = wires.pool();
+        self.eval_any(XbarIo { ends: pool.ends(&ports.from, &ports.to) }, at)
+    }
+}
+
+impl Unit<Wires> for L2Bank {
+    #[inline(always)]
+    fn edge(&mut self, ports: &L2Ports, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        if ports.inv.is_connected() {
+            return bank_edge_with_recalls(self, ports, wires, at);
+        }
+        let Wires { requests, replies, dram_requests, dram_replies, .. } = wires;
+        let (req, rsp) = (requests.rx(&ports.req), replies.tx(&ports.rsp));
+        let (dram_req, dram_rsp) = (dram_requests.tx_bank(&ports.dram_req), dram_replies.rx_bank(&ports.dram_rsp));
+        self.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at)
+    }
+
+    fn record(&mut self) {
+        L2Bank::record(self);
+    }
+}
+
+/// One edge of a bank that recalls lines.
+#[inline(never)]
+fn bank_edge_with_recalls(bank: &mut L2Bank, ports: &L2Ports, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+    let Wires { requests, replies, dram_requests, dram_replies, recalls, recalled, .. } = wires;
+    let recall = ports
+        .inv
+        .is_connected()
+        .then(|| RecallIo { inv: recalls.tx(&ports.inv), inv_ack: recalled.rx(&ports.inv_ack) });
+    let (req, rsp) = (requests.rx(&ports.req), replies.tx(&ports.rsp));
+    let (dram_req, dram_rsp) = (dram_requests.tx_bank(&ports.dram_req), dram_replies.rx_bank(&ports.dram_rsp));
+    bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall }, at)
+}
+
+impl Unit<Wires> for DramChannel {
+    #[inline(always)]
+    fn edge(&mut self, ports: &DramPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        let Wires { dram_requests, dram_replies, .. } = wires;
+        self.eval_any(DramIo { req: dram_requests.rx_bank(&ports.req), rsp: dram_replies.tx_bank(&ports.rsp) }, at)
+    }
+
+    fn record(&mut self) {
+        DramChannel::record(self);
+    }
+}
+
+impl Unit<Wires> for Tracker {
+    fn edge(&mut self, ports: &TrackerPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        let Wires { requests, replies, forwards, answers, .. } = wires;
+        let (req, to_bank) = requests.both(&ports.req, &ports.to_bank);
+        let (from_bank, rsp) = replies.both(&ports.from_bank, &ports.rsp);
+        let (forward, answer) = (forwards.tx(&ports.forward), answers.rx(&ports.answer));
+        let io = TrackerIo { req, to_bank, from_bank, rsp, forward, answer };
+        at.with_edge(|at| self.eval(io, at))
+    }
+
+    fn record(&mut self) {
+        Tracker::record(self);
+    }
+}
+
+impl Unit<Wires> for Dueling {
+    fn edge(&mut self, ports: &DuelingPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        let Wires { seen, modes, .. } = wires;
+        at.with_edge(|at| {
+            self.eval(DuelingIo { seen: seen.rx_bank(&ports.seen), mode: modes.tx_bank(&ports.mode) }, at)
+        })
+    }
+}
+
+/// The hub of a throttle that has one.
+#[derive(Serialize, Deserialize)]
+pub struct Coordinator(pub Box<dyn Hub>);
+
+impl HasPorts for Coordinator {
+    type Ports = HubPorts;
+}
+
+impl Block for Coordinator {
+    type Io<'a> = HubIo<'a>;
+
+    fn eval(&mut self, io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        self.0.eval(io, at)
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.0.describe(to);
+    }
+}
+
+impl Unit<Wires> for Coordinator {
+    fn edge(&mut self, ports: &HubPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
+        let Wires { reports, orders, .. } = wires;
+        let io = HubIo { reports: reports.rx_bank(&ports.reports), orders: orders.tx_bank(&ports.orders) };
+        at.with_edge(|at| self.eval(io, at))
+    }
+}
