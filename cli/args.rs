@@ -47,7 +47,8 @@ addresses; there are no results to compare.";
 const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config
   warpsieve config --design pric --set l1.ways=8
-  warpsieve config --design bypass-all > mine.toml   (a machine file to edit)";
+  warpsieve config --design bypass-all > mine.toml   (a machine file to edit)
+  warpsieve config --machine volta --graph volta.svg";
 
 const COMPARE_EXAMPLES: &str = "Examples:
   warpsieve compare kernels/syrk/launch.toml --design-set baseline,pric
@@ -229,7 +230,7 @@ pub(super) enum Command {
     List(ListArguments),
     /// Print the resolved configuration as TOML, with where each value comes from
     #[command(after_help = CONFIG_EXAMPLES)]
-    Config(MachineArguments),
+    Config(ConfigArguments),
     /// Run long randomised checks until a limit is reached or one fails
     #[command(after_help = SOAK_EXAMPLES)]
     Soak(SoakArguments),
@@ -1026,6 +1027,15 @@ pub(super) struct DramArguments {
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ConfigArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Draw the machine's blocks and the links between them, instead of printing the fields
+    #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(svg))]
+    pub graph: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

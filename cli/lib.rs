@@ -15,6 +15,7 @@ mod area;
 mod args;
 pub mod blocks;
 mod compare;
+mod config;
 mod counters;
 pub mod dictionary;
 mod dram;
@@ -45,12 +46,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use miette::Report;
 
-use warpsieve::config::{Builtin, Resolved, add_designs};
+use warpsieve::config::{Builtin, add_designs};
 use warpsieve::crash;
 use warpsieve::kernels::launch_file;
 use warpsieve::run::RunError;
 
-use args::{Arguments, Command, MachineArguments};
+use args::{Arguments, Command};
 
 /// How a command that understood its input ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +132,7 @@ fn dispatch(command: &Command) -> Result<Exit, Report> {
         Command::Optimize(arguments) => optimize::optimize(arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(arguments),
         Command::List(arguments) => list::list(arguments),
-        Command::Config(arguments) => print_config(arguments),
+        Command::Config(arguments) => config::config(arguments),
         Command::Soak(arguments) => soak::soak(arguments),
         Command::Ptx(arguments) => ptx::ptx(arguments),
         Command::Trace(arguments) => trace::trace(arguments),
@@ -144,10 +145,4 @@ fn dispatch(command: &Command) -> Result<Exit, Report> {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     }
-}
-
-fn print_config(arguments: &MachineArguments) -> Result<Exit, Report> {
-    let resolved = Resolved::new(&arguments.request())?;
-    output::print(&resolved.to_toml())?;
-    Ok(Exit::Done)
 }

@@ -152,9 +152,16 @@ fn blocks() -> String {
 /// Compares the generated parts of a document with what the code says now, or writes them.
 #[track_caller]
 fn holds(path: &str, parts: &[Part]) {
-    let file = root().join(path);
-    let old = fs::read_to_string(&file).unwrap();
+    let old = fs::read_to_string(root().join(path)).unwrap();
     let new = parts::renewed(&old, parts).unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    is(path, &new);
+}
+
+/// Compares a file with what the code says now, or writes it.
+#[track_caller]
+fn is(path: &str, new: &str) {
+    let file = root().join(path);
+    let old = fs::read_to_string(&file).unwrap_or_default();
     if old == new {
         return;
     }
@@ -168,6 +175,14 @@ fn holds(path: &str, parts: &[Part]) {
     let first = old.lines().zip(new.lines()).enumerate().find_map(differs);
     let first = first.unwrap_or_else(|| "one is longer".to_owned());
     panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test --workspace --test docs writes it again");
+}
+
+#[test]
+fn the_drawing_of_the_netlist_is_what_the_command_draws() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fermi.svg");
+    printed(&["config", "--graph", file.to_str().unwrap()]);
+    is("docs/netlist.svg", &fs::read_to_string(file).unwrap());
 }
 
 /// A file of the workspace as a block of code.

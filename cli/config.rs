@@ -1,0 +1,32 @@
+//! `warpsieve config`: the fields of a machine, and a drawing of its netlist.
+
+mod graph;
+
+use miette::{IntoDiagnostic, Report, WrapErr};
+use rtl::machine::Machine;
+use warpsieve::config::Resolved;
+use waves::part_file::PartFile;
+
+use super::args::ConfigArguments;
+use super::files::Files;
+use super::{Exit, output};
+
+pub(super) fn config(arguments: &ConfigArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.machine.request())?;
+    if let Some(path) = &arguments.graph {
+        let mut files = Files::of(&resolved);
+        files.writes("`--graph`", Some(path));
+        files.check()?;
+        let machine = Machine::new(&resolved.config);
+        let name =
+            [&resolved.machine.name].into_iter().chain(&resolved.designs).cloned().collect::<Vec<_>>().join(" + ");
+        let drawing = graph::svg(&name, &machine.outline(), machine.clocks());
+        let file = PartFile::create(path).into_diagnostic();
+        let written = file.and_then(|file| output::keep(file, &drawing));
+        let path = written.wrap_err_with(|| format!("{} cannot be written", path.display()))?;
+        output::complain(&format!("wrote {}", path.display()));
+        return Ok(Exit::Done);
+    }
+    output::print(&resolved.to_toml())?;
+    Ok(Exit::Done)
+}

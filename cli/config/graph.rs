@@ -1,0 +1,118 @@
+//! A drawing of the netlist of a machine: a column a clock, a box a kind of blocks, a line for the links from one kind to another.
+
+use std::fmt::Write;
+
+use rtl::kernel::{Bundle, Clocks, Group, Outline};
+use rtl::machine::CLOCKS;
+
+const COLUMN: f64 = 330.0;
+const BOX: [f64; 2] = [150.0, 34.0];
+const ROW: f64 = 96.0;
+const TOP: f64 = 70.0;
+const LINE: f64 = 12.0;
+
+/// A box: its middle.
+#[derive(Clone, Copy)]
+struct Place {
+    x: f64,
+    y: f64,
+}
+
+/// Draws the netlist of a machine of this name, whose cores have the first of the clocks.
+pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
+    let Outline { groups, bundles, islands } = outline;
+    let mut rows = [0u32; CLOCKS.len()];
+    let places: Vec<Place> = groups
+        .iter()
+        .map(|group| {
+            let row = &mut rows[usize::from(group.clock)];
+            *row += 1;
+            Place { x: (f64::from(group.clock) + 0.5) * COLUMN, y: TOP + (f64::from(*row) - 0.5) * ROW }
+        })
+        .collect();
+    let height = TOP + f64::from(rows.iter().copied().max().unwrap_or(0)) * ROW + 10.0;
+    let width = COLUMN * CLOCKS.len() as f64;
+    let islands = match islands {
+        Some(islands) => format!("{islands} islands"),
+        None => "one island".to_owned(),
+    };
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+         <defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
+         <path d=\"M0,0 L8,4 L0,8 z\" fill=\"#345\"/></marker></defs>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         <text x=\"8\" y=\"20\" font-size=\"15\">{}: blocks and links, {islands}; delays in core cycles, of beats and of credits</text>\n",
+        escaped(name)
+    );
+    for (clock, name) in CLOCKS.iter().enumerate() {
+        let (x, mhz) =
+            ((clock as f64 + 0.5) * COLUMN, clocks.ticks_per_second() / u64::from(clocks.period(clock)) / 1_000_000);
+        // Writing to a string cannot fail.
+        let _ =
+            writeln!(text, "<text x=\"{x}\" y=\"44\" text-anchor=\"middle\" fill=\"#567\">{name}, {mhz} MHz</text>");
+    }
+    let pairs = bundles.chunk_by(|a, b| (a.from, a.to) == (b.from, b.to));
+    for pair in pairs {
+        draw_links(&mut text, [places[pair[0].from], places[pair[0].to]], pair, clocks.period(0));
+    }
+    for (group, place) in groups.iter().zip(&places) {
+        draw_group(&mut text, group, *place);
+    }
+    text.push_str("</svg>\n");
+    text
+}
+
+fn draw_group(text: &mut String, Group { name, blocks, .. }: &Group, Place { x, y }: Place) {
+    let ([width, height], count) = (BOX, if *blocks > 1 { format!(" × {blocks}") } else { String::new() });
+    let _ = writeln!(
+        text,
+        "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" rx=\"5\" fill=\"#e8eef6\" stroke=\"#345\"/>\
+         <text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" font-size=\"13\">{}{count}</text>",
+        x - width / 2.0,
+        y - height / 2.0,
+        y + 4.0,
+        escaped(name),
+    );
+}
+
+/// The links from one kind of blocks to another: a line, and a line of text for each name.
+fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle: u32) {
+    let half = BOX[0] / 2.0;
+    // Lines there and back stand apart.
+    let (start, end, bend) = if from.x == to.x {
+        let side = if to.y > from.y { half } else { -half };
+        let bend = side * (1.1 + (to.y - from.y).abs() / ROW * 0.4);
+        (Place { x: from.x + side, ..from }, Place { x: to.x + side, ..to }, [from.x + bend, to.x + bend])
+    } else {
+        let (side, apart) = if to.x > from.x { (half, -6.0) } else { (-half, 6.0) };
+        let (start, end) = (Place { x: from.x + side, y: from.y + apart }, Place { x: to.x - side, y: to.y + apart });
+        let middle = (start.x + end.x) / 2.0;
+        (start, end, [middle, middle])
+    };
+    let _ = writeln!(
+        text,
+        "<path d=\"M{:.1},{:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
+        start.x, start.y, bend[0], start.y, bend[1], end.y, end.x, end.y
+    );
+    // The middle of the curve, nearer to where it ends, so that names of lines that cross stand apart.
+    let at = |a: f64, b: f64, c: f64, d: f64| 0.064 * a + 0.288 * b + 0.432 * c + 0.216 * d;
+    let (x, y) = (at(start.x, bend[0], bend[1], end.x), at(start.y, start.y, end.y, end.y));
+    let above = if from.x <= to.x { -(links.len() as f64 - 1.0) * LINE - 3.0 } else { LINE };
+    for (row, Bundle { name, links, spec, .. }) in links.iter().enumerate() {
+        let cycles = |ticks: u64| ticks / u64::from(cycle);
+        let delays = match [spec.latency, spec.credit].map(cycles) {
+            [0, 0] => String::new(),
+            [latency, credit] => format!(", {latency}/{credit}"),
+        };
+        let _ = writeln!(
+            text,
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">{links} {}{delays}</text>",
+            y + above + row as f64 * LINE,
+            escaped(name.trim_end_matches('_'))
+        );
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
