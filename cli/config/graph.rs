@@ -6,6 +6,8 @@ use rtl::kernel::{Bundle, Clocks, Group, Outline};
 use rtl::machine::CLOCKS;
 
 const COLUMN: f64 = 330.0;
+/// Room for the names of lines on the left.
+const LEFT: f64 = 30.0;
 const BOX: [f64; 2] = [150.0, 34.0];
 const ROW: f64 = 96.0;
 const TOP: f64 = 70.0;
@@ -27,11 +29,11 @@ pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
         .map(|group| {
             let row = &mut rows[usize::from(group.clock)];
             *row += 1;
-            Place { x: (f64::from(group.clock) + 0.5) * COLUMN, y: TOP + (f64::from(*row) - 0.5) * ROW }
+            Place { x: LEFT + (f64::from(group.clock) + 0.5) * COLUMN, y: TOP + (f64::from(*row) - 0.5) * ROW }
         })
         .collect();
     let height = TOP + f64::from(rows.iter().copied().max().unwrap_or(0)) * ROW + 10.0;
-    let width = COLUMN * CLOCKS.len() as f64;
+    let width = LEFT + COLUMN * CLOCKS.len() as f64;
     let islands = match islands {
         Some(islands) => format!("{islands} islands"),
         None => "one island".to_owned(),
@@ -45,8 +47,10 @@ pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
         escaped(name)
     );
     for (clock, name) in CLOCKS.iter().enumerate() {
-        let (x, mhz) =
-            ((clock as f64 + 0.5) * COLUMN, clocks.ticks_per_second() / u64::from(clocks.period(clock)) / 1_000_000);
+        let (x, mhz) = (
+            LEFT + (clock as f64 + 0.5) * COLUMN,
+            clocks.ticks_per_second() / u64::from(clocks.period(clock)) / 1_000_000,
+        );
         // Writing to a string cannot fail.
         let _ =
             writeln!(text, "<text x=\"{x}\" y=\"44\" text-anchor=\"middle\" fill=\"#567\">{name}, {mhz} MHz</text>");
@@ -94,8 +98,16 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
         "<path d=\"M{:.1},{:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
         start.x, start.y, bend[0], start.y, bend[1], end.y, end.x, end.y
     );
-    // The middle of the curve, nearer to where it ends, so that names of lines that cross stand apart.
-    let at = |a: f64, b: f64, c: f64, d: f64| 0.064 * a + 0.288 * b + 0.432 * c + 0.216 * d;
+    // Near the middle of the curve, so that names of lines that cross or run side by side stand apart.
+    let t = if from.x == to.x && to.y < from.y {
+        0.35
+    } else if from.x == to.x && to.y - from.y > ROW {
+        0.8
+    } else {
+        0.6
+    };
+    let u = 1.0 - t;
+    let at = |a: f64, b: f64, c: f64, d: f64| u * u * u * a + 3.0 * u * u * t * b + 3.0 * u * t * t * c + t * t * t * d;
     let (x, y) = (at(start.x, bend[0], bend[1], end.x), at(start.y, start.y, end.y, end.y));
     let above = if from.x <= to.x { -(links.len() as f64 - 1.0) * LINE - 3.0 } else { LINE };
     for (row, Bundle { name, links, spec, .. }) in links.iter().enumerate() {
