@@ -3,6 +3,13 @@
 HEAD = ".version 8.0\n.target {target}\n.address_size 64\n"
 # A CTA copies from or to 256 KB of its own, and what follows them.
 OWN = "	mov.u32 %x, %ctaid.x;\n	mad.wide.u32 %p, %x, 0x40000, %base;\n"
+# What was loaded is used: each thread keeps a sum of it.
+KEPT = "	.shared .align 16 .b8 kept[4096];\n"
+KEEP = "	shl.b32 %y, %thread, 2;\n	mov.u32 %s, kept;\n	add.u32 %s, %s, %y;\n	st.volatile.shared.u32 [%s], %sum;"
+# A barrier for one arrival, and the wait for its phase %y.
+BARRIER = "	.shared .align 8 .b64 bar;\n"
+BEGIN = "	mov.u32 %y, 0;\n	setp.ne.u32 %one, %thread, 0;\n	@%one bra skip;\n	mbarrier.init.shared::cta.b64 [bar], 1;\n	fence.mbarrier_init.release.cluster;\nskip:\n"
+WAIT = "wait:\n	mbarrier.try_wait.parity.shared::cta.b64 %ready, [bar], %y;\n	@!%ready bra wait;\n	xor.b32 %y, %y, 1;"
 DYNAMIC = ".extern .shared .align 128 .b8 room[];\n"
 
 PARAMETERS = ".param .u64 base, .param .u64 offsets, .param .u32 turns, .param .u32 mask, .param .u64 out"
@@ -53,7 +60,7 @@ def entry(name, declared, init, body, drain):
 
 
 ACCESSES = {
-    "ld.u32": ("ld.global.u32 {{{0}}}, [%q];", 1, False),
+    "ld.u32": ("ld.global.u32 {0}, [%q];", 1, False),
     "ld.u64": ("ld.global.v2.u32 {{{0}, {1}}}, [%q];", 2, False),
     "ld.v4": ("ld.global.v4.u32 {{{0}, {1}, {2}, {3}}}, [%q];", 4, False),
     "st.u32": ("st.global.u32 [%q], %k;", 1, False),
@@ -79,14 +86,14 @@ def access_module(kind):
         init += "	mov.u32 %y, room;\n	add.u32 %x, %x, %y;\n"
     body = []
     for i in range(8):
-        one = statement.format(*result[i]).replace("ld.global.u32 {" + result[i][0] + "}", "ld.global.u32 " + result[i][0])
         body.append(f"	add.u32 %y, %k, {i}; and.b32 %y, %y, %mask;")
         body.append("	add.u32 %s, %x, %y;" if shared else "	cvt.u64.u32 %q, %y; add.u64 %q, %q, %p;")
-        body.append("	" + one)
+        body.append("	" + statement.format(*result[i]))
+    drain = "	membar.gl;"
     if not kind.startswith(("st.", "red.")):
         body += [f"	add.u32 %sum, %sum, {r};" for each in result for r in each]
-    drain = "	shl.b32 %y, %thread, 2;\n	mov.u32 %s, kept;\n	add.u32 %s, %s, %y;\n	st.volatile.shared.u32 [%s], %sum;" if not kind.startswith(("st.", "red.")) else "	membar.gl;"
-    return HEAD.format(target="sm_90") + entry("access", declared + "	.shared .align 16 .b8 kept[4096];\n", init, "\n".join(body), drain)
+        drain = KEEP
+    return HEAD.format(target="sm_90") + entry("access", declared + KEPT, init, "\n".join(body), drain)
 
 
 def async_module():
@@ -101,38 +108,34 @@ def async_module():
                 f"	cp.async.{kind}.shared.global [%s+{i * 32 * size % 4096}], [%p], {size};\n	cp.async.commit_group;\n	add.u64 %p, %p, %offsets;\n	cp.async.wait_group {depth};" for i in range(8)
             )
             text += entry(f"cp_{kind}_{size}_{depth}", declared, init, body, "	cp.async.wait_group 0;")
-    wait = "wait{n}:\n	mbarrier.try_wait.parity.shared::cta.b64 %ready, [bar], %y;\n	@!%ready bra wait{n};\n	xor.b32 %y, %y, 1;"
-    bar = "	.shared .align 8 .b64 bar;\n"
-    begin = "	mov.u32 %y, 0;\n	setp.ne.u32 %one, %thread, 0;\n	@%one bra skip;\n	mbarrier.init.shared::cta.b64 [bar], 1;\n	fence.mbarrier_init.release.cluster;\nskip:\n"
     # mask: bytes of a copy; offsets: bytes from one to the next. One copy at a time, its wait included.
     for many in (1, 2, 4, 8):
         body = "	@%one bra other;\n	mul.lo.u32 %x, %mask, " + str(many) + ";\n	mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], %x;\n	mov.u32 %s, room;\n"
         for _ in range(many):
             body += "	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%p], %mask, [bar];\n	add.u64 %p, %p, %offsets;\n	add.u32 %s, %s, %mask;\n"
-        body += "other:\n" + wait.format(n=0)
-        text += entry(f"bulk_load_{many}", bar, begin + OWN, body, "")
+        body += "other:\n" + WAIT
+        text += entry(f"bulk_load_{many}", BARRIER, BEGIN + OWN, body, "")
         body = "	@%one bra other;\n	mov.u32 %s, room;\n"
         for _ in range(many):
             body += "	cp.async.bulk.global.shared::cta.bulk_group [%p], [%s], %mask;\n	add.u64 %p, %p, %offsets;\n	add.u32 %s, %s, %mask;\n"
         body += "	cp.async.bulk.commit_group;\n	cp.async.bulk.wait_group 0;\nother:\n"
         text += entry(f"bulk_store_{many}", "", "	setp.ne.u32 %one, %thread, 0;\n" + OWN, body, "")
     # An arrival and a wait that it ends, of one thread.
-    body = "	@%one bra other;\n	mbarrier.arrive.shared::cta.b64 _, [bar];\nother:\n" + wait.format(n=0)
-    text += entry("mbarrier", bar, begin, body, "")
+    body = "	@%one bra other;\n	mbarrier.arrive.shared::cta.b64 _, [bar];\nother:\n" + WAIT
+    text += entry("mbarrier", BARRIER, BEGIN, body, "")
     return text
 
 
 def tensor_module():
     """`tensor_load`: boxes of two dimensions by the tensor map at `base`, one at a time; mask: bytes of a box; offsets: rows of a box."""
-    bar = "	.shared .align 8 .b64 bar;\n	.reg .b32 %row;\n"
-    begin = "	mov.u32 %y, 0;\n	setp.ne.u32 %one, %thread, 0;\n	@%one bra skip;\n	mbarrier.init.shared::cta.b64 [bar], 1;\n	fence.mbarrier_init.release.cluster;\nskip:\n	mov.u32 %row, 0;\n	cvt.u32.u64 %sum, %offsets;\n"
-    body = "	@%one bra other;\n	mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], %mask;\n	mov.u32 %s, room;\n	cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%base, {%x, %row}], [bar];\n	add.u32 %row, %row, %sum;\nother:\nwait:\n	mbarrier.try_wait.parity.shared::cta.b64 %ready, [bar], %y;\n	@!%ready bra wait;\n	xor.b32 %y, %y, 1;"
-    return HEAD.format(target="sm_90") + DYNAMIC + entry("tensor_load", bar, begin + "	mov.u32 %x, 0;\n", body, "")
+    begin = BEGIN + "	mov.u32 %row, 0;\n	cvt.u32.u64 %sum, %offsets;\n	mov.u32 %x, 0;\n"
+    body = "	@%one bra other;\n	mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], %mask;\n	mov.u32 %s, room;\n	cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%base, {%x, %row}], [bar];\n	add.u32 %row, %row, %sum;\nother:\n" + WAIT
+    return HEAD.format(target="sm_90") + DYNAMIC + entry("tensor_load", BARRIER + "	.reg .b32 %row;\n", begin, body, "")
 
 
-# operands, K of one product, operands in PTX, scale and transposition arguments
-WGMMA = {"f32.f16": (16, "f32.f16.f16", ", 1, 1, 1, 0, 0"), "f32.bf16": (16, "f32.bf16.bf16", ", 1, 1, 1, 0, 0"), "f16.f16": (16, "f16.f16.f16", ", 1, 1, 1, 0, 0"),
-         "f32.tf32": (8, "f32.tf32.tf32", ", 1, 1, 1"), "f32.e4m3": (32, "f32.e4m3.e4m3", ", 1, 1, 1"), "s32.s8": (32, "s32.s8.s8", ", 1")}  # fmt: skip
+# K of one product, operands in PTX, arguments behind the scale of the sum: signs and transpositions
+WGMMA = {"f32.f16": (16, "f32.f16.f16", ", 1, 1, 0, 0"), "f32.bf16": (16, "f32.bf16.bf16", ", 1, 1, 0, 0"), "f16.f16": (16, "f16.f16.f16", ", 1, 1, 0, 0"),
+         "f32.tf32": (8, "f32.tf32.tf32", ", 1, 1"), "f32.e4m3": (32, "f32.e4m3.e4m3", ", 1, 1"), "s32.s8": (32, "s32.s8.s8", "")}  # fmt: skip
 
 
 def wgmma_module(kind, n, from_registers, together):
@@ -147,69 +150,40 @@ def wgmma_module(kind, n, from_registers, together):
     init += "".join(f"	mov.{accumulator} d{i}, {zero};\n" for i in range(count)) + "".join(f"	mov.b32 a{i}, %thread;\n" for i in range(4))
     a = "{a0, a1, a2, a3}" if from_registers else "%da"
     if from_registers and tail.endswith("0, 0"):
-        tail = ", 1, 1, 1, 0"
-    scale = tail[3:] if tail.startswith(", 1") else tail
-    one = f"	wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types} {{{d}}}, {a}, %db, scale{scale};\n"
+        tail = ", 1, 1, 0"
+    one = f"	wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types} {{{d}}}, {a}, %db, scale{tail};\n"
     body = ("	wgmma.fence.sync.aligned;\n" + one * together + "	wgmma.commit_group.sync.aligned;\n	wgmma.wait_group.sync.aligned 0;\n") * 8
-    drain = "".join(f"	mov.b32 %x, d{i};\n	xor.b32 %sum, %sum, %x;\n" for i in range(count)) + "	shl.b32 %y, %thread, 2;\n	mov.u32 %s, kept;\n	add.u32 %s, %s, %y;\n	st.volatile.shared.u32 [%s], %sum;"
-    return HEAD.format(target="sm_90a") + entry("product", declared + "	.shared .align 16 .b8 kept[4096];\n", init, body, drain)
+    drain = "".join(f"	mov.b32 %x, d{i};\n	xor.b32 %sum, %sum, %x;\n" for i in range(count)) + KEEP
+    return HEAD.format(target="sm_90a") + entry("product", declared + KEPT, init, body, drain)
 
 
-TEXTURE = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry fetch1(.param .u64 texture, .param .u64 where, .param .u64 out)
-{
+FETCH = """.visible .entry {name}(.param .u64 texture, .param .u64 where, .param .u64 out)
+{{
 	.reg .b64 %t, %w, %o, %at;
 	.reg .b32 %i, %j, %k;
-	.reg .f32 %x, r<4>;
+	.reg .f32 {at}, r<4>;
 	ld.param.u64 %t, [texture];
 	ld.param.u64 %w, [where];
 	ld.param.u64 %o, [out];
 	mov.u32 %i, %ctaid.x; mov.u32 %j, %ntid.x; mov.u32 %k, %tid.x;
 	mad.lo.u32 %i, %i, %j, %k;
 	mad.wide.u32 %at, %i, 8, %w;
-	ld.global.f32 %x, [%at];
-	tex.1d.v4.f32.f32 {r0, r1, r2, r3}, [%t, {%x}];
+	{load}, [%at];
+	{fetch}.v4.f32.f32 {{r0, r1, r2, r3}}, [%t, {{{at}}}];
 	mad.wide.u32 %at, %i, 16, %o;
-	st.global.v4.f32 [%at], {r0, r1, r2, r3};
+	st.global.v4.f32 [%at], {{r0, r1, r2, r3}};
 	ret;
-}
-.visible .entry fetch2(.param .u64 texture, .param .u64 where, .param .u64 out)
-{
-	.reg .b64 %t, %w, %o, %at;
-	.reg .b32 %i, %j, %k;
-	.reg .f32 %x, %y, r<4>;
-	ld.param.u64 %t, [texture];
-	ld.param.u64 %w, [where];
-	ld.param.u64 %o, [out];
-	mov.u32 %i, %ctaid.x; mov.u32 %j, %ntid.x; mov.u32 %k, %tid.x;
-	mad.lo.u32 %i, %i, %j, %k;
-	mad.wide.u32 %at, %i, 8, %w;
-	ld.global.v2.f32 {%x, %y}, [%at];
-	tex.2d.v4.f32.f32 {r0, r1, r2, r3}, [%t, {%x, %y}];
-	mad.wide.u32 %at, %i, 16, %o;
-	st.global.v4.f32 [%at], {r0, r1, r2, r3};
-	ret;
-}
-.visible .entry gather2(.param .u64 texture, .param .u64 where, .param .u64 out)
-{
-	.reg .b64 %t, %w, %o, %at;
-	.reg .b32 %i, %j, %k;
-	.reg .f32 %x, %y, r<4>;
-	ld.param.u64 %t, [texture];
-	ld.param.u64 %w, [where];
-	ld.param.u64 %o, [out];
-	mov.u32 %i, %ctaid.x; mov.u32 %j, %ntid.x; mov.u32 %k, %tid.x;
-	mad.lo.u32 %i, %i, %j, %k;
-	mad.wide.u32 %at, %i, 8, %w;
-	ld.global.v2.f32 {%x, %y}, [%at];
-	tld4.r.2d.v4.f32.f32 {r0, r1, r2, r3}, [%t, {%x, %y}];
-	mad.wide.u32 %at, %i, 16, %o;
-	st.global.v4.f32 [%at], {r0, r1, r2, r3};
-	ret;
-}
+}}
 """
+# Entries `fetch1`, `fetch2`, `gather2`: thread i fetches at pair i of coordinates.
+TEXTURE = HEAD.format(target="sm_90") + "".join(
+    FETCH.format(name=name, at=at, load=load, fetch=fetch)
+    for name, at, load, fetch in (
+        ("fetch1", "%x", "ld.global.f32 %x", "tex.1d"),
+        ("fetch2", "%x, %y", "ld.global.v2.f32 {%x, %y}", "tex.2d"),
+        ("gather2", "%x, %y", "ld.global.v2.f32 {%x, %y}", "tld4.r.2d"),
+    )
+)
 
 
 def all_modules():

@@ -330,6 +330,8 @@ def forms():
                 text = f"{init}{name} {regs}, {{{a}}}, {{{b}}}, {regs}; {out}"
                 found[name] = (text, 64, [cls, cls, cls], "b64")
     high = "shr.u64 u0, %a64, 32; cvt.u32.u64 t1, u0; "
+    mix = "xor.b32 t0, t0, t2; xor.b32 %d32, t3, %d32; "
+    pack = "cvt.u64.u32 u0, t0; shl.b64 u0, u0, 32; cvt.u64.u32 %d64, %d32; or.b64 %d64, %d64, u0;"
     for shape, a, b, kinds, acc, cls, tails in (
         ("m16n8k4", 2, 1, ["tf32.tf32"], "f32", "midf32", [""]), ("m16n8k8", 4, 2, ["tf32.tf32"], "f32", "midf32", [""]),
         ("m16n8k32", 4, 2, ["e4m3.e4m3", "e5m2.e5m2", "e4m3.e5m2"], "f32", "mid8", [""]), ("m16n8k32", 4, 2, ["e4m3.e4m3", "e5m2.e5m2"], "f16", "mid8", [""]),
@@ -347,10 +349,9 @@ def forms():
             start = ["0", "0f3F800000", "0fBF000000", "0f40490FDB"] if acc == "f32" else ["0x3c003800", "0xb8004200"] if halves else ["0", "0x7FFFFFF0", "0x80000010", "5"]
             places = ["t0", "%d32"] if halves or narrow else ["t0", "t2", "t3", "%d32"]
             init = "".join(f"mov.b32 {place}, {value}; " for place, value in zip(places, start))
-            mix = "" if len(places) == 2 else "xor.b32 t0, t0, t2; xor.b32 %d32, t3, %d32; "
+            out = pack if len(places) == 2 else mix + pack
             regs = "{" + ", ".join(places) + "}"
-            out = "cvt.u64.u32 u0, t0; shl.b64 u0, u0, 32; cvt.u64.u32 %d64, %d32; or.b64 %d64, %d64, u0;"
-            found[name] = (f"{high}{init}{name} {regs}, {{{left}}}, {{{right}}}, {regs}; {mix}{out}", 64, [cls, cls, cls], "b64")
+            found[name] = (f"{high}{init}{name} {regs}, {{{left}}}, {{{right}}}, {regs}; {out}", 64, [cls, cls, cls], "b64")
     for shape, a, b, c in (("m8n8k4", 1, 1, 2), ("m16n8k4", 2, 1, 4), ("m16n8k8", 4, 2, 4), ("m16n8k16", 8, 4, 4)):
         name = f"mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64"
         left, right = ", ".join((["%a64", "%b64", "%c64", "%b64"] * 2)[:a]), ", ".join(["%b64", "%c64", "%a64", "%c64"][:b])
@@ -363,8 +364,7 @@ def forms():
             name = f"mma.sp.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32"
             left, right = ", ".join(["%a32", "%b32", "%c32", "t1"][:a]), ", ".join(["%b32", "t1", "%c32", "%a32"][:b])
             init = "mov.b32 t0, 0; mov.b32 t2, 0f3F800000; mov.b32 t3, 0fBF000000; mov.b32 %d32, 0f40490FDB; mov.b32 %i, 0x9EC84D8C; "
-            out = "xor.b32 t0, t0, t2; xor.b32 %d32, t3, %d32; cvt.u64.u32 u0, t0; shl.b64 u0, u0, 32; cvt.u64.u32 %d64, %d32; or.b64 %d64, %d64, u0;"
-            found[name] = (f"{high}{init}{name} {{t0, t2, t3, %d32}}, {{{left}}}, {{{right}}}, {{t0, t2, t3, %d32}}, %i, 0x0; {out}", 64, [cls] * 3, "b64")
+            found[name] = (f"{high}{init}{name} {{t0, t2, t3, %d32}}, {{{left}}}, {{{right}}}, {{t0, t2, t3, %d32}}, %i, 0x0; {mix}{pack}", 64, [cls] * 3, "b64")
     add("movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a};", "b32", "b32")
     for mode, relu in (("rna", ""), ("rn", ""), ("rz", ""), ("rn", ".relu"), ("rz", ".relu")):
         add(f"cvt.{mode}{relu}.tf32.f32 {{d}}, {{a}};", "b32", "f32")
