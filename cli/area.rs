@@ -12,7 +12,6 @@ use ::area::{Kind, Node, Technology, cacti_input};
 use miette::{IntoDiagnostic, Report, WrapErr};
 use rtl::machine::Machine;
 use serde::Serialize;
-use waves::part_file::PartFile;
 
 use super::args::{AreaArguments, AreaFormat};
 use super::files::Files;
@@ -79,9 +78,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
         drawn.extend(inputs);
     }
     for (path, text) in drawn {
-        let file = PartFile::create(&path).into_diagnostic();
-        let written = file.and_then(|file| output::keep(file, &text));
-        let path = written.wrap_err_with(|| format!("{} cannot be written", path.display()))?;
+        let path = output::write(&path, &text)?;
         // Stdout is for the estimate, whatever its format.
         output::complain(&format!("wrote {}", path.display()));
     }

@@ -2,10 +2,9 @@
 
 mod graph;
 
-use miette::{IntoDiagnostic, Report, WrapErr};
+use miette::Report;
 use rtl::machine::Machine;
 use warpsieve::config::Resolved;
-use waves::part_file::PartFile;
 
 use super::args::ConfigArguments;
 use super::files::Files;
@@ -21,9 +20,7 @@ pub(super) fn config(arguments: &ConfigArguments) -> Result<Exit, Report> {
         let name =
             [&resolved.machine.name].into_iter().chain(&resolved.designs).cloned().collect::<Vec<_>>().join(" + ");
         let drawing = graph::svg(&name, &machine.outline(), machine.clocks());
-        let file = PartFile::create(path).into_diagnostic();
-        let written = file.and_then(|file| output::keep(file, &drawing));
-        let path = written.wrap_err_with(|| format!("{} cannot be written", path.display()))?;
+        let path = output::write(path, &drawing)?;
         output::complain(&format!("wrote {}", path.display()));
         return Ok(Exit::Done);
     }

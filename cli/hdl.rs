@@ -9,7 +9,6 @@ use ::hdl::{
     Block, CounterExample, Gates, Lockstep, Mistake, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs,
 };
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use waves::part_file::PartFile;
 
 use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
 use super::output::{columns, grouped, wrote};
@@ -71,7 +70,7 @@ fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let mut written = Vec::new();
     for (name, text) in [vectors.bench, vectors.rows] {
-        written.push(kept(&folder.join(name), &text)?);
+        written.push(output::write(&folder.join(name), &text)?);
     }
     wrote(false, written)?;
     Ok(Exit::Done)
@@ -86,11 +85,6 @@ fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     wrote(false, lockstep.waves(*cycles, folder)?)?;
     Ok(Exit::Done)
-}
-
-fn kept(path: &Path, text: &str) -> Result<std::path::PathBuf, Report> {
-    let written = PartFile::create(path).into_diagnostic().and_then(|file| output::keep(file, text));
-    written.wrap_err_with(|| format!("{} cannot be written", path.display()))
 }
 
 fn synth(block: &str) -> Result<Exit, Report> {
@@ -202,7 +196,7 @@ fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
         output::print(&format!("  mistake {number}: {}\n", verdict(&found)))?;
         if let Err(CounterExample { waveform, .. }) = found {
             let path = folder.join(format!("{}_{number}.vcd", proof.path().replace('/', "_")));
-            wrote(false, vec![kept(&path, &waveform)?])?;
+            wrote(false, vec![output::write(&path, &waveform)?])?;
         }
     }
     Ok(())

@@ -35,6 +35,17 @@ pub(super) fn keep(mut file: PartFile, content: impl AsRef<[u8]>) -> Result<Path
     file.write_all(content.as_ref()).and_then(|()| file.keep()).into_diagnostic()
 }
 
+/// Writes a whole file, or nothing. Returns its path.
+pub(super) fn write(path: &Path, text: &str) -> Result<PathBuf, Report> {
+    let written = PartFile::create(path).into_diagnostic().and_then(|file| keep(file, text));
+    written.wrap_err_with(|| format!("{} cannot be written", path.display()))
+}
+
+/// Text as it stands in SVG.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// Lists files that were written, unless nobody wants to know.
 pub(super) fn wrote(is_quiet: bool, files: impl IntoIterator<Item = PathBuf>) -> Result<(), Report> {
     let lines: String = files.into_iter().map(|path| format!("wrote {}\n", path.display())).collect();

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::super::output::escaped;
 use super::Estimate;
 use warpsieve::estimate::Folded;
 
@@ -80,10 +81,6 @@ fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
         draw(text, child, &path, Place { level: level + 1, top, height, branch });
         top += height;
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

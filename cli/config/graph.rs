@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::super::output::escaped;
 use rtl::kernel::{Bundle, Clocks, Group, Outline};
 use rtl::machine::CLOCKS;
 
@@ -123,8 +124,4 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
             escaped(name.trim_end_matches('_'))
         );
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
