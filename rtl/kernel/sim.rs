@@ -447,14 +447,14 @@ impl Describe for StateDigest {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
 
-    /// A beat of the ring under test.
+    /// A beat that stations pass round.
     #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
-    struct Token {
-        hops: u16,
+    pub(in crate::kernel) struct Token {
+        pub hops: u16,
     }
 
     impl Payload for Token {

@@ -58,14 +58,6 @@ impl Machine {
         self.net.all_mut(self.kinds.drams)
     }
 
-    fn request_xbars_mut(&mut self) -> &mut [Box<Wired<Xbar<Request>>>] {
-        self.net.all_mut(self.kinds.request_xbar)
-    }
-
-    fn reply_xbars_mut(&mut self) -> &mut [Box<Wired<Xbar<Reply>>>] {
-        self.net.all_mut(self.kinds.reply_xbar)
-    }
-
     fn trackers_mut(&mut self) -> &mut [Box<Wired<Tracker>>] {
         match self.kinds.tracking {
             Some(tracking) => self.net.all_mut(tracking.trackers),
@@ -203,8 +195,8 @@ impl Machine {
         for lsu in self.lsus_mut() {
             lsu.settle(core);
         }
-        self.request_xbars_mut()[0].settle(xbar);
-        self.reply_xbars_mut()[0].settle(xbar);
+        self.net.all_mut(self.kinds.request_xbar)[0].settle(xbar);
+        self.net.all_mut(self.kinds.reply_xbar)[0].settle(xbar);
         if let Some(recalls) = self.kinds.recalls {
             self.net.all_mut(recalls.wishes)[0].settle(xbar);
             self.net.all_mut(recalls.answers)[0].settle(xbar);

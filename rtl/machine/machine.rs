@@ -177,16 +177,11 @@ impl MachineIslands {
     }
 
     /// After the meetings: sets where the islands are to come to next, not beyond `end`. False if all have come there or as far as
-    /// they can without one who looks at the whole machine: a core has stopped at a fault, nothing is due any more, or the
-    /// kernel may end.
+    /// they can without one who looks at the whole machine: they are to stop, a core has stopped at a fault, nothing is due
+    /// any more, or the kernel may end.
     #[must_use]
-    pub fn set_out(&self, end: &mut u64) -> bool {
-        self.islands.set_out(end, self.islands.look(self.dispatcher, 0, awaited) == 0)
-    }
-
-    /// Lowers `end` to the tick that the farthest islands have reached.
-    pub fn stop(&self, end: &mut u64) {
-        self.islands.stop(end);
+    pub fn set_out(&self, end: &mut u64, stop: bool) -> bool {
+        self.islands.set_out(end, stop || self.islands.look(self.dispatcher, 0, awaited) == 0)
     }
 }
 

@@ -244,10 +244,7 @@ impl Unit<Wires> for L2Bank {
 #[inline(never)]
 fn bank_edge_with_recalls(bank: &mut L2Bank, ports: &L2Ports, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
     let Wires { requests, replies, dram_requests, dram_replies, recalls, recalled, .. } = wires;
-    let recall = ports
-        .inv
-        .is_connected()
-        .then(|| RecallIo { inv: recalls.tx(&ports.inv), inv_ack: recalled.rx(&ports.inv_ack) });
+    let recall = Some(RecallIo { inv: recalls.tx(&ports.inv), inv_ack: recalled.rx(&ports.inv_ack) });
     let (req, rsp) = (requests.rx(&ports.req), replies.tx(&ports.rsp));
     let (dram_req, dram_rsp) = (dram_requests.tx_bank(&ports.dram_req), dram_replies.rx_bank(&ports.dram_rsp));
     bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall }, at)

@@ -294,12 +294,7 @@ pub(super) fn run(
     rounds: Option<&mut Vec<Round>>,
 ) {
     let Some(islands) = machine.separate(sim) else { return };
-    let mut next = || {
-        if interrupt.load(Ordering::Relaxed) != 0 {
-            islands.stop(&mut end);
-        }
-        islands.set_out(&mut end)
-    };
+    let mut next = || islands.set_out(&mut end, interrupt.load(Ordering::Relaxed) != 0);
     let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
         while next() {

@@ -66,19 +66,17 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
+    // Two windows of two islands are no longer than the way from one to the other and back.
+    let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
+    let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();
     let news: Vec<_> = news.into_iter().collect();
-    // Of two islands neither hears of the other for longer than a way there and back takes. Leads for a window are leads for a shorter one.
-    let back = |&(from, to, ticks): &Bound| {
-        bounds.iter().find(|bound| (bound.0, bound.1) == (to, from)).map(|bound| bound.2 + ticks)
-    };
-    let (mut fits, mut most) = (known, bounds.iter().filter_map(back).min()? / 2 / cycle);
+    // Leads for a window are leads for a shorter one.
     let mut middle = known + 1;
     while fits < most {
-        if leads(&bounds, &news, count, middle * cycle).is_some() {
-            fits = middle
-        } else {
-            most = middle - 1
+        match leads(&bounds, &news, count, middle * cycle) {
+            Some(_) => fits = middle,
+            None => most = middle - 1,
         }
         middle = (fits + most).div_ceil(2);
     }

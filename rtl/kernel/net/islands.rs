@@ -7,7 +7,6 @@
 //! its sender has a copy, into which beats are sent. Nobody runs farther beyond what another island has come to than the
 //! delay of the links between them, and nobody beyond the end of a run that could have been heard of.
 
-use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,11 +36,12 @@ pub(super) struct Plan {
 /// An island as the others know it.
 #[derive(Clone, Debug, Default)]
 struct Shore {
-    blocks: Vec<BlockId>,
     /// Where its blocks are in the wake wheels, by domain.
     domains: Vec<Vec<Place>>,
     /// The numbers of its blocks in the netlist, by kind.
     numbers: Vec<Vec<usize>>,
+    /// The numbers of its links in the netlist, by pool: in ascending order.
+    links: Vec<Vec<u32>>,
     /// How far it is ahead of the last island.
     ahead: u64,
     /// Islands beyond which it must not run by so many ticks.
@@ -123,28 +123,29 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for island in &mut islands {
             island.domains = vec![Vec::new(); self.periods.len()];
             island.numbers = vec![Vec::new(); self.shown.len()];
+            island.links = vec![Vec::new(); L::COUNT];
         }
         for (kind, island_of) in island_of.iter().enumerate() {
             for (number, &island) in island_of.iter().enumerate() {
                 islands[island].add((kind, number), self.id_in(kind, number));
             }
         }
-        let mut owners = vec![Vec::new(); L::COUNT];
-        let mut ids = vec![vec![0u32; L::COUNT]; count];
+        let mut owners: Vec<Vec<Owners>> = vec![Vec::new(); L::COUNT];
         let mut guests: BTreeMap<(usize, usize), Guest> = BTreeMap::new();
         for link in &self.graph {
             let [sender, receiver] = [link.from, link.to].map(|block| cut.islands[&block]);
+            // The graph has the links of a pool in their order.
+            let number = owners[link.pool].len() as u32;
             owners[link.pool].push([sender, receiver]);
             if sender != receiver {
-                let [from, to] = [sender, receiver].map(|island| ids[island][link.pool]);
-                let crossing = Crossing { pool: link.pool as u32, from, to };
+                let [from, to] = [sender, receiver].map(|island| islands[island].links[link.pool].len() as u32);
                 let pair = (sender.min(receiver), sender.max(receiver));
                 let guest = guests.entry(pair).or_insert_with(|| Guest { island: pair.1, ..Guest::default() });
                 let crossings = if sender < receiver { &mut guest.there } else { &mut guest.back };
-                crossings.push(crossing);
-                ids[sender][link.pool] += 1;
+                crossings.push(Crossing { pool: link.pool as u32, from, to });
+                islands[sender].links[link.pool].push(number);
             }
-            ids[receiver][link.pool] += 1;
+            islands[receiver].links[link.pool].push(number);
         }
         for ((host, _), guest) in guests {
             islands[host].guests.push(guest);
@@ -174,22 +175,16 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
                 board.kinds.push(part);
             }
         }
-        let mut numbers: Vec<Vec<(TypeId, Vec<u32>)>> = vec![Vec::new(); count];
         for (pool, owners) in plan.owners.iter().enumerate() {
             let mut pools: Vec<_> = boards.iter_mut().map(|board| board.links.any_mut(pool)).collect();
             self.board.links.any_mut(pool).split(owners, &mut pools);
-            let beats = self.board.links.any(pool).beats();
-            renumbered(owners, count, |island, here| numbers[island].push((beats, here)));
         }
-        for (board, numbers) in boards.iter_mut().zip(&numbers) {
-            let new = |beats, id: u32| {
-                let Some((_, here)) = numbers.iter().find(|(of, _)| *of == beats) else { return id };
-                here[id as usize]
-            };
-            board.kinds.iter_mut().for_each(|kind| kind.renumber(&new));
+        for (board, Shore { links, .. }) in boards.iter_mut().zip(&plan.islands) {
+            // Whoever has a port at a link has the link.
+            board.renumber(|pool, number| links[pool].binary_search(&number).unwrap_or_default() as u32);
         }
         let islands = boards.into_iter().zip(&plan.islands).map(|(board, island)| {
-            let sim = sim.separate(island.blocks.iter().copied());
+            let sim = sim.separate(island.blocks());
             Island { goal: AtomicU64::new(sim.reached()), inside: Mutex::new(Inside { board, sim }) }
         });
         let islands = islands.collect();
@@ -199,8 +194,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     /// Puts it together again, after meetings at which all have come to the same tick.
     pub fn rejoin(&mut self, islands: Islands<L, K>, sim: &mut Simulator) {
         let Islands { plan, islands } = islands;
-        let count = islands.len();
-        let (mut boards, mut reached) = (Vec::with_capacity(count), None);
+        let (mut boards, mut reached) = (Vec::with_capacity(islands.len()), None);
         for (island, shore) in islands.into_iter().zip(&plan.islands) {
             let Inside { board, sim: parted } = island.inside.into_inner().unwrap_or_else(PoisonError::into_inner);
             let here = parted.reached();
@@ -211,23 +205,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             }
             boards.push(board);
         }
-        let mut numbers: Vec<Vec<(TypeId, Vec<u32>)>> = vec![Vec::new(); count];
         for (pool, owners) in plan.owners.iter().enumerate() {
             let mut pools: Vec<_> = boards.iter_mut().map(|board| board.links.any_mut(pool)).collect();
             self.board.links.any_mut(pool).unite(owners, &mut pools);
-            let beats = self.board.links.any(pool).beats();
-            for (island, numbers) in numbers.iter_mut().enumerate() {
-                let is_here = |owners: &Owners| owners.contains(&island);
-                let here = (0..).zip(owners).filter(|(_, owners)| is_here(owners)).map(|(id, _)| id).collect();
-                numbers.push((beats, here));
-            }
         }
-        for (board, numbers) in boards.iter_mut().zip(&numbers) {
-            let old = |beats, id: u32| {
-                let Some((_, there)) = numbers.iter().find(|(of, _)| *of == beats) else { return id };
-                there[id as usize]
-            };
-            board.kinds.iter_mut().for_each(|kind| kind.renumber(&old));
+        for (board, Shore { links, .. }) in boards.iter_mut().zip(&plan.islands) {
+            board.renumber(|pool, number| links[pool][number as usize]);
         }
         let mut parts: Vec<_> = boards.into_iter().map(|board| board.kinds.into_iter()).collect();
         for (kind, island_of) in self.board.kinds.iter_mut().zip(&plan.island_of) {
@@ -236,25 +219,16 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 }
 
-/// The number that each link of a pool has in each island, by its number in the netlist; no link of an island is asked for elsewhere.
-fn renumbered(owners: &[Owners], count: usize, mut tell: impl FnMut(usize, Vec<u32>)) {
-    let mut here = vec![(0u32, vec![0u32; owners.len()]); count];
-    for (id, &[sender, receiver]) in owners.iter().enumerate() {
-        for island in [Some(receiver), (sender != receiver).then_some(sender)].into_iter().flatten() {
-            let (next, numbers) = &mut here[island];
-            numbers[id] = *next;
-            *next += 1;
-        }
-    }
-    here.into_iter().enumerate().for_each(|(island, (_, numbers))| tell(island, numbers));
-}
-
 impl Shore {
+    /// Its blocks, in the wake wheels.
+    fn blocks(&self) -> impl Iterator<Item = BlockId> {
+        self.domains.iter().flatten().flat_map(Place::ids)
+    }
+
     /// Adds a block: the next of its kind here.
     fn add(&mut self, (kind, number): (usize, usize), id: BlockId) {
         let first = self.numbers[kind].len();
         self.numbers[kind].push(number);
-        self.blocks.push(id);
         let places = &mut self.domains[usize::from(id.domain)];
         match places.last_mut() {
             Some(last)
@@ -316,23 +290,22 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     }
 
     /// After the meetings: sets the ticks up to which the islands are to run next, none of them beyond `end`. False if all have
-    /// come there, or as far as they can without one who looks at the whole netlist: if `is_over`, if a block has called
-    /// the host, or if nothing is due any more, `end` is lowered to where all can meet.
-    pub fn set_out(&self, end: &mut u64, is_over: bool) -> bool {
-        let (mut due, mut is_over) = (None, is_over);
+    /// come there. If they are to stop, if a block has called the host, or if nothing is due any more, `end` is lowered to the
+    /// tick that the farthest islands have reached, so that all meet there and can be put together again.
+    pub fn set_out(&self, end: &mut u64, mut stop: bool) -> bool {
+        let mut due: Option<u64> = None;
         let mut reached: Vec<u64> = Vec::with_capacity(self.islands.len());
         for island in &self.islands {
             let inside = island.lock();
-            is_over |= inside.board.called.is_some();
-            let next = inside.sim.next_tick();
-            due = due.map_or(next, |due: u64| Some(next.map_or(due, |next| next.min(due))));
+            stop |= inside.board.called.is_some();
+            due = due.into_iter().chain(inside.sim.next_tick()).min();
             reached.push(inside.sim.reached());
         }
         let farthest = reached.iter().copied().max().unwrap_or(*end);
         if reached.iter().all(|tick| tick >= end) {
             return false;
         }
-        if is_over || due.is_none_or(|due| due >= *end) {
+        if stop || due.is_none_or(|due| due >= *end) {
             *end = farthest.min(*end);
         } else if let Some(due) = due
             && due > farthest + self.plan.window
@@ -358,11 +331,5 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             goes_on |= goal > reached[number];
         }
         goes_on
-    }
-
-    /// Lowers `end` to the tick that the farthest islands have reached, so that all meet there and can be put together again.
-    pub fn stop(&self, end: &mut u64) {
-        let farthest = self.islands.iter().map(|island| island.lock().sim.reached()).max();
-        *end = farthest.map_or(*end, |farthest| farthest.min(*end));
     }
 }

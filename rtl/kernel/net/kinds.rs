@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pool::Links;
 use super::ports::{HasPorts, Ports, Renumber};
-use crate::kernel::{AnyEdge, Block, Describe, Due, Seats, Sleep};
+use crate::kernel::{AnyEdge, Block, BlockId, Describe, Due, Seats, Sleep};
 
 /// A block of a netlist whose links are `L`.
 pub trait Unit<L>: HasPorts + Block + Send + 'static {
@@ -91,6 +91,12 @@ impl Place {
     pub(super) fn new(kind: usize, (domain, slot): (u8, u8), first: usize, count: usize) -> Self {
         let base = first.wrapping_sub(usize::from(slot % 64));
         Self { kind, domain, slot, first, count, seats: Seats::of(slot, count as u8), base }
+    }
+
+    /// The blocks, in the wake wheels.
+    pub(super) fn ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        let Self { domain, slot, count, .. } = *self;
+        (0..count as u8).map(move |block| BlockId { domain, slot: slot + block })
     }
 
     /// The blocks that are due, a bit for each.

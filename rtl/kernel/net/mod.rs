@@ -39,7 +39,7 @@ pub const MOST_OF_A_KIND: usize = 60;
 /// Blocks of a domain.
 const SEATS: u8 = 128;
 
-/// What a link is but for its ends: its depth, and its delays in ticks.
+/// Depth of a link, and its delays in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSpec {
     /// Beats it holds.
@@ -94,11 +94,11 @@ struct Input {
 /// A link by its ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Who sends.
+    /// The block that sends.
     pub from: BlockId,
-    /// Who receives.
+    /// The block that receives.
     pub to: BlockId,
-    /// Its depth and delays.
+    /// The link's depth and delays.
     pub spec: LinkSpec,
     pool: usize,
     /// Kind, block and port of the receiver.
@@ -111,7 +111,7 @@ impl Link {
     }
 }
 
-/// What a netlist shows of the blocks of a kind.
+/// Places and names of the blocks of a kind, and the links that the description of each block shows.
 struct Shown {
     places: Vec<Place>,
     paths: Vec<Path>,
@@ -149,6 +149,14 @@ impl<L: Links, K: Kind<L>> Board<L, K> {
             }
         }
     }
+
+    /// Gives the links of all ports other numbers in their pools: `new` is asked for the pool and the number so far.
+    fn renumber(&mut self, new: impl Fn(usize, u32) -> u32) {
+        let beats: Vec<TypeId> = (0..L::COUNT).map(|pool| self.links.any(pool).beats()).collect();
+        let pool_of = |of| beats.iter().position(|beats| *beats == of);
+        let new = |of, number| pool_of(of).map_or(number, |pool| new(pool, number));
+        self.kinds.iter_mut().for_each(|kind| kind.renumber(&new));
+    }
 }
 
 #[cold]
@@ -168,7 +176,6 @@ impl<L: Links, K: Kind<L>> Apart for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<Shown>,
-    population: Vec<u8>,
     /// Domains of the wake wheels with a clock of their own; those behind them are for blocks that the first have no room for.
     clocks: usize,
     /// Ticks of a cycle of each domain.
@@ -176,7 +183,7 @@ pub struct Net<L, K> {
     graph: Vec<Link>,
     /// The links by which the end of a run is heard of lead to this block.
     heard_by: Option<BlockId>,
-    /// Its islands, once somebody has asked.
+    /// The islands of the netlist, computed when they are first asked for.
     plan: OnceLock<Option<Arc<Plan>>>,
 }
 
@@ -194,7 +201,6 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
                 called: None,
             },
             shown: Vec::new(),
-            population: vec![0; periods.len()],
             clocks: own,
             periods,
             graph: Vec::new(),
@@ -230,7 +236,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let mut wheel = wheels.next();
         while first < count {
             let Some(at) = wheel else { panic!("the domains of clock {domain} have no room for {count} blocks more") };
-            let slot = self.population[at];
+            let slot = self.seated(at);
             let room = (most - here).min(usize::from(SEATS - slot)).min(usize::from(64 - slot % 64));
             if room == 0 {
                 (here, wheel) = (0, wheels.next());
@@ -238,12 +244,16 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             }
             let taken = room.min(count - first);
             let place = Place::new(kind, (at as u8, slot), first, taken);
-            self.population[at] += taken as u8;
             self.board.domains[at].push(place);
             places.push(place);
             (first, here) = (first + taken, here + taken);
         }
         places
+    }
+
+    /// How many blocks a domain has.
+    fn seated(&self, domain: usize) -> u8 {
+        self.board.domains[domain].last().map_or(0, |last| last.slot + last.count as u8)
     }
 
     /// The domain of a clock and those with the same period behind the clocks.
@@ -290,13 +300,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let (port, pool) = (find.found.unwrap_or_default(), <L as Carries<T>>::POOL);
         let inputs = &mut self.shown[to.family.0].inputs[to.block];
         inputs.push(Input { port, pool, id, name: name.0, number: name.1 });
-        inputs.sort_by_key(|input| input.port);
         self.graph.push(Link { from: sender, to: receiver, spec, pool, place: (to.family.0, to.block, port) });
     }
 
     /// All is connected: the links of each input are put side by side. `heard_by` hears of the end of a run first.
     pub fn finish<B: Unit<L>>(&mut self, heard_by: (Family<B>, usize)) {
-        let mut moved: Vec<(TypeId, Vec<u32>)> = Vec::new();
+        let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
             let links = self.graph.iter().filter(|link| link.pool == number);
             let mut order: Vec<_> = (0u32..).zip(links).map(|(id, link)| (link.place, id)).collect();
@@ -304,25 +313,17 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             let order: Vec<u32> = order.into_iter().map(|(_, id)| id).collect();
             let mut places = vec![0; order.len()];
             (0..).zip(&order).for_each(|(place, &id)| places[id as usize] = place);
-            let pool = self.board.links.any_mut(number);
-            pool.sort(&order);
-            moved.push((pool.beats(), places));
+            self.board.links.any_mut(number).sort(&order);
+            moved.push(places);
         }
         // The graph has the links in the order of their pools.
         self.graph.sort_by_key(|link| (link.pool, link.place));
-        self.renumber(&moved);
-        for input in self.shown.iter_mut().flat_map(|shown| &mut shown.inputs).flatten() {
-            input.id = moved[input.pool].1[input.id as usize];
+        self.board.renumber(|pool, id| moved[pool][id as usize]);
+        for inputs in self.shown.iter_mut().flat_map(|shown| &mut shown.inputs) {
+            inputs.sort_by_key(|input| input.port);
+            inputs.iter_mut().for_each(|input| input.id = moved[input.pool][input.id as usize]);
         }
         self.heard_by = Some(self.id(heard_by.0, heard_by.1));
-    }
-
-    fn renumber(&mut self, moved: &[(TypeId, Vec<u32>)]) {
-        let new = |beats, id: u32| {
-            let Some((_, places)) = moved.iter().find(|(of, _)| *of == beats) else { return id };
-            places[id as usize]
-        };
-        self.board.kinds.iter_mut().for_each(|kind| kind.renumber(&new));
     }
 
     fn of<B: Unit<L>>(&self, family: Family<B>) -> &Of<B, L> {
@@ -371,12 +372,6 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     #[must_use]
     pub fn links(&self) -> &L {
         &self.board.links
-    }
-
-    /// All links, by their ends.
-    #[must_use]
-    pub fn graph(&self) -> &[Link] {
-        &self.graph
     }
 
     /// True if a block has called the host since [`Self::answer`].
@@ -437,7 +432,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         to.leave();
     }
 
-    /// What its blocks and links hold.
+    /// The state of all blocks and links.
     #[must_use]
     pub fn state(&self) -> State<&L, &[K]> {
         State { links: &self.board.links, kinds: &self.board.kinds }
@@ -473,7 +468,7 @@ pub struct State<L, K> {
 
 impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
     fn population(&self) -> Vec<u8> {
-        self.population.clone()
+        (0..self.periods.len()).map(|domain| self.seated(domain)).collect()
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {

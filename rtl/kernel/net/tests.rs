@@ -3,21 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::*;
+use crate::kernel::sim::tests::Token;
 use crate::kernel::{Block, Describe, DescribeExt, Fields, FieldsExt, Mode, Simulator};
-
-/// A beat that is passed round.
-#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
-struct Token {
-    hops: u16,
-}
-
-impl Payload for Token {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { hops } = self;
-        to.bits("hops", *hops);
-    }
-}
 
 /// A beat that tells that a token is gone.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
