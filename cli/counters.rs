@@ -14,7 +14,7 @@ const OFFERED: usize = 8;
 const UNIT: &str = "units.";
 /// Whose cycles are not those of the cores.
 const CLOCKS: [(&str, &str); 5] =
-    [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "crossbar"), ("dram", "DRAM")];
+    [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "network"), ("dram", "DRAM")];
 
 /// A key with all that is known of it.
 #[derive(Debug, Serialize)]

@@ -1,3 +1,4 @@
-//! Untimed twin of the crossbar.
+//! Twins of the networks: what arrives, and in a mesh or ring when.
 
+pub mod flits;
 pub mod xbar;

@@ -54,7 +54,7 @@ pub use regs::Regs;
 pub use sim::{Apart, Blocks, Due, Mode, Seats, Simulator};
 pub use time::{ClockError, Clocks};
 pub use turn::Turn;
-pub use wake::{BlockId, Edge, Wake};
+pub use wake::{BlockId, DOMAINS as MOST_DOMAINS, Edge, Wake};
 
 /// When a block wants its next clock edge, decided on its new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ pub struct BlockId {
 const SPAN: u64 = 256;
 /// Clock domains of the largest machine; one of more than 128 blocks counts as several of the same clock. The number of
 /// one is taken modulo this, so that no access has to be checked by the host.
-pub(super) const DOMAINS: usize = 8;
+pub const DOMAINS: usize = 8;
 
 /// Set of the blocks of one domain: a bit per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,14 +6,17 @@
 use isa::MOST_ADDRESS_BITS;
 use serde::{Deserialize, Serialize};
 
+use super::CLOCKS;
 use crate::config::{Rules, Side, Violation};
 use crate::dram::config::DramConfig;
-use crate::kernel::{Clocks, MOST_OF_A_KIND};
+use crate::kernel::{Clocks, MOST_DOMAINS, MOST_OF_A_KIND};
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MOST_WAYS as L1_MOST_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
+use crate::noc::config::{NocConfig, NocKind};
 use crate::noc::interleave::{Channels, Hash, Interleave};
-use crate::noc::xbar::{MOST_PORTS, XbarConfig};
+use crate::noc::topology::Topology;
+use crate::noc::xbar::MOST_PORTS;
 use crate::sm::SmConfig;
 use crate::throttle::ThrottleConfig;
 use crate::tracker::TrackerConfig;
@@ -59,8 +62,8 @@ pub struct MachineConfig {
     pub const_cache: CacheConfig,
     /// Texture cache.
     pub texture_cache: CacheConfig,
-    /// Crossbars.
-    pub xbar: XbarConfig,
+    /// Networks between SMs and partitions.
+    pub noc: NocConfig,
     /// Bank of the sharing tracker.
     pub tracker: TrackerConfig,
     /// L2 bank.
@@ -177,7 +180,7 @@ impl MachineConfig {
         rules.group("l1", |rules| self.validate_l1(rules));
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
         rules.group("texture_cache", |rules| self.texture_cache.validate(self.l1.line_bytes, rules));
-        rules.group("xbar", |rules| self.xbar.validate(rules));
+        rules.group("noc", |rules| self.validate_noc(rules));
         rules.group("tracker", |rules| self.validate_tracker(rules));
         rules.group("l2", |rules| {
             self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules);
@@ -231,13 +234,42 @@ impl MachineConfig {
         rules.expect(!l1.replacement.learns(), "scheme", "not off", "off with l1.replacement = \"ship\"", why);
     }
 
+    /// The routers of each network, and how they are joined; `None` for crossbars.
+    #[must_use]
+    pub fn topology(&self) -> Option<Topology> {
+        let (sms, partitions) = (self.num_sms.clamp(1, MOST_SMS), self.num_partitions.clamp(1, MOST_CHANNELS));
+        Topology::new(self.noc.kind, sms, partitions, self.noc.virtual_channels)
+    }
+
+    /// Domains of the wake wheels for blocks that the first of a clock has no room for: of SMs, and of routers.
+    fn more_domains(&self) -> [usize; 2] {
+        let more = |blocks: usize, kinds: usize| {
+            let all = blocks.div_ceil(MOST_OF_A_KIND).max((blocks * kinds).div_ceil(2 * MOST_OF_A_KIND));
+            all.saturating_sub(1)
+        };
+        let networks = 2 * (1 + usize::from(self.l2.recalls()) + usize::from(self.tracker.is_on()));
+        let routers = self.topology().map_or(0, |topology| topology.routers());
+        [more(self.num_sms.min(MOST_SMS) as usize, 2), more(routers, networks)]
+    }
+
+    fn validate_noc(&self, rules: &mut Rules) {
+        self.noc.validate(rules);
+        let domains = CLOCKS.len() + self.more_domains().iter().sum::<usize>();
+        rules.expect(
+            domains <= MOST_DOMAINS,
+            "kind",
+            if self.noc.kind == NocKind::Mesh { "mesh" } else { "ring" },
+            "crossbar with so many SMs and partitions",
+            "all routers together are at most some hundred blocks",
+        );
+    }
+
     /// The clocks on their common tick, if they have one.
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
-        // A domain of more SMs than the first holds has the clock of the cores.
-        let more = self.num_sms.min(MOST_SMS).div_ceil(MOST_OF_A_KIND as u32).saturating_sub(1);
-        let more = std::iter::repeat_n(core_khz, more as usize);
+        let [sms, routers] = self.more_domains();
+        let more = std::iter::repeat_n(core_khz, sms).chain(std::iter::repeat_n(xbar_khz, routers));
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 

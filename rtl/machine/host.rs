@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::node::Node;
 use super::{Machine, MachineConfig};
 use crate::dram::channel::DramChannel;
 use crate::dram::recorded::ChannelPlace;
 use crate::dram::store::StoreError;
-use crate::kernel::{Clocks, Wired};
+use crate::kernel::{Clocks, Counted, Wired};
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
 use crate::l2::{Invalidate, InvalidateAck, L2Bank};
-use crate::noc::packet::{Reply, Request};
-use crate::noc::xbar::Xbar;
+use crate::noc::packet::{Packet, Reply, Request};
+use crate::noc::xbar::OutputStats;
 use crate::sm::{Dispatcher, Fault, FetchWatch, KernelImage, LaunchError, SmCore, occupancy};
 use crate::tracker::{Answer, Forward, Seen, Tracker};
 
@@ -40,6 +41,29 @@ pub enum HostError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the machine is not idle")]
 pub struct NotIdle;
+
+/// The blocks of a network.
+#[derive(Clone, Copy)]
+pub struct Network<'a, P: Packet + 'static>(&'a [Box<Wired<Node<P>>>]);
+
+impl<P: Packet + 'static> Network<'_, P> {
+    /// What went through one of its outputs.
+    #[must_use]
+    pub fn stats(&self, output: usize) -> OutputStats {
+        let nodes: Vec<OutputStats> = self.0.iter().map(|node| node.stats(output)).collect();
+        OutputStats::total(&nodes)
+    }
+
+    /// True if no packet is inside.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.0.iter().all(|node| node.is_idle())
+    }
+}
+
+fn settle_network<P: Packet + 'static>(nodes: &mut [Box<Wired<Node<P>>>], cycle: u64) {
+    nodes.iter_mut().for_each(|node| node.settle(cycle));
+}
 
 impl Machine {
     fn cores_mut(&mut self) -> &mut [Box<Wired<SmCore>>] {
@@ -66,7 +90,7 @@ impl Machine {
     }
 
     fn is_tracking_idle(&self) -> bool {
-        self.forward_xbars().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
+        self.forward_networks().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
             && self.trackers().iter().all(|block| block.is_idle())
     }
 
@@ -106,22 +130,23 @@ impl Machine {
         self.net.all(self.kinds.drams)
     }
 
-    /// The request crossbar.
+    /// The network of requests.
     #[must_use]
-    pub fn request_xbar(&self) -> &Xbar<Request> {
-        &self.net.all(self.kinds.request_xbar)[0]
+    pub fn request_network(&self) -> Network<'_, Request> {
+        Network(self.net.all(self.kinds.requests))
     }
 
-    /// The reply crossbar.
+    /// The network of replies.
     #[must_use]
-    pub fn reply_xbar(&self) -> &Xbar<Reply> {
-        &self.net.all(self.kinds.reply_xbar)[0]
+    pub fn reply_network(&self) -> Network<'_, Reply> {
+        Network(self.net.all(self.kinds.replies))
     }
 
-    /// The crossbars of recalls and of their answers, where the L2 keeps the L1s coherent.
+    /// The networks of recalls and of their answers, where the L2 keeps the L1s coherent.
     #[must_use]
-    pub fn recall_xbars(&self) -> Option<(&Xbar<Invalidate>, &Xbar<InvalidateAck>)> {
-        self.kinds.recalls.map(|recalls| (&**self.net.all(recalls.wishes)[0], &**self.net.all(recalls.answers)[0]))
+    pub fn recall_networks(&self) -> Option<(Network<'_, Invalidate>, Network<'_, InvalidateAck>)> {
+        let recalls = self.kinds.recalls?;
+        Some((Network(self.net.all(recalls.wishes)), Network(self.net.all(recalls.answers))))
     }
 
     /// The banks of the sharing tracker, if there is one.
@@ -130,12 +155,11 @@ impl Machine {
         self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
-    /// The crossbars of forwards and of their answers, where L1s supply each other.
+    /// The networks of forwards and of their answers, where L1s supply each other.
     #[must_use]
-    pub fn forward_xbars(&self) -> Option<(&Xbar<Forward>, &Xbar<Answer>)> {
-        self.kinds
-            .tracking
-            .map(|tracking| (&**self.net.all(tracking.forwards)[0], &**self.net.all(tracking.answers)[0]))
+    pub fn forward_networks(&self) -> Option<(Network<'_, Forward>, Network<'_, Answer>)> {
+        let tracking = self.kinds.tracking?;
+        Some((Network(self.net.all(tracking.forwards)), Network(self.net.all(tracking.answers))))
     }
 
     /// How often a value in memory has changed so far: stores that have reached it, atomics that left
@@ -195,15 +219,15 @@ impl Machine {
         for lsu in self.lsus_mut() {
             lsu.settle(core);
         }
-        self.net.all_mut(self.kinds.request_xbar)[0].settle(xbar);
-        self.net.all_mut(self.kinds.reply_xbar)[0].settle(xbar);
+        settle_network(self.net.all_mut(self.kinds.requests), xbar);
+        settle_network(self.net.all_mut(self.kinds.replies), xbar);
         if let Some(recalls) = self.kinds.recalls {
-            self.net.all_mut(recalls.wishes)[0].settle(xbar);
-            self.net.all_mut(recalls.answers)[0].settle(xbar);
+            settle_network(self.net.all_mut(recalls.wishes), xbar);
+            settle_network(self.net.all_mut(recalls.answers), xbar);
         }
         if let Some(tracking) = self.kinds.tracking {
-            self.net.all_mut(tracking.forwards)[0].settle(xbar);
-            self.net.all_mut(tracking.answers)[0].settle(xbar);
+            settle_network(self.net.all_mut(tracking.forwards), xbar);
+            settle_network(self.net.all_mut(tracking.answers), xbar);
         }
         self.banks_mut().iter_mut().for_each(|bank| bank.settle(l2));
         self.drams_mut().iter_mut().for_each(|channel| channel.settle(dram));
@@ -359,9 +383,9 @@ impl Machine {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.kernel_done()
-            && self.request_xbar().is_idle()
-            && self.reply_xbar().is_idle()
-            && self.recall_xbars().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
+            && self.request_network().is_idle()
+            && self.reply_network().is_idle()
+            && self.recall_networks().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
             && self.is_tracking_idle()
             && self.banks().iter().all(|block| block.is_idle())
             && self.drams().iter().all(|block| block.is_idle())

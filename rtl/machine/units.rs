@@ -6,6 +6,7 @@
 use derive::{Kinds, Links};
 use serde::{Deserialize, Serialize};
 
+use super::node::Node;
 use crate::dram::channel::{DramChannel, DramIo, DramPorts};
 use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{AnyEdge, Block, Carries, Describe, Edge, HasPorts, Of, Pool, Sleep, Unit};
@@ -15,7 +16,7 @@ use crate::l1::instructions::{FetchIo, LineBrought, LineWanted, SupplierIo};
 use crate::l1::lsu::{DuelIo, Lsu, LsuExtraPorts, LsuIo, LsuPorts};
 use crate::l2::{Invalidate, InvalidateAck, L2Bank, L2Io, L2Ports, RecallIo, RecalledIo};
 use crate::noc::packet::{Packet, Reply, Request};
-use crate::noc::xbar::{Xbar, XbarIo, XbarPorts};
+use crate::noc::xbar::{XbarIo, XbarPorts};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, DispatcherPorts, SmCore, SmExtraPorts, SmIo, SmPorts};
 use crate::throttle::Hub;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
@@ -55,12 +56,12 @@ pub enum Roles {
     Dispatchers(Of<Dispatcher, Wires>),
     Hubs(Of<Coordinator, Wires>),
     Duels(Of<Dueling, Wires>),
-    RequestXbars(Of<Xbar<Request>, Wires>),
-    ReplyXbars(Of<Xbar<Reply>, Wires>),
-    RecallXbars(Of<Xbar<Invalidate>, Wires>),
-    RecalledXbars(Of<Xbar<InvalidateAck>, Wires>),
-    ForwardXbars(Of<Xbar<Forward>, Wires>),
-    AnswerXbars(Of<Xbar<Answer>, Wires>),
+    Requests(Of<Node<Request>, Wires>),
+    Replies(Of<Node<Reply>, Wires>),
+    Recalls(Of<Node<Invalidate>, Wires>),
+    Recalled(Of<Node<InvalidateAck>, Wires>),
+    Forwards(Of<Node<Forward>, Wires>),
+    Answers(Of<Node<Answer>, Wires>),
     Banks(Of<L2Bank, Wires>),
     Trackers(Of<Tracker, Wires>),
     Drams(Of<DramChannel, Wires>),
@@ -212,7 +213,7 @@ fn lsu_edge_with_schemes(
     lsu.eval_beside(io, side, core, at)
 }
 
-impl<P: Packet + 'static> Unit<Wires> for Xbar<P>
+impl<P: Packet + 'static> Unit<Wires> for Node<P>
 where
     Wires: Carries<P>,
 {

@@ -20,6 +20,7 @@
 //! where the L2 keeps the L1s coherent, and a sharing tracker between crossbars and L2 banks with a network of its own.
 
 use super::MachineConfig;
+use super::node::Node;
 use super::places::bits_for;
 use super::units::{Coordinator, Roles, Wires};
 use crate::dram::channel::DramChannel;
@@ -31,6 +32,8 @@ use crate::l1::lsu::{Lsu, LsuPlace};
 use crate::l2::{Invalidate, InvalidateAck, L2Bank, RecallShape};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Packet, PacketShape, Reply, Request};
+use crate::noc::router::{Router, RouterPlace};
+use crate::noc::topology::Topology;
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, InstructionStore, SmCore};
 use crate::throttle::CorePlace;
@@ -60,8 +63,8 @@ pub(super) struct Kinds {
     pub cores: Family<SmCore>,
     pub lsus: Family<Lsu>,
     pub dispatcher: Family<Dispatcher>,
-    pub request_xbar: Family<Xbar<Request>>,
-    pub reply_xbar: Family<Xbar<Reply>>,
+    pub requests: Family<Node<Request>>,
+    pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
     /// Of a throttle that has one.
@@ -74,26 +77,27 @@ pub(super) struct Kinds {
     pub tracking: Option<Tracking>,
 }
 
-/// The crossbars of recalls and of their answers.
+/// The networks of recalls and of their answers.
 #[derive(Clone, Copy)]
 pub(super) struct Recalls {
-    pub wishes: Family<Xbar<Invalidate>>,
-    pub answers: Family<Xbar<InvalidateAck>>,
+    pub wishes: Family<Node<Invalidate>>,
+    pub answers: Family<Node<InvalidateAck>>,
 }
 
-/// The sharing tracker, before the L2 banks, and the crossbars of its forwards and of their answers.
+/// The sharing tracker, before the L2 banks, and the networks of its forwards and of their answers.
 #[derive(Clone, Copy)]
 pub(super) struct Tracking {
     pub trackers: Family<Tracker>,
-    pub forwards: Family<Xbar<Forward>>,
-    pub answers: Family<Xbar<Answer>>,
+    pub forwards: Family<Node<Forward>>,
+    pub answers: Family<Node<Answer>>,
 }
 
 /// Builds the netlist of a validated configuration.
 pub(super) fn wire(config: &MachineConfig, clocks: &Clocks) -> (MachineNet, Kinds) {
     let mut net = Net::new(clocks, CLOCKS.len());
-    let kinds = add_blocks(&mut net, config);
-    let links = Links { config, cycle: u64::from(clocks.period(usize::from(CORE))), packets: config.packets() };
+    let [cycle, hop] = [CORE, XBAR].map(|clock| u64::from(clocks.period(usize::from(clock))));
+    let links = Links { config, cycle, hop, topology: config.topology(), packets: config.packets() };
+    let kinds = add_blocks(&mut net, &links);
     link_sms(&mut net, &kinds, &links);
     link_partitions(&mut net, &kinds, &links);
     link_drams(&mut net, &kinds, &links);
@@ -110,12 +114,15 @@ fn alone(name: &'static str) -> Path {
     vec![(name, None)]
 }
 
-fn add_blocks(net: &mut MachineNet, config: &MachineConfig) -> Kinds {
+fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
+    let config = links.config;
     let (sms, partitions, packets) = (config.num_sms as usize, config.num_partitions as usize, config.packets());
+    let at_sms: Vec<usize> = (0..sms).map(|i| links.at_sm(i)).collect();
+    let at_partitions: Vec<usize> = (0..partitions).map(|i| links.at_partition(i)).collect();
     let in_sm = |i: usize, unit| vec![("sm", Some(i as u32)), (unit, None)];
     let in_partition = |i: usize, unit| vec![("partition", Some(i as u32)), (unit, None)];
     let is_tracked = config.tracker.is_on();
-    let supplies = if is_tracked { sms } else { 0 };
+    let supplies: &[usize] = if is_tracked { &at_sms } else { &[] };
     let bank = |i: usize| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i as u32));
     let rounds = Interleave::new(config.partitions_per_channel, config.interleave_bytes, config.dram.burst_bytes());
     let channel = |i| DramChannel::shared(&config.dram, &config.channel_path(i), rounds);
@@ -129,19 +136,28 @@ fn add_blocks(net: &mut MachineNet, config: &MachineConfig) -> Kinds {
         duel: config
             .has_duel()
             .then(|| net.add(CORE, [(alone("dueling"), Dueling::new(config.l1.dueling, config.num_sms))])),
-        request_xbar: add_xbar(net, config, "xbar_req", [sms, partitions], &packets),
-        reply_xbar: add_xbar(net, config, "xbar_rsp", [partitions + supplies, sms], &packets),
+        requests: add_network(net, links, ["xbar_req", "noc_req"], [&at_sms, &at_partitions], &packets),
+        replies: add_network(
+            net,
+            links,
+            ["xbar_rsp", "noc_rsp"],
+            [&[&at_partitions, supplies].concat(), &at_sms],
+            &packets,
+        ),
         recalls: config.l2.recalls().then(|| {
             let shape = recall_shape(config);
-            let wishes = add_xbar(net, config, "xbar_inv", [partitions, sms], &shape);
-            Recalls { wishes, answers: add_xbar(net, config, "xbar_ack", [sms, partitions], &shape) }
+            let wishes = add_network(net, links, ["xbar_inv", "noc_inv"], [&at_partitions, &at_sms], &shape);
+            Recalls {
+                wishes,
+                answers: add_network(net, links, ["xbar_ack", "noc_ack"], [&at_sms, &at_partitions], &shape),
+            }
         }),
         banks: net.add(L2, (0..partitions).map(|i| (in_partition(i, "l2"), bank(i)))),
         tracking: is_tracked.then(|| {
             let shape = track_shape(config);
             Tracking {
-                forwards: add_xbar(net, config, "xbar_fwd", [partitions, sms], &shape),
-                answers: add_xbar(net, config, "xbar_ans", [sms, partitions], &shape),
+                forwards: add_network(net, links, ["xbar_fwd", "noc_fwd"], [&at_partitions, &at_sms], &shape),
+                answers: add_network(net, links, ["xbar_ans", "noc_ans"], [&at_sms, &at_partitions], &shape),
                 trackers: net.add(L2, (0..partitions).map(|i| (in_partition(i, "tracker"), new_tracker(config, i)))),
             }
         }),
@@ -149,23 +165,49 @@ fn add_blocks(net: &mut MachineNet, config: &MachineConfig) -> Kinds {
     }
 }
 
-fn add_xbar<P: Packet + 'static>(
+/// Adds a network: a crossbar, or routers and the links between them, under one of two names. Each input and output is at one of
+/// its blocks.
+fn add_network<P: Packet + 'static>(
     net: &mut MachineNet,
-    config: &MachineConfig,
-    name: &'static str,
-    [inputs, outputs]: [usize; 2],
+    links: &Links<'_>,
+    [crossbar, routed]: [&'static str; 2],
+    [inputs, outputs]: [&[usize]; 2],
     shape: &P::Shape,
-) -> Family<Xbar<P>>
+) -> Family<Node<P>>
 where
     Wires: Carries<P>,
-    Roles: From<Of<Xbar<P>, Wires>>,
+    Roles: From<Of<Node<P>, Wires>>,
 {
-    net.add(XBAR, [(alone(name), Xbar::new(name, &config.xbar, inputs as u32, outputs as u32, shape))])
+    let noc = &links.config.noc;
+    let Some(topology) = &links.topology else {
+        let block = Xbar::new(crossbar, noc, inputs.len() as u32, outputs.len() as u32, shape);
+        return net.add(XBAR, [(alone(crossbar), Node::Crossbar(block))]);
+    };
+    let routers = (0..topology.routers()).map(|router| {
+        let inputs = inputs.iter().filter(|input| **input == router).count();
+        let path = format!("{routed}.router{router}");
+        let place = RouterPlace { path, inputs, destinations: outputs.to_vec(), router };
+        let path = vec![(routed, None), ("router", Some(router as u32))];
+        (path, Node::Router(Router::new(place, noc, topology, shape)))
+    });
+    let routers: Family<Node<P>> = net.add(XBAR, routers);
+    for router in 0..topology.routers() {
+        for neighbour in topology.neighbours(router) {
+            for channel in CHANNELS.iter().take(noc.virtual_channels as usize) {
+                let (from, to) = (routers.at(router, |p| &mut p.to), routers.at(neighbour, |p| &mut p.from));
+                net.link(from, to, (channel, Some(router as u32)), links.router_to_router(), shape);
+            }
+        }
+    }
+    routers
 }
+
+/// Names of links from other routers, by their virtual channel.
+const CHANNELS: [&str; 4] = ["vc0_from", "vc1_from", "vc2_from", "vc3_from"];
 
 /// Links of SMs with the dispatcher, of their cores with their LSUs, and of these with the crossbars.
 fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
-    let &Kinds { cores, lsus, dispatcher, request_xbar, reply_xbar, .. } = kinds;
+    let &Kinds { cores, lsus, dispatcher, requests, replies, .. } = kinds;
     let (lsu, access) = (&links.config.lsu, new_access(links.config));
     let (there, back) = (links.delayed(lsu.request_latency, 1), links.delayed(lsu.reply_latency, 1));
     let (to_sm, from_sm) = (links.net_to_sm(), links.sm_to_net());
@@ -177,28 +219,29 @@ fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
         net.link(lsus.at(i, |p| &mut p.core_rsp), cores.at(i, |p| &mut p.wb), ("wb", None), back, &access);
         let (request, reply) = (("inject", number), ("mem_rsp", None));
         let packets = &links.packets;
-        net.link(lsus.at(i, |p| &mut p.mem_req), request_xbar.at(0, |p| &mut p.from), request, from_sm, packets);
-        net.link(reply_xbar.at(0, |p| &mut p.to), lsus.at(i, |p| &mut p.mem_rsp), reply, to_sm, packets);
+        let node = links.at_sm(i);
+        net.link(lsus.at(i, |p| &mut p.mem_req), requests.at(node, |p| &mut p.from), request, from_sm, packets);
+        net.link(replies.at(node, |p| &mut p.to), lsus.at(i, |p| &mut p.mem_rsp), reply, to_sm, packets);
     }
 }
 
-/// Links of the crossbars with the L2 banks, or with the sharing tracker before them.
+/// Links of the networks with the L2 banks, or with the sharing tracker before them.
 fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
-    let &Kinds { request_xbar, reply_xbar, banks, tracking, .. } = kinds;
+    let &Kinds { requests, replies, banks, tracking, .. } = kinds;
     let (there, back, packets) = (links.net_to_partition(), links.partition_to_net(), &links.packets);
     for i in 0..links.config.num_partitions as usize {
-        let (request, reply) = (("req", None), ("from_l2_", Some(i as u32)));
+        let (request, reply, node) = (("req", None), ("from_l2_", Some(i as u32)), links.at_partition(i));
         let Some(Tracking { trackers, .. }) = tracking else {
-            net.link(request_xbar.at(0, |p| &mut p.to), banks.at(i, |p| &mut p.req), request, there, packets);
-            net.link(banks.at(i, |p| &mut p.rsp), reply_xbar.at(0, |p| &mut p.from), reply, back, packets);
+            net.link(requests.at(node, |p| &mut p.to), banks.at(i, |p| &mut p.req), request, there, packets);
+            net.link(banks.at(i, |p| &mut p.rsp), replies.at(node, |p| &mut p.from), reply, back, packets);
             continue;
         };
         let own = links.config.bank_place(0).packets;
         let from_bank = ("from_bank", None);
-        net.link(request_xbar.at(0, |p| &mut p.to), trackers.at(i, |p| &mut p.req), request, there, packets);
+        net.link(requests.at(node, |p| &mut p.to), trackers.at(i, |p| &mut p.req), request, there, packets);
         net.link(trackers.at(i, |p| &mut p.to_bank), banks.at(i, |p| &mut p.req), request, PLAIN, &own);
         net.link(banks.at(i, |p| &mut p.rsp), trackers.at(i, |p| &mut p.from_bank), from_bank, PLAIN, packets);
-        net.link(trackers.at(i, |p| &mut p.rsp), reply_xbar.at(0, |p| &mut p.from), reply, back, packets);
+        net.link(trackers.at(i, |p| &mut p.rsp), replies.at(node, |p| &mut p.from), reply, back, packets);
     }
 }
 
@@ -311,7 +354,7 @@ fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kind
 
 /// The network of loads that the sharing tracker forwards to L1s, and of their answers; and the way of the lines that these
 /// supply.
-fn link_forwards(net: &mut MachineNet, &Kinds { lsus, reply_xbar, tracking, .. }: &Kinds, links: &Links<'_>) {
+fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &Kinds, links: &Links<'_>) {
     let Some(Tracking { trackers, forwards, answers }) = tracking else { return };
     let tracker = SideEnds { blocks: trackers, sends: |p| &mut p.forward, receives: |p| &mut p.answer };
     let lsu =
@@ -319,7 +362,7 @@ fn link_forwards(net: &mut MachineNet, &Kinds { lsus, reply_xbar, tracking, .. }
     let names = ["from_tracker", "forward", "answer"];
     link_side_network(net, links, (forwards, answers), (tracker, lsu), names, &track_shape(links.config));
     for i in 0..links.config.num_sms as usize {
-        let (from, to) = (lsus.at(i, |p| &mut p.extra.open().supply), reply_xbar.at(0, |p| &mut p.from));
+        let (from, to) = (lsus.at(i, |p| &mut p.extra.open().supply), replies.at(links.at_sm(i), |p| &mut p.from));
         net.link(from, to, ("supply", Some(i as u32)), PLAIN, &links.packets);
     }
 }
@@ -335,7 +378,7 @@ struct SideEnds<B: HasPorts, S, R> {
 fn link_side_network<W, A, B, L>(
     net: &mut MachineNet,
     links: &Links<'_>,
-    (wishes, answers): (Family<Xbar<W>>, Family<Xbar<A>>),
+    (wishes, answers): (Family<Node<W>>, Family<Node<A>>),
     (partition, lsu): (SideEnds<B, W, A>, SideEnds<L, A, W>),
     [from_partition, to_lsu, to_partition]: [&'static str; 3],
     shape: &W::Shape,
@@ -349,13 +392,15 @@ fn link_side_network<W, A, B, L>(
     for i in 0..links.config.num_partitions as usize {
         let (name, back) = ((from_partition, Some(i as u32)), (to_partition, None));
         let (from, to) = (links.partition_to_net(), links.net_to_partition());
-        net.link(partition.blocks.at(i, partition.sends), wishes.at(0, |p| &mut p.from), name, from, shape);
-        net.link(answers.at(0, |p| &mut p.to), partition.blocks.at(i, partition.receives), back, to, shape);
+        let node = links.at_partition(i);
+        net.link(partition.blocks.at(i, partition.sends), wishes.at(node, |p| &mut p.from), name, from, shape);
+        net.link(answers.at(node, |p| &mut p.to), partition.blocks.at(i, partition.receives), back, to, shape);
     }
     for i in 0..links.config.num_sms as usize {
         let (name, back) = ((to_lsu, None), ("inject", Some(i as u32)));
-        net.link(wishes.at(0, |p| &mut p.to), lsu.blocks.at(i, lsu.receives), name, links.net_to_sm(), shape);
-        net.link(lsu.blocks.at(i, lsu.sends), answers.at(0, |p| &mut p.from), back, links.sm_to_net(), shape);
+        let node = links.at_sm(i);
+        net.link(wishes.at(node, |p| &mut p.to), lsu.blocks.at(i, lsu.receives), name, links.net_to_sm(), shape);
+        net.link(lsu.blocks.at(i, lsu.sends), answers.at(node, |p| &mut p.from), back, links.sm_to_net(), shape);
     }
 }
 
@@ -397,10 +442,32 @@ struct Links<'a> {
     config: &'a MachineConfig,
     /// Ticks of a core cycle.
     cycle: u64,
+    /// Ticks of a cycle of the networks.
+    hop: u64,
+    /// Of networks of routers.
+    topology: Option<Topology>,
     packets: PacketShape,
 }
 
 impl Links<'_> {
+    /// The block of a network at which an SM is.
+    fn at_sm(&self, sm: usize) -> usize {
+        self.topology.map_or(0, |topology| topology.router_of_sm(sm))
+    }
+
+    /// That at which a partition is.
+    fn at_partition(&self, partition: usize) -> usize {
+        self.topology.map_or(0, |topology| topology.router_of_partition(partition))
+    }
+
+    /// Passes a packet a cycle, for as long as the next router takes them.
+    fn router_to_router(&self) -> LinkSpec {
+        let cycles = self.config.noc.hop_latency;
+        // One tick is less than any period: the receiver's next edge sees it.
+        let ticks = u64::from(cycles - 1) * self.hop + 1;
+        LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
+    }
+
     /// Keeps a beat a core cycle in flight; its delays, there and of credits, are in core cycles.
     fn delayed(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| u64::from(cycles) * self.cycle);

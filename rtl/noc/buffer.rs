@@ -1,4 +1,4 @@
-//! # Input buffer of a crossbar port
+//! # Input buffer of a crossbar or router
 //! Holds the packets of one input until their tails have left. A packet enters one flit a cycle
 //! and is let in only when the buffer has room for all of it, so it never stops half-way; flits
 //! that leave make room for the next packet one by one.
@@ -12,7 +12,7 @@
 //! All times are kept as the cycle at which something happens; the low three bits of it are the
 //! hardware's register, because no packet is longer than five flits.
 //!
-//! Part of `rtl/noc/xbar.rs`.
+//! Part of `rtl/noc/xbar.rs` and `rtl/noc/router.rs`.
 //! Twin: `golden/noc/xbar.rs`.
 //! Bench: its own tests and `tb/noc/xbar.rs`.
 
@@ -22,8 +22,8 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
+use super::config::NocConfig;
 use super::packet::Packet;
-use super::xbar::XbarConfig;
 use crate::kernel::{
     Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
     Storage, digest_of,
@@ -72,7 +72,7 @@ pub struct InputBuffer<P: Packet> {
 impl<P: Packet> InputBuffer<P> {
     /// An empty buffer.
     #[must_use]
-    pub fn new(path: String, config: &XbarConfig, shape: P::Shape) -> Self {
+    pub fn new(path: String, config: &NocConfig, shape: P::Shape) -> Self {
         let flits = config.buffer_flits;
         let spec = ArraySpec {
             path,
@@ -158,9 +158,18 @@ impl<P: Packet> InputBuffer<P> {
     /// If there is no packet.
     #[inline]
     pub fn pop(&mut self, cycle: u64, beat: &mut P) -> u32 {
+        beat.clone_from(&self.flits.packets[self.flits.head].packet);
+        self.release(cycle)
+    }
+
+    /// Lets the head packet go, whose tail leaves in this cycle; returns its length in flits.
+    ///
+    /// # Panics
+    /// If there is no packet.
+    #[inline]
+    pub fn release(&mut self, cycle: u64) -> u32 {
         assert!(!self.is_empty(), "cycle {cycle}, {}: a tail leaves without a packet", self.flits.spec.path);
         let length = std::mem::take(&mut self.head_length);
-        beat.clone_from(&self.flits.packets[self.flits.head].packet);
         self.flits.head = self.flits.place(1);
         self.flits.level -= 1;
         if self.flits.level != 0 {
@@ -240,7 +249,7 @@ mod tests {
 
     fn buffer() -> InputBuffer<Reply> {
         let shape = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
-        InputBuffer::new("xbar.input0".to_owned(), &XbarConfig { flit_bytes: 32, buffer_flits: 8 }, shape)
+        InputBuffer::new("xbar.input0".to_owned(), &NocConfig::crossbar(32, 8), shape)
     }
 
     #[test]

@@ -24,32 +24,13 @@ mod switch;
 use serde::{Deserialize, Serialize};
 use switch::Switch;
 
-use super::packet::{LONGEST_PACKET, Packet};
+use super::config::NocConfig;
+use super::packet::Packet;
 use crate::cells::lines::{Lines, Wide};
-use crate::config::Rules;
 use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
 
 /// The most inputs, and the most outputs.
 pub const MOST_PORTS: u32 = Wide::MOST;
-
-/// Parameters of a crossbar.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct XbarConfig {
-    /// Bytes of a flit, what a port passes in a cycle (khairy2015 Table 1: 32).
-    pub flit_bytes: u32,
-    /// Flits of each input buffer (khairy2015 Table 1: 8).
-    pub buffer_flits: u32,
-}
-
-impl XbarConfig {
-    /// Checks the fields.
-    pub fn validate(&self, rules: &mut Rules) {
-        rules.range("flit_bytes", self.flit_bytes.into(), 32..=256, "no packet has more than five flits");
-        let longest = LONGEST_PACKET.div_ceil(self.flit_bytes.max(1)).min(64).into();
-        rules.range("buffer_flits", self.buffer_flits.into(), longest..=64, "a packet enters only as a whole");
-    }
-}
 
 /// What went through one output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
@@ -64,6 +45,10 @@ pub struct OutputStats {
     /// Cycles in which the output was idle with a packet waiting, because its receiver was full.
     #[counted(cycles)]
     pub blocked: u64,
+    /// Bytes that routers passed on to each other on the way to this output, those of flits that are not full included; none in
+    /// a crossbar.
+    #[counted(bytes)]
+    pub hop_bytes: u64,
 }
 
 /// Ports of a crossbar.
@@ -107,7 +92,7 @@ impl<P: Packet> Xbar<P> {
     /// # Panics
     /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
     #[must_use]
-    pub fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
+    pub fn new(path: &str, config: &NocConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         let ports = inputs.max(outputs);
         Self(if ports <= u64::BITS {
             Size::Small(Switch::new(path, config, inputs, outputs, shape))
@@ -173,18 +158,5 @@ impl<P: Packet + 'static> Block for Xbar<P> {
             Size::Large(switch) => switch.describe(to),
             Size::Largest(switch) => switch.describe(to),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_buffer_shorter_than_a_line_packet_is_refused() {
-        let mut rules = Rules::default();
-        XbarConfig { flit_bytes: 32, buffer_flits: 4 }.validate(&mut rules);
-        let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["buffer_flits is 4, expected 5 to 64: a packet enters only as a whole"]);
     }
 }

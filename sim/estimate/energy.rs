@@ -1,4 +1,4 @@
-//! What a run took: accesses of each memory, bytes over the crossbars and to the DRAM, times the energy
+//! What a run took: accesses of each memory, bytes over the networks and to the DRAM, times the energy
 //! of each; leakage times the time.
 //!
 //! Memories count what goes through their ports. Channels, logic and flip-flops outside memories have no
@@ -21,7 +21,7 @@ pub struct Activity<'a> {
     pub structures: &'a Counts,
     /// Time of the machine.
     pub seconds: f64,
-    /// Bytes over the request crossbar and over the reply crossbar.
+    /// Bytes over the networks of requests and of replies: once through a crossbar, or over each link of their way.
     pub crossed: [u64; 2],
     /// Bytes read from and written to the DRAM.
     pub dram_bytes: u64,
@@ -32,7 +32,8 @@ impl<'a> Activity<'a> {
     #[must_use]
     pub fn of(report: &'a RunReport) -> Option<Self> {
         let counters = &report.counters;
-        let crossed = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|o| o.bytes).sum());
+        let crossed =
+            [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|o| o.bytes + o.hop_bytes).sum());
         Some(Self {
             structures: report.structures.as_ref()?,
             seconds: counters.cycles as f64 / (f64::from(counters.core_khz) * 1e3),
@@ -47,13 +48,13 @@ impl<'a> Activity<'a> {
 pub struct Energy {
     /// Technology node.
     pub node_nm: u32,
-    /// Millimetres that a byte goes over a crossbar.
+    /// Millimetres that a byte goes over a crossbar, or from one router to the next.
     pub hop_mm: f64,
     /// Of all events.
     pub dynamic_pj: f64,
     /// Of all structures over the time.
     pub leakage_pj: f64,
-    /// Outermost blocks, then the wires of the crossbars and the DRAM devices.
+    /// Outermost blocks, then the wires of the networks and the DRAM devices.
     pub blocks: Vec<Unit>,
 }
 

@@ -28,8 +28,10 @@ use super::walk::{Changed, Walker};
 
 /// Names of the states that are shown.
 const STATES: [&str; 2] = ["status", "reason"];
-/// Where a request enters the network.
-const ENTRANCE: &str = "xbar_req.inject";
+/// Where a request enters its network: a crossbar, or the router of its SM.
+fn is_entrance(path: &str) -> bool {
+    (path.starts_with("xbar_req.") || path.starts_with("noc_req.")) && path.contains(".inject")
+}
 /// Where its answer waits for its SM.
 const EXIT: &str = ".l1.mem_rsp";
 
@@ -269,7 +271,7 @@ impl Events {
             if new.map(|stay| (stay.id, stay.sm)) == old.map(|stay| (stay.id, stay.sm)) {
                 continue;
             }
-            let (enters, leaves) = (place.path.starts_with(ENTRANCE), place.path.ends_with(EXIT));
+            let (enters, leaves) = (is_entrance(&place.path), place.path.ends_with(EXIT));
             self.stays[at] = new;
             if let Some(stay) = old {
                 let asker = stay.sm.map_or(String::new(), |sm| format!("sm{sm} "));

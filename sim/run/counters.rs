@@ -137,7 +137,7 @@ impl Totals {
         count_group(to, &Key::plain("l2", "All banks of the L2 together."), Some(&self.l2), &has.l2);
         let tracker = Key::plain("tracker", "All banks of the sharing tracker together; only where there is one.");
         count_group(to, &tracker, has.tracker.then_some(&self.tracker), &());
-        if to.enter(&Key::plain("noc", "The crossbars, each with all its outputs together."), Opened::Group) {
+        if to.enter(&Key::plain("noc", "The networks, each with all its outputs together."), Opened::Group) {
             let recalls = has.l1.recalls;
             for (is_there, name, about, outputs) in [
                 (true, "request", "From the SMs to the L2.", &self.request),
@@ -215,13 +215,13 @@ impl Counters {
     /// Reads a settled machine that ran for so many cycles, in which its schedulers did this.
     pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<Slots>, idle: Vec<u64>) -> Self {
         let config = machine.config();
-        let recall_xbars = machine.recall_xbars();
-        let recalls = recall_xbars.map(|(inv, _)| (0..config.num_sms).map(|i| *inv.stats(i as usize)).collect());
-        let acks = recall_xbars.map(|(_, ack)| (0..config.num_partitions).map(|i| *ack.stats(i as usize)).collect());
-        let forward_xbars = machine.forward_xbars();
-        let forwards = forward_xbars.map(|(out, _)| (0..config.num_sms).map(|i| *out.stats(i as usize)).collect());
+        let recall_networks = machine.recall_networks();
+        let recalls = recall_networks.map(|(inv, _)| (0..config.num_sms).map(|i| inv.stats(i as usize)).collect());
+        let acks = recall_networks.map(|(_, ack)| (0..config.num_partitions).map(|i| ack.stats(i as usize)).collect());
+        let forward_networks = machine.forward_networks();
+        let forwards = forward_networks.map(|(out, _)| (0..config.num_sms).map(|i| out.stats(i as usize)).collect());
         let answers =
-            forward_xbars.map(|(_, back)| (0..config.num_partitions).map(|i| *back.stats(i as usize)).collect());
+            forward_networks.map(|(_, back)| (0..config.num_partitions).map(|i| back.stats(i as usize)).collect());
         let caches = |id| machine.lsus().iter().map(|lsu| *lsu.stats_of(id)).collect();
         Self {
             cycles,
@@ -238,8 +238,8 @@ impl Counters {
             texture_cache: caches(CacheId::Texture),
             l2: machine.banks().iter().map(|bank| *bank.stats()).collect(),
             dram: machine.drams().iter().map(|channel| channel.counts()).collect(),
-            requests: (0..config.num_partitions).map(|i| *machine.request_xbar().stats(i as usize)).collect(),
-            replies: (0..config.num_sms).map(|i| *machine.reply_xbar().stats(i as usize)).collect(),
+            requests: (0..config.num_partitions).map(|i| machine.request_network().stats(i as usize)).collect(),
+            replies: (0..config.num_sms).map(|i| machine.reply_network().stats(i as usize)).collect(),
             recalls: recalls.unwrap_or_default(),
             recall_acks: acks.unwrap_or_default(),
             trackers: machine.trackers().iter().map(|tracker| *tracker.stats()).collect(),

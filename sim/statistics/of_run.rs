@@ -266,9 +266,15 @@ fn list_energy(energy: &Energy, to: &mut dyn CounterReader) {
     let Energy { node_nm, hop_mm, dynamic_pj, leakage_pj, blocks } = energy;
     let node = Key::new("node_nm", "Technology node.").in_unit(Quantity::Nanometres);
     to.counter(&node, Value::Count((*node_nm).into()));
-    measure(to, "hop_mm", "Millimetres that a byte goes over a crossbar.", Quantity::Millimetres, *hop_mm);
+    measure(
+        to,
+        "hop_mm",
+        "Millimetres that a byte goes over a crossbar, or from one router to the next.",
+        Quantity::Millimetres,
+        *hop_mm,
+    );
     list_pj(*dynamic_pj, *leakage_pj, to);
-    let about = "Outermost blocks, then the wires of the crossbars and the DRAM devices.";
+    let about = "Outermost blocks, then the wires of the networks and the DRAM devices.";
     elements(to, &Key::plain("blocks", about), blocks, None, list_unit);
 }
 

@@ -1,3 +1,5 @@
-//! The crossbar against its twin.
+//! Crossbars and networks of routers against their twins.
 
+#[cfg(test)]
+mod router;
 pub(crate) mod xbar;

@@ -14,8 +14,9 @@ use crate::kit::coverage::{Axis, Cross, hit};
 use crate::kit::{Around, Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
 use golden::noc::xbar::{Class, Route, Scoreboard};
 use rtl::kernel::{Block, BlockId, Blocks, Describe, DescribeExt, Edge, Sleep, digest_of};
+use rtl::noc::config::NocConfig;
 use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
-use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
+use rtl::noc::xbar::{Xbar, XbarIo};
 
 const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
@@ -54,7 +55,7 @@ impl Rig {
         let periods = [xbar, source_period, sink_period, source_period, sink_period];
         let from = (0..sources.len()).map(|i| link(&format!("from{i}"), 4, &periods, source(i), XBAR, SHAPE));
         let to = (0..sinks.len()).map(|o| link(&format!("to{o}"), 4, &periods, XBAR, sink(o), SHAPE));
-        let config = XbarConfig { flit_bytes: 32, buffer_flits: 8 };
+        let config = NocConfig::crossbar(32, 8);
         Self {
             links: Around::new(from, to),
             xbar: Xbar::new("xbar", &config, sources.len() as u32, sinks.len() as u32, &SHAPE),
@@ -106,7 +107,7 @@ impl Bench for Rig {
 }
 
 /// A packet of 1 to 5 flits.
-fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
+pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     let sectors = flits - 1;
     let byte_mask = if sectors == 0 { 0 } else { u128::MAX >> (128 - 32 * sectors) };
     let kind = if sectors == 0 { RequestKind::Read } else { RequestKind::Write };

@@ -16,9 +16,10 @@ use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
 use rtl::l1::bypass::contention::Warps;
 use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::noc::config::NocConfig;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, Sharing};
-use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
+use rtl::noc::xbar::{Xbar, XbarIo};
 use rtl::tracker::{
     Answer, Forward, Protections, SupplyIo, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
 };
@@ -301,7 +302,7 @@ impl Rig {
             tracker.record();
             tracker
         };
-        let config = XbarConfig { flit_bytes: 32, buffer_flits: setup.buffer_flits };
+        let config = NocConfig::crossbar(32, setup.buffer_flits);
         let (sms, banks) = (n as u32, m as u32);
         let latency = |name: &str, i: usize, period: u64, slowest: u64| {
             let mut random = Random::new(digest_of(&(setup.seed, name, i)));

@@ -2,6 +2,7 @@
 
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::machine::MachineConfig;
+use rtl::noc::config::NocKind;
 
 use super::relation::Relation::{AtMost, Equal, Near};
 use super::relation::{Relation, Statistics};
@@ -424,7 +425,7 @@ pub const LAWS: &[Law] = &[
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
         holds: |s| READ_STAGES.map(|stage| Equal(s.count(&format!("stages.{stage}.number")), data_reads(s))).into(),
     },
-    // Crossbars.
+    // Networks.
     Law {
         name: "every request is of a miss, a bypass, a store or an atomic",
         says: "request packets = L1 reads + stores + atomics + notices to the tracker",
@@ -445,33 +446,46 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "flits are full width",
-        says: "bytes = flits x bytes of a flit, on every crossbar",
+        says: "bytes = flits x bytes of a flit, on every network",
         on: On::Every,
         holds: |s| {
-            let flit = i128::from(s.config.xbar.flit_bytes);
-            crossbars(s)
-                .map(|xbar| Equal(s.count(&format!("{xbar}.bytes")), flit * s.count(&format!("{xbar}.flits"))))
+            let flit = i128::from(s.config.noc.flit_bytes);
+            networks(s)
+                .map(|network| Equal(s.count(&format!("{network}.bytes")), flit * s.count(&format!("{network}.flits"))))
                 .collect()
         },
     },
     Law {
         name: "a packet has a flit at least",
-        says: "packets <= flits, on every crossbar",
+        says: "packets <= flits, on every network",
         on: On::Every,
         holds: |s| {
-            crossbars(s)
-                .map(|xbar| AtMost(s.count(&format!("{xbar}.packets")), s.count(&format!("{xbar}.flits"))))
+            networks(s)
+                .map(|network| AtMost(s.count(&format!("{network}.packets")), s.count(&format!("{network}.flits"))))
                 .collect()
         },
     },
     Law {
         name: "a packet has five flits at most",
-        says: "flits <= 5 x packets, on every crossbar",
+        says: "flits <= 5 x packets, on every network",
         on: On::Every,
         holds: |s| {
-            crossbars(s)
-                .map(|xbar| AtMost(s.count(&format!("{xbar}.flits")), 5 * s.count(&format!("{xbar}.packets"))))
+            networks(s)
+                .map(|network| AtMost(s.count(&format!("{network}.flits")), 5 * s.count(&format!("{network}.packets"))))
                 .collect()
+        },
+    },
+    Law {
+        name: "routers pass every packet on",
+        says: "bytes <= bytes passed on from router to router in a mesh or ring; none in a crossbar",
+        on: On::Every,
+        holds: |s| {
+            let is_crossbar = s.config.noc.kind == NocKind::Crossbar;
+            let passed_on = |network: String| {
+                let (bytes, hops) = (s.count(&format!("{network}.bytes")), s.count(&format!("{network}.hop_bytes")));
+                if is_crossbar { Equal(hops, 0) } else { AtMost(bytes, hops) }
+            };
+            networks(s).map(passed_on).collect()
         },
     },
     Law {
@@ -860,7 +874,10 @@ pub const LAWS: &[Law] = &[
                 })
             };
             vec![
-                Equal(events("wires"), s.count("noc.request.bytes") + s.count("noc.reply.bytes")),
+                Equal(
+                    events("wires"),
+                    s.sum("noc.request", &["bytes", "hop_bytes"]) + s.sum("noc.reply", &["bytes", "hop_bytes"]),
+                ),
                 Equal(events("dram-devices"), s.count("dram.bytes")),
             ]
         },
@@ -895,9 +912,9 @@ pub const LAWS: &[Law] = &[
     },
 ];
 
-/// The crossbars that there are.
-fn crossbars<'a>(s: &'a Statistics<'a>) -> impl Iterator<Item = String> + 'a {
-    s.keys("noc").into_iter().filter(|xbar| s.has(xbar))
+/// The networks that there are.
+fn networks<'a>(s: &'a Statistics<'a>) -> impl Iterator<Item = String> + 'a {
+    s.keys("noc").into_iter().filter(|network| s.has(network))
 }
 
 /// A sum is between the bounds of the classes that its terms are in: below 16, 32, 64 and so on, and longer.

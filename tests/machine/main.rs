@@ -37,6 +37,7 @@ mod icache;
 mod kernels;
 mod lines;
 mod litmus;
+mod networks;
 mod orders;
 mod recalls;
 mod replay;

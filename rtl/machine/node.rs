@@ -1,0 +1,76 @@
+//! Blocks of which networks are made: one crossbar, or many routers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::{AnyEdge, Block, Describe, Edge, HasPorts, Sleep};
+use crate::noc::packet::Packet;
+use crate::noc::router::Router;
+use crate::noc::xbar::{OutputStats, Xbar, XbarIo, XbarPorts};
+
+/// A block of a network.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub enum Node<P: Packet> {
+    /// The only one.
+    Crossbar(Xbar<P>),
+    /// One of those of a mesh or ring.
+    Router(Router<P>),
+}
+
+impl<P: Packet + 'static> HasPorts for Node<P> {
+    type Ports = XbarPorts<P>;
+}
+
+impl<P: Packet> Node<P> {
+    /// What it did for an output of the network.
+    #[must_use]
+    pub fn stats(&self, output: usize) -> OutputStats {
+        match self {
+            Self::Crossbar(crossbar) => *crossbar.stats(output),
+            Self::Router(router) => router.stats(output),
+        }
+    }
+
+    /// True if no packet is inside.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        match self {
+            Self::Crossbar(crossbar) => crossbar.is_idle(),
+            Self::Router(router) => router.is_idle(),
+        }
+    }
+
+    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    pub fn settle(&mut self, cycle: u64) {
+        match self {
+            Self::Crossbar(crossbar) => crossbar.settle(cycle),
+            Self::Router(router) => router.settle(cycle),
+        }
+    }
+}
+
+impl<P: Packet + 'static> Node<P> {
+    /// One clock edge, checked or not.
+    #[inline]
+    pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
+        match self {
+            Self::Crossbar(crossbar) => crossbar.eval_any(io, at),
+            Self::Router(router) => router.eval_any(io, at),
+        }
+    }
+}
+
+impl<P: Packet + 'static> Block for Node<P> {
+    type Io<'a> = XbarIo<'a, P>;
+
+    fn eval(&mut self, io: XbarIo<'_, P>, at: &mut Edge<'_>) -> Sleep {
+        self.eval_any(io, at)
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        match self {
+            Self::Crossbar(crossbar) => crossbar.describe(to),
+            Self::Router(router) => router.describe(to),
+        }
+    }
+}

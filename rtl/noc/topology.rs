@@ -1,0 +1,217 @@
+//! # Topology
+//! Which routers of a mesh or a ring are joined, and the way of a packet from one to another. Every SM and every memory
+//! partition is a site with a router of its own; partitions are spread evenly among the SMs.
+//!
+//! Mesh: rows of equal length; a packet goes along its row to the column of its destination, then along the column (XY
+//! routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section 8.4.2). No packet turns from a
+//! column into a row, so none waits in a circle. Its virtual channel is that of its destination, by number modulo the channels.
+//!
+//! Ring: a packet takes the direction with fewer hops, forwards where both are equal. As long as the end of the row of numbers
+//! lies before it, it goes by the lower half of the channels, else by the upper half (Dally and Seitz, *Deadlock-Free Message
+//! Routing in Multiprocessor Interconnection Networks*, section 3), so that none waits in a circle. Within a half, its channel
+//! is that of its destination, as in the mesh.
+//!
+//! All packets from one site to another take the same links and channels, and so keep their order.
+
+use super::config::NocKind;
+
+/// Routers and how they are joined.
+#[derive(Clone, Copy, Debug)]
+pub struct Topology {
+    kind: NocKind,
+    sms: usize,
+    partitions: usize,
+    /// Routers of a row of a mesh.
+    columns: usize,
+    channels: usize,
+}
+
+/// The next link of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Position of the next router among the neighbours.
+    pub neighbour: usize,
+    /// Virtual channel.
+    pub channel: usize,
+}
+
+impl Topology {
+    /// The routers of so many SMs and partitions, whose links have so many virtual channels; `None` for crossbars, which have
+    /// no routers.
+    #[must_use]
+    pub fn new(kind: NocKind, sms: u32, partitions: u32, channels: u32) -> Option<Self> {
+        let (sms, partitions) = (sms as usize, partitions as usize);
+        let sites = sms + partitions;
+        let columns = match kind {
+            NocKind::Crossbar => return None,
+            NocKind::Mesh => sites.isqrt() + usize::from(sites.isqrt().pow(2) < sites),
+            NocKind::Ring => sites,
+        };
+        Some(Self { kind, sms, partitions, columns, channels: channels as usize })
+    }
+
+    /// How many routers there are: a mesh has some without a site, so that its rows are full.
+    #[must_use]
+    pub fn routers(&self) -> usize {
+        (self.sms + self.partitions).next_multiple_of(self.columns)
+    }
+
+    /// The router of a partition.
+    #[must_use]
+    pub fn router_of_partition(&self, partition: usize) -> usize {
+        (2 * partition + 1) * (self.sms + self.partitions) / (2 * self.partitions)
+    }
+
+    /// The router of an SM: SMs have the sites that partitions leave, in their order.
+    #[must_use]
+    pub fn router_of_sm(&self, sm: usize) -> usize {
+        let partitions = (0..self.partitions).map(|partition| self.router_of_partition(partition));
+        partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
+    }
+
+    /// Routers with a link from this one, and to it.
+    #[must_use]
+    pub fn neighbours(&self, router: usize) -> Vec<usize> {
+        let (all, columns) = (self.routers(), self.columns);
+        if self.kind == NocKind::Ring {
+            let (next, previous) = ((router + 1) % all, (router + all - 1) % all);
+            return [next, previous].into_iter().take(all.saturating_sub(1)).collect();
+        }
+        let column = router % columns;
+        let [east, west] = [(column + 1 < columns).then_some(router + 1), (column > 0).then(|| router - 1)];
+        let [south, north] = [Some(router + columns).filter(|below| *below < all), router.checked_sub(columns)];
+        [east, west, south, north].into_iter().flatten().collect()
+    }
+
+    /// The next link on the way from a router to another, of a packet to this destination; `None` if it is there.
+    #[must_use]
+    pub fn hop(&self, router: usize, to: usize, destination: usize) -> Option<Hop> {
+        if router == to {
+            return None;
+        }
+        let (next, channel) = match self.kind {
+            NocKind::Ring => {
+                let all = self.routers();
+                let forwards = (to + all - router) % all <= (router + all - to) % all;
+                let next = if forwards { (router + 1) % all } else { (router + all - 1) % all };
+                let (half, wraps) = (self.channels / 2, forwards != (to > router));
+                (next, destination % half + if wraps { 0 } else { half })
+            }
+            _ => (self.next_in_mesh(router, to), destination % self.channels),
+        };
+        let neighbour = self.neighbours(router).iter().position(|neighbour| *neighbour == next)?;
+        Some(Hop { neighbour, channel })
+    }
+
+    fn next_in_mesh(&self, router: usize, to: usize) -> usize {
+        let columns = self.columns;
+        match (router % columns).cmp(&(to % columns)) {
+            std::cmp::Ordering::Less => router + 1,
+            std::cmp::Ordering::Greater => router - 1,
+            std::cmp::Ordering::Equal if router < to => router + columns,
+            std::cmp::Ordering::Equal => router - columns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Machines of few and of many sites, with rows that are full and some that are not.
+    const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
+
+    fn each(mut check: impl FnMut(Topology, usize)) {
+        for kind in [NocKind::Mesh, NocKind::Ring] {
+            for (sms, partitions) in SITES {
+                for channels in [2, 4] {
+                    let topology = Topology::new(kind, sms, partitions, channels);
+                    check(topology.unwrap(), channels as usize);
+                }
+            }
+        }
+    }
+
+    /// Routers and channels on the way.
+    fn way(topology: Topology, from: usize, to: usize, destination: usize) -> Vec<(usize, usize, usize)> {
+        let (mut at, mut way) = (from, Vec::new());
+        while let Some(hop) = topology.hop(at, to, destination) {
+            let next = topology.neighbours(at)[hop.neighbour];
+            way.push((at, next, hop.channel));
+            assert!(way.len() <= topology.routers(), "{topology:?}: from {from} to {to} round and round");
+            at = next;
+        }
+        assert_eq!(at, to);
+        way
+    }
+
+    #[test]
+    fn every_site_has_a_router_of_its_own() {
+        each(|topology, _| {
+            let sms = (0..topology.sms).map(|sm| topology.router_of_sm(sm));
+            let partitions = (0..topology.partitions).map(|partition| topology.router_of_partition(partition));
+            let routers: BTreeSet<_> = sms.chain(partitions).collect();
+            assert_eq!(routers, (0..topology.sms + topology.partitions).collect(), "{topology:?}");
+        });
+    }
+
+    #[test]
+    fn partitions_are_spread_among_the_sms() {
+        let topology = Topology::new(NocKind::Mesh, 15, 6, 1).unwrap();
+        let partitions: Vec<_> = (0..6).map(|partition| topology.router_of_partition(partition)).collect();
+        assert_eq!(partitions, [1, 5, 8, 12, 15, 19]);
+        assert_eq!((topology.router_of_sm(0), topology.router_of_sm(1), topology.router_of_sm(14)), (0, 2, 20));
+    }
+
+    #[test]
+    fn links_lead_there_and_back() {
+        each(|topology, _| {
+            for router in 0..topology.routers() {
+                for neighbour in topology.neighbours(router) {
+                    assert!(topology.neighbours(neighbour).contains(&router), "{topology:?}: {router} and {neighbour}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn ways_are_as_short_as_rows_and_columns_or_the_circle_allow() {
+        each(|topology, channels| {
+            let all = topology.routers();
+            for (from, to) in (0..all).flat_map(|from| (0..all).map(move |to| (from, to))) {
+                let hops = way(topology, from, to, to % channels).len();
+                let across = |at: usize| (at % topology.columns, at / topology.columns);
+                let ((x, y), (to_x, to_y)) = (across(from), across(to));
+                let shortest = match topology.kind {
+                    NocKind::Ring => from.abs_diff(to).min(all - from.abs_diff(to)),
+                    _ => x.abs_diff(to_x) + y.abs_diff(to_y),
+                };
+                assert_eq!(hops, shortest, "{topology:?}: from {from} to {to}");
+            }
+        });
+    }
+
+    #[test]
+    fn no_channel_waits_for_itself() {
+        each(|topology, channels| {
+            let all = topology.routers();
+            let mut waits_for: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+            for (from, to) in (0..all).flat_map(|from| (0..all).map(move |to| (from, to))) {
+                for destination in 0..channels {
+                    for pair in way(topology, from, to, destination).windows(2) {
+                        waits_for.entry(pair[0]).or_default().insert(pair[1]);
+                    }
+                }
+            }
+            // Channels that wait for none are taken away until no more are found: what is left waits in a circle.
+            while let Some(free) = waits_for
+                .iter()
+                .find_map(|(&channel, next)| next.iter().all(|next| !waits_for.contains_key(next)).then_some(channel))
+            {
+                waits_for.remove(&free);
+            }
+            assert!(waits_for.is_empty(), "{topology:?}: {:?}", waits_for.keys().next());
+        });
+    }
+}

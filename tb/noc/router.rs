@@ -1,0 +1,378 @@
+//! # Testbench of the router
+//! Whole networks: a mesh or a ring of routers, sources at the routers of some sites and sinks at those of the others.
+//!
+//! | testpoint         | intent                                                                     | test                      |
+//! |-------------------|----------------------------------------------------------------------------|---------------------------|
+//! | random traffic    | each packet arrives in the cycle in which the flits of the twin do         | `random_traffic_*`        |
+//! | order             | per (input, output) everything arrives once, unchanged, in order           | `random_traffic_*`        |
+//! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                               | `a_lone_packet_*`         |
+//! | saturation        | a site wanted by all gets a flit a cycle                                   | `a_site_wanted_by_all_*`  |
+//! | channels          | a packet that waits stops none of another virtual channel                  | `a_full_site_*`           |
+//! | no deadlock       | a ring full of long packets keeps moving                                   | `a_ring_full_of_*`        |
+//! | counts            | bytes passed on are those of every link on the way                         | `random_traffic_*`        |
+
+use crate::kit::{Bench, Sink, Source, link};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Ends, Sleep, digest_of};
+use rtl::noc::config::{NocConfig, NocKind};
+use rtl::noc::packet::{PacketShape, Request};
+use rtl::noc::router::{Router, RouterPlace};
+use rtl::noc::topology::Topology;
+use rtl::noc::xbar::{OutputStats, XbarIo};
+
+const SHAPE: PacketShape =
+    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
+/// Packets in a link to or from a site.
+const SITE_DEPTH: u32 = 4;
+
+/// Where a network has sources and sinks.
+#[derive(Clone, Copy, Debug)]
+struct Sites {
+    sms: u32,
+    partitions: u32,
+    /// From partitions to SMs, as replies go.
+    is_back: bool,
+}
+
+struct Rig {
+    routers: Vec<Router<Request>>,
+    sources: Vec<Source<Request>>,
+    sinks: Vec<Sink<Request>>,
+    /// Those into each router side by side, then those to the sinks.
+    links: Vec<Chan<Request>>,
+    /// Of each router, the first link into it and the one behind the last.
+    into: Vec<std::ops::Range<usize>>,
+    /// Of each router, the links out of it.
+    out: Vec<Vec<u32>>,
+    /// Of each source.
+    from_sites: Vec<usize>,
+    first_to_site: usize,
+}
+
+/// Routers of the sources, and of the sinks.
+fn ends(topology: &Topology, sites: Sites) -> [Vec<usize>; 2] {
+    let sms = (0..sites.sms as usize).map(|sm| topology.router_of_sm(sm)).collect();
+    let partitions = (0..sites.partitions as usize).map(|partition| topology.router_of_partition(partition)).collect();
+    if sites.is_back { [partitions, sms] } else { [sms, partitions] }
+}
+
+impl Rig {
+    fn new(config: &NocConfig, sites: Sites, sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
+        let topology = Topology::new(config.kind, sites.sms, sites.partitions, config.virtual_channels).unwrap();
+        let [inputs, outputs] = ends(&topology, sites);
+        assert_eq!((inputs.len(), outputs.len()), (sources.len(), sinks.len()));
+        let (all, channels) = (topology.routers(), config.virtual_channels as usize);
+        let router = |slot: usize| BlockId { domain: 0, slot: slot as u8 };
+        let mut rig = Self {
+            routers: Vec::new(),
+            links: Vec::new(),
+            into: Vec::new(),
+            out: vec![Vec::new(); all],
+            from_sites: vec![0; inputs.len()],
+            first_to_site: 0,
+            sources,
+            sinks,
+        };
+        let hop = u64::from(config.hop_latency);
+        let mut numbers = vec![Vec::new(); all];
+        for to in 0..all {
+            let first = rig.links.len();
+            for from in (0..all).filter(|from| topology.neighbours(*from).contains(&to)) {
+                numbers[from].push((to, rig.links.len() as u32));
+                rig.links.extend((0..channels).map(|channel| {
+                    let path = format!("router{to}.vc{channel}_from{from}");
+                    let spec = rtl::kernel::ChanSpec {
+                        path,
+                        depth: 2 * config.hop_latency,
+                        latency: hop,
+                        credit: hop,
+                        from: router(from),
+                        to: router(to),
+                    };
+                    Chan::new(spec, SHAPE)
+                }));
+            }
+            for (source, _) in inputs.iter().enumerate().filter(|(_, at)| **at == to) {
+                rig.from_sites[source] = rig.links.len();
+                let id = BlockId { domain: 1, slot: source as u8 };
+                rig.links.push(link(&format!("from{source}"), SITE_DEPTH, &[1; 3], id, router(to), SHAPE));
+            }
+            rig.into.push(first..rig.links.len());
+        }
+        rig.first_to_site = rig.links.len();
+        for (sink, &at) in outputs.iter().enumerate() {
+            let id = BlockId { domain: 2, slot: sink as u8 };
+            rig.links.push(link(&format!("to{sink}"), SITE_DEPTH, &[1; 3], router(at), id, SHAPE));
+        }
+        for from in 0..all {
+            for neighbour in topology.neighbours(from) {
+                let first = numbers[from].iter().find(|(to, _)| *to == neighbour).unwrap().1;
+                rig.out[from].extend(first..first + channels as u32);
+            }
+            let to_sites = (0u32..).zip(&outputs).filter(|(_, at)| **at == from);
+            rig.out[from].extend(to_sites.map(|(sink, _)| rig.first_to_site as u32 + sink));
+            let inputs = inputs.iter().filter(|at| **at == from).count();
+            let place =
+                RouterPlace { path: format!("router{from}"), inputs, destinations: outputs.clone(), router: from };
+            rig.routers.push(Router::new(place, config, &topology, &SHAPE));
+        }
+        rig
+    }
+
+    fn stats(&self, output: usize) -> Vec<OutputStats> {
+        self.routers.iter().map(|router| router.stats(output)).collect()
+    }
+}
+
+impl Blocks for Rig {
+    fn population(&self) -> Vec<u8> {
+        [self.routers.len(), self.sources.len(), self.sinks.len()].map(|count| count as u8).into()
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        let slot = usize::from(block.slot);
+        match block.domain {
+            0 => {
+                let ends = Ends::among(&mut self.links, self.into[slot].clone(), &self.out[slot]);
+                self.routers[slot].eval(XbarIo { ends }, at)
+            }
+            1 => self.sources[slot].eval(self.links[self.from_sites[slot]].tx(), at),
+            _ => self.sinks[slot].eval(self.links[self.first_to_site + slot].rx(), at),
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        let slot = usize::from(block.slot);
+        match block.domain {
+            0 => to.parts("router", block.slot.into(), |to| self.routers[slot].describe(to)),
+            1 => to.parts("source", block.slot.into(), |to| self.sources[slot].describe(to)),
+            _ => to.parts("sink", block.slot.into(), |to| self.sinks[slot].describe(to)),
+        }
+    }
+}
+
+impl Bench for Rig {
+    fn periods(&self) -> Vec<u32> {
+        vec![1; 3]
+    }
+    fn history(&self) -> u64 {
+        let sent: Vec<u64> = self.sources.iter().map(Source::digest).collect();
+        let received: Vec<u64> = self.sinks.iter().map(Sink::digest).collect();
+        digest_of(&(sent, received))
+    }
+    fn settle(&mut self, tick: u64) {
+        self.routers.iter_mut().for_each(|router| router.settle(tick));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::{Random, Stall, for_each_seed, run_in_all_modes};
+    use crate::noc::xbar::packet;
+    use golden::noc::flits;
+    use golden::noc::xbar::{Class, Route, Scoreboard};
+    use rtl::noc::packet::Packet;
+
+    const LIMIT: u64 = 1_000_000;
+
+    fn config(kind: NocKind, virtual_channels: u32) -> NocConfig {
+        NocConfig { kind, virtual_channels, ..NocConfig::crossbar(32, 8) }
+    }
+
+    fn flits_of(packet: &Request) -> usize {
+        packet.bytes().div_ceil(32) as usize
+    }
+
+    /// The same network for the twin.
+    fn twin(config: &NocConfig, sites: Sites) -> flits::Network {
+        let topology = Topology::new(config.kind, sites.sms, sites.partitions, config.virtual_channels).unwrap();
+        let all = topology.routers();
+        let shape = match config.kind {
+            NocKind::Ring => flits::Shape::Ring(all),
+            _ => {
+                // As many columns as a square of all sites needs.
+                let columns = (1..).find(|side| side * side >= (sites.sms + sites.partitions) as usize).unwrap();
+                flits::Shape::Mesh { columns, rows: all / columns }
+            }
+        };
+        let [inputs, outputs] = ends(&topology, sites);
+        flits::Network {
+            shape,
+            channels: config.virtual_channels as usize,
+            buffer: config.buffer_flits as usize,
+            hop: config.hop_latency.into(),
+            site_depth: SITE_DEPTH as usize,
+            inputs,
+            outputs,
+        }
+    }
+
+    /// Packets of a source, each with the cycle before which it is not sent.
+    type Script = Vec<(u64, Request)>;
+
+    /// Runs scripts in all modes and compares every arrival with the twin.
+    fn compare(config: &NocConfig, sites: Sites, scripts: &[Script], takes: &[Vec<u64>]) -> Rig {
+        let build = || {
+            let sources = scripts.iter().map(|script| {
+                let (cycles, packets): (Vec<u64>, Vec<Request>) = script.iter().cloned().unzip();
+                Source::new(packets, Stall::NotBefore(cycles))
+            });
+            let sinks = takes.iter().map(|cycles| Sink::new(Stall::NotBefore(cycles.clone())));
+            Rig::new(config, sites, sources.collect(), sinks.collect())
+        };
+        let rig = run_in_all_modes(build, LIMIT);
+        let of_twin = |(not_before, packet): &(u64, Request)| flits::Packet {
+            id: packet.id,
+            to: packet.partition.into(),
+            flits: flits_of(packet),
+            not_before: *not_before,
+        };
+        let scripts: Vec<Vec<_>> = scripts.iter().map(|script| script.iter().map(of_twin).collect()).collect();
+        let expected = twin(config, sites).deliver(&scripts, takes);
+        for (output, (sink, expected)) in rig.sinks.iter().zip(expected).enumerate() {
+            let received: Vec<_> = sink.received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect();
+            assert_eq!(received, expected, "output {output} of {config:?}, {sites:?}");
+        }
+        rig
+    }
+
+    #[test]
+    fn random_traffic_arrives_when_the_flits_of_the_twin_do() {
+        for_each_seed(24, |seed| {
+            let mut random = Random::new(seed);
+            let kind = if seed % 2 == 0 { NocKind::Mesh } else { NocKind::Ring };
+            let channels =
+                [1, 2, 4][if kind == NocKind::Ring { 1 + random.below(2) } else { random.below(3) } as usize];
+            let config = NocConfig {
+                hop_latency: 1 + random.below(3) as u32,
+                buffer_flits: 5 + random.below(8) as u32,
+                ..config(kind, channels)
+            };
+            let sites = Sites {
+                sms: 1 + random.below(16) as u32,
+                partitions: 1 + random.below(8) as u32,
+                is_back: random.percent(50),
+            };
+            let [inputs, outputs] =
+                if sites.is_back { [sites.partitions, sites.sms] } else { [sites.sms, sites.partitions] };
+            let (busy, mut id) = (random.below(100), 0);
+            let scripts: Vec<Script> = (0..inputs)
+                .map(|input| {
+                    let mut cycle = 0;
+                    let mut next = |random: &mut Random| {
+                        cycle += if random.percent(busy) { 0 } else { random.below(40) };
+                        id += 1;
+                        let to = random.below(outputs.into()) as usize;
+                        (cycle, packet(input as usize, to, id, 1 + random.below(5) as u32))
+                    };
+                    (0..random.below(60)).map(|_| next(&mut random)).collect()
+                })
+                .collect();
+            let takes = (0..outputs).map(|_| {
+                let mut cycle = 0;
+                let mut next = |random: &mut Random| {
+                    cycle += random.below(12);
+                    cycle
+                };
+                (0..random.below(40)).map(|_| next(&mut random)).collect()
+            });
+            let takes: Vec<Vec<u64>> = takes.collect();
+            let rig = compare(&config, sites, &scripts, &takes);
+            let mut board = Scoreboard::new();
+            let route = |packet: &Request| Route {
+                source: packet.sm.into(),
+                destination: packet.partition.into(),
+                class: Class::Request,
+            };
+            rig.sources.iter().flat_map(|source| source.sent()).for_each(|(_, packet)| {
+                board.send(route(packet), packet.clone());
+            });
+            let way = twin(&config, sites);
+            for (o, sink) in rig.sinks.iter().enumerate() {
+                let (mut bytes, mut passed_on) = (0, 0);
+                for (_, packet) in sink.received() {
+                    assert_eq!(board.receive(Route { destination: o, ..route(packet) }, packet), Ok(()));
+                    let links = way.hops(packet.sm.into(), o) as u64;
+                    bytes += 32 * flits_of(packet) as u64;
+                    passed_on += 32 * flits_of(packet) as u64 * links;
+                }
+                let stats = rig.stats(o);
+                let sum = |of: fn(&OutputStats) -> u64| stats.iter().map(of).sum::<u64>();
+                assert_eq!(sum(|stats| stats.packets), sink.received().len() as u64);
+                assert_eq!((sum(|stats| stats.bytes), sum(|stats| stats.hop_bytes)), (bytes, passed_on));
+            }
+            assert_eq!(board.finish(), []);
+            assert!(rig.routers.iter().all(Router::is_idle));
+        });
+    }
+
+    const REQUESTS: Sites = Sites { sms: 15, partitions: 6, is_back: false };
+
+    #[test]
+    fn a_lone_packet_takes_two_cycles_a_router_and_one_a_flit() {
+        for (kind, channels) in [(NocKind::Mesh, 1), (NocKind::Mesh, 3), (NocKind::Ring, 2)] {
+            let config = config(kind, channels);
+            let network = twin(&config, REQUESTS);
+            for (from, to) in (0..15).flat_map(|from| (0..6).map(move |to| (from, to))) {
+                let flits = 1 + (from + to) % 5;
+                let mut scripts = vec![Script::new(); 15];
+                scripts[from].push((7, packet(from, to, 0, flits as u32)));
+                let rig = compare(&config, REQUESTS, &scripts, &vec![Vec::new(); 6]);
+                let routers = network.hops(from, to) + 1;
+                // A cycle to the first router, and one from the last to the sink.
+                let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
+                assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{kind:?}: from {from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_site_wanted_by_all_gets_a_flit_a_cycle() {
+        for (kind, channels) in [(NocKind::Mesh, 1), (NocKind::Ring, 2)] {
+            let script = |from| (0..20).map(|n| (0, packet(from, 3, 20 * from as u32 + n, 5))).collect();
+            let scripts: Vec<Script> = (0..15).map(script).collect();
+            let rig = compare(&config(kind, channels), REQUESTS, &scripts, &vec![Vec::new(); 6]);
+            let cycles: Vec<u64> = rig.sinks[3].received().iter().map(|(cycle, _)| *cycle).collect();
+            assert_eq!(cycles.len(), 300);
+            assert!(cycles.windows(2).all(|pair| pair[1] == pair[0] + 5), "{kind:?}: {cycles:?}");
+        }
+    }
+
+    /// Cycle at which the last packet for partition 2 arrives, while partition 1, whose packets share a link with it, takes none.
+    fn last_beside_a_full_site(virtual_channels: u32) -> u64 {
+        let sites = Sites { sms: 3, partitions: 3, is_back: false };
+        let script = |from: usize| (0..40).map(|n| (0, packet(from, from + 1, 100 * from as u32 + n, 5))).collect();
+        let scripts: [Script; 3] = [script(0), script(1), Script::new()];
+        let takes = [vec![], vec![2000], vec![]];
+        let rig = compare(&config(NocKind::Ring, virtual_channels), sites, &scripts, &takes);
+        rig.sinks[2].received().last().unwrap().0
+    }
+
+    #[test]
+    fn a_full_site_stops_those_behind_on_its_channel_only() {
+        assert!(last_beside_a_full_site(2) > 2000);
+        assert!(last_beside_a_full_site(4) < 500);
+    }
+
+    #[test]
+    fn a_ring_full_of_long_packets_keeps_moving() {
+        let sites = Sites { sms: 5, partitions: 5, is_back: false };
+        for hop_latency in [1, 3] {
+            let config = NocConfig { hop_latency, buffer_flits: 5, ..config(NocKind::Ring, 2) };
+            // Each goes half around, so that every link is wanted by all before it.
+            let script = |from: usize| (0..100).map(|n| (0, packet(from, (from + 2) % 5, n, 5))).collect();
+            let scripts: Vec<Script> = (0..5).map(script).collect();
+            let rig = compare(&config, sites, &scripts, &vec![Vec::new(); 5]);
+            assert_eq!(rig.sinks.iter().map(|sink| sink.received().len()).sum::<usize>(), 500);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "router0: a packet at input 2 wants destination 6 of 6")]
+    fn a_packet_to_a_site_that_is_not_there_is_a_breach() {
+        let mut scripts: Vec<Source<Request>> = (0..15).map(|_| Source::new([], Stall::Never)).collect();
+        scripts[0] = Source::new([packet(0, 6, 0, 1)], Stall::Never);
+        let sinks = (0..6).map(|_| Sink::new(Stall::Never)).collect();
+        crate::kit::run(&mut Rig::new(&config(NocKind::Mesh, 1), REQUESTS, scripts, sinks), Default::default(), LIMIT);
+    }
+}

@@ -1,0 +1,76 @@
+//! Machines whose SMs and partitions are joined by a mesh or a ring instead of crossbars.
+
+use std::num::NonZeroUsize;
+
+use rtl::kernel::Mode;
+use rtl::noc::xbar::OutputStats;
+use warpsieve::run::{Counters, Threads};
+
+use super::{Setup, launch};
+
+const MESH: &[&str] = &["noc.kind=mesh"];
+const RING: &[&str] = &["noc.kind=ring"];
+
+fn sum(outputs: &[OutputStats], of: fn(&OutputStats) -> u64) -> u64 {
+    outputs.iter().map(of).sum()
+}
+
+#[test]
+fn meshes_and_rings_give_every_result() {
+    for kernel in ["bfs", "histo", "sgemm", "syrk"] {
+        Setup::checked().sets(MESH).passes(&launch(kernel, "small.toml"));
+        Setup::checked().sets(RING).passes(&launch(kernel, "small.toml"));
+    }
+    for sets in [
+        ["noc.kind=mesh", "noc.virtual_channels=1", "noc.hop_latency=3"],
+        ["noc.kind=mesh", "noc.virtual_channels=4", "noc.buffer_flits=5"],
+        ["noc.kind=ring", "noc.virtual_channels=4", "noc.hop_latency=2"],
+    ] {
+        Setup::checked().sets(&sets).passes(&launch("syrk", "small.toml"));
+    }
+}
+
+#[test]
+fn recalls_and_forwards_have_meshes_and_rings_of_their_own() {
+    for kind in [MESH, RING] {
+        let recalled = Setup::checked().machine("southern-islands").sets(kind).passes(&launch("syrk", "small.toml"));
+        assert!(sum(&recalled.counters.recalls, |output| output.hop_bytes) > 0);
+        let tracked = Setup::checked().machine("hybrid").designs(&["tracker"]).sets(kind);
+        let tracked = tracked.passes(&launch("bfs", "small.toml"));
+        assert!(sum(&tracked.counters.forwards, |output| output.hop_bytes) > 0);
+    }
+}
+
+#[test]
+fn a_gpu_of_eighty_sms_has_a_mesh_too() {
+    let sets = ["noc.kind=mesh", "num_partitions=32", "partitions_per_channel=1"];
+    Setup::checked().machine("volta").sets(&sets).passes(&launch("vadd", "small.toml"));
+}
+
+/// What is sent does not depend on the way; how long it takes does.
+#[test]
+fn the_way_through_the_network_costs_cycles_and_is_counted() {
+    let run = |sets: &[&str]| Setup::checked().sets(sets).passes(&launch("vadd", "small.toml")).counters;
+    let [crossbar, mesh, ring] = [&[][..], MESH, RING].map(run);
+    let sent = |counters: &Counters| [&counters.requests, &counters.replies].map(|outputs| sum(outputs, |o| o.bytes));
+    let passed_on =
+        |counters: &Counters| [&counters.requests, &counters.replies].map(|outputs| sum(outputs, |o| o.hop_bytes));
+    assert_eq!((sent(&mesh), sent(&ring)), (sent(&crossbar), sent(&crossbar)));
+    assert_eq!(passed_on(&crossbar), [0, 0]);
+    for (of_mesh, of_ring) in passed_on(&mesh).into_iter().zip(passed_on(&ring)) {
+        assert!(0 < of_mesh && of_mesh < of_ring, "{of_mesh} and {of_ring}");
+    }
+    assert!(crossbar.cycles < mesh.cycles && mesh.cycles < ring.cycles);
+}
+
+/// Routers are blocks like others: any order of evaluation, and islands on threads, give the same.
+#[test]
+fn a_mesh_is_the_same_in_every_mode_and_on_threads() {
+    let file = launch("syrk", "small.toml");
+    let plain = Setup::default().sets(MESH).passes(&file).counters;
+    let shuffled = Mode { shuffle: Some(7), lint: true, ..Mode::default() };
+    assert_eq!(Setup::default().sets(MESH).mode(shuffled).passes(&file).counters, plain);
+    let mut threaded = Setup::default().sets(MESH);
+    threaded.options.threads = Threads::Of(NonZeroUsize::new(2).unwrap());
+    assert_eq!(threaded.passes(&file).counters, plain);
+}
