@@ -128,10 +128,15 @@ fn the_version_names_commit_and_profile() {
     };
     assert_eq!((name, commit_word, profile_word), ("warpsieve", "(commit", "profile"));
     assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{ended:?}");
-    let git = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(super::root()).output();
-    let head = git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap());
+    let root = super::root().canonicalize().unwrap();
+    let git = |what| {
+        let git = Command::new("git").args(["rev-parse", what]).current_dir(&root).output();
+        git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap())
+    };
     let commit = commit.trim_end_matches(',');
-    // A source tree without git is no clone.
+    // A source tree without git is no clone, nor is one inside another's, as `./mutants` has it.
+    let is_own = git("--show-toplevel").is_some_and(|top| Path::new(top.trim_end()).canonicalize().unwrap() == root);
+    let head = is_own.then(|| git("HEAD")).flatten();
     assert!(head.map_or(commit == "unknown", |head| head.starts_with(commit)), "{ended:?}");
     let folder = assert_cmd::cargo::cargo_bin!("warpsieve").parent().unwrap().file_name().unwrap().to_owned();
     let folder = if folder == "debug" { "dev".into() } else { folder };
