@@ -9,6 +9,7 @@
 //! | [`Encoding`] | `rtl::kernel::Encoding`   | the variants of an enum; `#[width(BITS)]` is the register's   |
 //! | [`Ports`]    | `rtl::kernel::Ports`      | the ports of a block: fields of type `In`, `Out`, `Many<In>`, `Many<Out>` |
 //! | [`Links`]    | `rtl::kernel::Links`      | the pools of a netlist's links: fields of type `Pool<BEAT>`   |
+//! | [`macro@watched`] | a wrapper of a slot's hooks | the methods of the trait                                    |
 //! | [`Kinds`]    | `rtl::kernel::Kind`       | the kinds of blocks of a netlist: variants `NAME(Of<BLOCK, LINKS>)` |
 
 mod counted;
@@ -16,9 +17,10 @@ mod doc;
 mod encoding;
 mod ports;
 mod reason;
+mod watched;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, parse_macro_input};
+use syn::{DeriveInput, ItemTrait, LitStr, parse_macro_input};
 
 /// Lists the counters of a struct and adds those of another one.
 ///
@@ -81,4 +83,12 @@ pub fn links(input: TokenStream) -> TokenStream {
 pub fn kinds(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     ports::kinds(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// On the trait of a slot's hooks, with the key that chooses a scheme: writes `Watched`, which passes every hook on in a call
+/// that is noted (`rtl::hook`). The cycle of a call is that of its argument `at` or `seen`, or its argument `cycle`.
+#[proc_macro_attribute]
+pub fn watched(slot: TokenStream, hooks: TokenStream) -> TokenStream {
+    let (slot, hooks) = (parse_macro_input!(slot as LitStr), parse_macro_input!(hooks as ItemTrait));
+    watched::implement(&slot, &hooks).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -33,14 +33,12 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use derive::watched;
 
 use self::message::{Miss, Order, PeriodEnd, Report};
 use self::side::HubIo;
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::hook::Numbers;
-use crate::kernel::name::Name;
 use crate::kernel::{Describe, Edge, Sleep};
 use crate::sm::{SchedulerPolicy, SmConfig};
 
@@ -175,6 +173,7 @@ pub struct Tick {
 }
 
 /// What a core asks of a scheme. A core that sleeps asks nothing before the cycle that is due.
+#[watched("throttle")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// A kernel is loaded between two launches; the key tells kernels apart.
@@ -210,79 +209,6 @@ pub trait Hooks: Debug + Send {
 
     /// Lists registers, arrays and logic, in a part of their own.
     fn describe(&self, _to: &mut dyn Describe) {}
-}
-
-/// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
-#[derive(Debug, Serialize, Deserialize)]
-struct Watched {
-    #[serde(with = "crate::kernel::name")]
-    scheme: Name,
-    #[serde(skip)]
-    numbers: Numbers,
-    hooks: Box<dyn Hooks>,
-}
-
-impl Watched {
-    fn of(scheme: Name, hooks: Box<dyn Hooks>) -> Box<dyn Hooks> {
-        Box::new(Self { scheme, numbers: Numbers::default(), hooks })
-    }
-}
-
-/// Names of the hooks, in the order of their numbers.
-const NAMES: [&str; 10] =
-    ["load", "start", "tick", "obey", "missed", "admit", "due", "end_kernel", "record", "describe"];
-
-#[typetag::serde(name = "watched")]
-impl Hooks for Watched {
-    fn load(&mut self, key: u16) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 0, None, || hooks.load(key))
-    }
-
-    fn start(&mut self, warp: u8) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 1, None, || hooks.start(warp))
-    }
-
-    fn tick(&mut self, cycle: u64) -> Option<Tick> {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 2, Some(cycle), || hooks.tick(cycle))
-    }
-
-    fn obey(&mut self, order: Order, cycle: u64) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 3, Some(cycle), || hooks.obey(order, cycle))
-    }
-
-    fn missed(&mut self, miss: Miss, cycle: u64, live: u64) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 4, Some(cycle), || hooks.missed(miss, cycle, live))
-    }
-
-    fn admit(&mut self, seen: &Seen) -> May {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 5, Some(seen.cycle), || hooks.admit(seen))
-    }
-
-    fn due(&self) -> Option<u64> {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 6, None, || hooks.due())
-    }
-
-    fn end_kernel(&mut self, cycle: u64) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 7, Some(cycle), || hooks.end_kernel(cycle))
-    }
-
-    fn record(&mut self) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 8, None, || hooks.record())
-    }
-
-    fn describe(&self, to: &mut dyn Describe) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("throttle", scheme, &NAMES), 9, None, || hooks.describe(to))
-    }
 }
 
 /// What an L1D asks of a scheme, to tell whether a warp has lost the line that it misses.

@@ -293,40 +293,53 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     /// come there. If they are to stop, if a block has called the host, or if nothing is due any more, `end` is lowered to the
     /// tick that the farthest islands have reached, so that all meet there and can be put together again.
     pub fn set_out(&self, end: &mut u64, mut stop: bool) -> bool {
-        let mut due: Option<u64> = None;
-        let mut reached: Vec<u64> = Vec::with_capacity(self.islands.len());
-        for island in &self.islands {
-            let inside = island.lock();
-            stop |= inside.board.called.is_some();
-            due = due.into_iter().chain(inside.sim.next_tick()).min();
-            reached.push(inside.sim.reached());
+        let Plan { islands, window, .. } = &*self.plan;
+        let (mut due, mut nearest, mut farthest) = (u64::MAX, u64::MAX, 0);
+        let (mut last, mut is_steady) = (None, true);
+        for (island, shore) in self.islands.iter().zip(islands) {
+            let Inside { board, sim } = &*island.lock();
+            stop |= board.called.is_some();
+            due = due.min(sim.next_tick().unwrap_or(u64::MAX));
+            let here = sim.reached();
+            (nearest, farthest) = (nearest.min(here), farthest.max(here));
+            // Where the last island is if this one is as far ahead of it as it is to be.
+            let of_last = here.wrapping_sub(shore.ahead);
+            is_steady &= *last.get_or_insert(of_last) == of_last;
         }
-        let farthest = reached.iter().copied().max().unwrap_or(*end);
-        if reached.iter().all(|tick| tick >= end) {
+        if nearest >= *end {
             return false;
         }
-        if stop || due.is_none_or(|due| due >= *end) {
+        if stop || due >= *end {
             *end = farthest.min(*end);
-        } else if let Some(due) = due
-            && due > farthest + self.plan.window
-        {
+        } else if due > farthest + window {
             // Time in which all sleep is jumped.
             self.islands.iter().for_each(|island| island.lock().sim.jump(due));
-            reached.fill(due);
+            return self.catch_up(*end);
         }
-        let Plan { islands, window, news, .. } = &*self.plan;
-        let last = islands.iter().zip(&reached).filter(|(island, _)| island.ahead == 0);
-        let last = last.map(|(_, tick)| *tick).min().unwrap_or(0);
+        let Some(last) = last.filter(|_| is_steady) else { return self.catch_up(*end) };
         // Who is as far ahead as it is to be may run for a window: that is how far it is to be ahead.
-        let is_steady = islands.iter().zip(&reached).all(|(island, tick)| *tick == last + island.ahead);
+        let mut goes_on = false;
+        for (island, shore) in self.islands.iter().zip(islands) {
+            let (reached, goal) = (last + shore.ahead, (last + shore.ahead + window).min(*end));
+            island.goal.store(goal.max(reached), Ordering::Relaxed);
+            goes_on |= goal > reached;
+        }
+        goes_on
+    }
+
+    /// Sets the ticks up to which islands are to run that are not as far ahead of each other as they are to be.
+    #[inline(never)]
+    fn catch_up(&self, end: u64) -> bool {
+        let Plan { islands, window, news, .. } = &*self.plan;
+        let reached: Vec<u64> = self.islands.iter().map(|island| island.lock().sim.reached()).collect();
+        let last = islands.iter().zip(&reached).filter(|(shore, _)| shore.ahead == 0);
+        let last = last.map(|(_, tick)| *tick).min().unwrap_or(0);
         let heard = news.iter().map(|&(teller, ticks)| reached[teller] + ticks).min().unwrap_or(u64::MAX);
         let mut goes_on = false;
         for (number, (island, shore)) in self.islands.iter().zip(islands).enumerate() {
-            let mut goal = (last + shore.ahead + window).min(*end);
-            if !is_steady {
-                let bounds = shore.bounds.iter().map(|&(other, ticks)| reached[other] + ticks);
-                goal = bounds.fold(goal.min(heard), u64::min).max(reached[number]);
-            }
+            let bounds = shore.bounds.iter().map(|&(other, ticks)| reached[other] + ticks);
+            let goal = (last + shore.ahead + window).min(end).min(heard);
+            let goal = bounds.fold(goal, u64::min).max(reached[number]);
             island.goal.store(goal, Ordering::Relaxed);
             goes_on |= goal > reached[number];
         }

@@ -25,6 +25,7 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use derive::watched;
 use serde::{Deserialize, Serialize};
 
 use self::contention::Contention;
@@ -38,8 +39,6 @@ use super::mrpb::StallBypass;
 use crate::choice::Choice;
 pub use crate::choice::Place;
 use crate::config::Rules;
-use crate::hook::Numbers;
-use crate::kernel::name::Name;
 use crate::kernel::{Describe, Edge};
 
 pub use super::coalescer::LineAccess;
@@ -170,6 +169,7 @@ pub struct Past {
 }
 
 /// What the cache and the LSU ask of a scheme. Only loads of the cache are shown to it.
+#[watched("l1.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// A cycle begins in which something is at the head.
@@ -214,101 +214,6 @@ pub trait Hooks: Debug + Send {
 
     /// Lists registers, arrays and logic, in a part of their own.
     fn describe(&self, _to: &mut dyn Describe) {}
-}
-
-/// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
-#[derive(Debug, Serialize, Deserialize)]
-struct Watched {
-    #[serde(with = "crate::kernel::name")]
-    scheme: Name,
-    #[serde(skip)]
-    numbers: Numbers,
-    hooks: Box<dyn Hooks>,
-}
-
-impl Watched {
-    fn of(scheme: Name, hooks: Box<dyn Hooks>) -> Box<dyn Hooks> {
-        Box::new(Self { scheme, numbers: Numbers::default(), hooks })
-    }
-}
-
-/// Names of the hooks, in the order of their numbers.
-const NAMES: [&str; 12] = [
-    "start",
-    "sends_past",
-    "victim",
-    "served",
-    "went_past",
-    "next_choice",
-    "follow_periods",
-    "end_period",
-    "admit",
-    "clear",
-    "record",
-    "describe",
-];
-
-#[typetag::serde(name = "watched")]
-impl Hooks for Watched {
-    fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 0, Some(at.cycle), || hooks.start(at, tags))
-    }
-
-    fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 1, Some(at.cycle), || hooks.sends_past(at, head, view))
-    }
-
-    fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 2, None, || hooks.victim(tags, set))
-    }
-
-    fn served(&mut self, at: &Edge<'_>, load: &LineAccess, place: (u32, Option<u32>), outcome: Outcome) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 3, Some(at.cycle), || hooks.served(at, load, place, outcome))
-    }
-
-    fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 4, Some(at.cycle), || hooks.went_past(at, request, tags))
-    }
-
-    fn next_choice(&self) -> Option<u64> {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 5, None, || hooks.next_choice())
-    }
-
-    fn follow_periods(&mut self) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 6, None, || hooks.follow_periods())
-    }
-
-    fn end_period(&mut self, at: &Edge<'_>, may_close: bool, tags: &mut TagStore) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 7, Some(at.cycle), || hooks.end_period(at, may_close, tags))
-    }
-
-    fn admit(&mut self, lines: &Arc<[u64]>) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 8, None, || hooks.admit(lines))
-    }
-
-    fn clear(&mut self) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 9, None, || hooks.clear())
-    }
-
-    fn record(&mut self) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 10, None, || hooks.record())
-    }
-
-    fn describe(&self, to: &mut dyn Describe) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.bypass", scheme, &NAMES), 11, None, || hooks.describe(to))
-    }
 }
 
 /// The schemes of a cache: most have none.

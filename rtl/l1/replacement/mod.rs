@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 use bitvec::array::BitArray;
 use bitvec::slice::BitSlice;
+use derive::watched;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Place};
 use crate::config::Rules;
-use crate::hook::Numbers;
 use crate::kernel::name::Name;
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
@@ -85,6 +85,7 @@ pub struct Newcomer {
 pub type Ways = BitSlice<u64>;
 
 /// What the tags ask of a policy that is not the order of uses. Ranks are those of a set, by way; the highest gives way.
+#[watched("l1.replacement")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// Rank of a way that holds nothing.
@@ -139,53 +140,6 @@ pub struct Source {
 
 /// Most ways of a set.
 const MAX_WAYS: usize = 256;
-
-/// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
-#[derive(Debug, Serialize, Deserialize)]
-struct Watched {
-    #[serde(with = "crate::kernel::name")]
-    scheme: Name,
-    #[serde(skip)]
-    numbers: Numbers,
-    hooks: Box<dyn Hooks>,
-}
-
-impl Watched {
-    fn of(scheme: Name, hooks: Box<dyn Hooks>) -> Box<dyn Hooks> {
-        Box::new(Self { scheme, numbers: Numbers::default(), hooks })
-    }
-}
-
-/// Names of the hooks, in the order of their numbers.
-const NAMES: [&str; 5] = ["reset", "used", "came", "record", "describe"];
-
-#[typetag::serde(name = "watched")]
-impl Hooks for Watched {
-    fn reset(&self, way: u32) -> u8 {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.replacement", scheme, &NAMES), 0, None, || hooks.reset(way))
-    }
-
-    fn used(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.replacement", scheme, &NAMES), 1, Some(at.cycle), || hooks.used(at, place, ranks))
-    }
-
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.replacement", scheme, &NAMES), 2, Some(at.cycle), || hooks.came(at, newcomer, may_go, ranks))
-    }
-
-    fn record(&mut self) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.replacement", scheme, &NAMES), 3, None, || hooks.record())
-    }
-
-    fn describe(&self, to: &mut dyn Describe) {
-        let Self { scheme, numbers, hooks } = self;
-        numbers.call(("l1.replacement", scheme, &NAMES), 4, None, || hooks.describe(to))
-    }
-}
 
 /// The policy and what it has learnt; none is the order of uses.
 #[derive(Debug, Serialize, Deserialize)]

@@ -8,6 +8,8 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use derive::watched;
+
 use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::Describe;
@@ -37,6 +39,13 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
 /// The slot.
 pub type L2Bypass = Choice<dyn Scheme>;
 
+impl L2Bypass {
+    /// What decides in one bank, each call of its hooks noted.
+    pub(super) fn watched(&self) -> Option<Box<dyn Hooks>> {
+        self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
+    }
+}
+
 impl<S: Scheme + 'static> From<S> for L2Bypass {
     fn from(scheme: S) -> Self {
         Self::new(Arc::new(scheme))
@@ -44,6 +53,7 @@ impl<S: Scheme + 'static> From<S> for L2Bypass {
 }
 
 /// What a bank asks of a scheme.
+#[watched("l2.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// Whether a request to a line that is not here goes past the bank; it is not asked about atomics.

@@ -72,7 +72,7 @@ impl Overlapped {
     pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
         assert!(place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
-        let scheme = bypass.hardware();
+        let scheme = bypass.watched();
         let passing = scheme.map(|scheme| Box::new(Passing::new(path, scheme, mshr_entries, place.line_bytes)));
         let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;

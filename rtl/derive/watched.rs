@@ -1,0 +1,77 @@
+//! `#[watched]`: notes each call of the hooks of a slot.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::spanned::Spanned;
+use syn::{Error, FnArg, Ident, ItemTrait, LitStr, Pat, Result, Signature, TraitItem};
+
+/// The name of an argument, without the underscore of one that a default does not use.
+fn name(argument: &FnArg) -> Result<Option<Ident>> {
+    let FnArg::Typed(typed) = argument else { return Ok(None) };
+    let Pat::Ident(named) = &*typed.pat else { return Err(Error::new(typed.span(), "expected a name")) };
+    Ok(Some(format_ident!("{}", named.ident.to_string().trim_start_matches('_'))))
+}
+
+/// Passes one hook on, in a call that is noted with its cycle, if the hook is told that.
+fn passed_on(slot: &LitStr, number: usize, hook: &Signature) -> Result<TokenStream> {
+    let mut signature = hook.clone();
+    let mut names = Vec::new();
+    for argument in &mut signature.inputs {
+        let named = name(argument)?;
+        if let (FnArg::Typed(typed), Some(named)) = (argument, named) {
+            typed.pat = Box::new(syn::parse_quote!(#named));
+            names.push(named);
+        }
+    }
+    let cycle = names.iter().find_map(|name| match name.to_string().as_str() {
+        "cycle" => Some(quote!(Some(cycle))),
+        "at" | "seen" => Some(quote!(Some(#name.cycle))),
+        _ => None,
+    });
+    let (called, cycle) = (&hook.ident, cycle.unwrap_or_else(|| quote!(None)));
+    Ok(quote! {
+        #signature {
+            let Self { scheme, numbers, hooks } = self;
+            numbers.call((#slot, scheme, &Self::NAMES), #number, #cycle, || hooks.#called(#(#names),*))
+        }
+    })
+}
+
+pub fn implement(slot: &LitStr, hooks: &ItemTrait) -> Result<TokenStream> {
+    let signatures = hooks.items.iter().map(|item| match item {
+        TraitItem::Fn(hook) => Ok(&hook.sig),
+        _ => Err(Error::new(item.span(), "hooks are methods")),
+    });
+    let signatures = signatures.collect::<Result<Vec<_>>>()?;
+    let names = signatures.iter().map(|hook| hook.ident.to_string());
+    let passed_on = signatures.iter().enumerate().map(|(number, hook)| passed_on(slot, number, hook));
+    let passed_on = passed_on.collect::<Result<Vec<_>>>()?;
+    let (count, of) = (signatures.len(), &hooks.ident);
+    Ok(quote! {
+        #hooks
+
+        /// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
+        #[derive(Debug, ::serde::Serialize, ::serde::Deserialize)]
+        struct Watched {
+            #[serde(with = "crate::kernel::name")]
+            scheme: crate::kernel::name::Name,
+            #[serde(skip)]
+            numbers: crate::hook::Numbers,
+            hooks: Box<dyn #of>,
+        }
+
+        impl Watched {
+            /// Names of the hooks, in the order of their numbers.
+            const NAMES: [&'static str; #count] = [#(#names),*];
+
+            fn of(scheme: crate::kernel::name::Name, hooks: Box<dyn #of>) -> Box<dyn #of> {
+                Box::new(Self { scheme, numbers: crate::hook::Numbers::default(), hooks })
+            }
+        }
+
+        #[typetag::serde(name = "watched")]
+        impl #of for Watched {
+            #(#passed_on)*
+        }
+    })
+}
