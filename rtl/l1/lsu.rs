@@ -61,8 +61,8 @@ use super::pending::Pending;
 use super::stages::Stages;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
+use crate::cells::line::sectors_of;
 use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
-use crate::noc::packet::sectors_of;
 use crate::throttle::message::Miss;
 use crate::throttle::side::L1Side;
 
@@ -83,9 +83,9 @@ enum Shown {
     Stall,
 }
 
-/// The load-store unit with its caches.
+/// What the configuration and the kernel fix.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Lsu {
+struct Fixed {
     place: LsuPlace,
     /// Every global load goes past the L1D.
     sends_all: bool,
@@ -93,31 +93,58 @@ pub struct Lsu {
     by_sector: bool,
     /// Every sector of a line.
     whole: u8,
+    /// Line requests of a load of the L1D that are looked up, and that the coalescer emits, in a cycle.
+    lookups: u32,
+    /// Whether a scheme decides cycle by cycle what is at the head, or which way it goes.
+    chooses: bool,
+    /// Probing the tags takes two cycles, but for those of the original mode.
+    probes_twice: bool,
+    /// The L1D starts a kernel in the original mode.
+    starts_original: bool,
+    /// The throttle is to learn what becomes of the loads of the L1D.
+    monitored: bool,
+}
+
+/// What follows from the hardware, kept for the host's speed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Known {
+    /// Requests that were served beside the last head.
+    beside: u32,
+    /// The head of the queue goes past the cache.
+    head_bypasses: bool,
+    /// What SM dueling has been told of the counters of the L1D.
+    told: (u64, u64),
+    /// Caches with waiters whose line has arrived, a bit each.
+    ready: u64,
+    /// The head's refusal, if it was refused when it was probed last.
+    refused: Option<Refusal>,
+}
+
+/// Statistics, and what waves and twins are shown.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Noted {
+    /// Of each load instruction of the kernel, by its program counter.
+    loads: Vec<LoadStats>,
+    stages: Stages,
+    shown: Shown,
+    #[serde(skip)]
+    watch: Option<Watch>,
+}
+
+/// The load-store unit with its caches.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Lsu {
+    fixed: Fixed,
+    known: Known,
+    noted: Noted,
     coalescer: Coalescer,
     pending: Pending,
     /// Line requests on their way to the tags.
     queue: AccessQueue,
-    /// Line requests of a load of the L1D that are looked up, and that the coalescer emits, in a cycle.
-    lookups: u32,
-    /// Requests that were served beside the last head.
-    beside: u32,
-    /// Whether a scheme decides cycle by cycle what is at the head, or which way it goes.
-    chooses: bool,
-    /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
-    head_bypasses: bool,
-    /// Probing the tags takes two cycles, but for those of the original mode.
-    probes_twice: bool,
-    /// The head has come into an empty queue and has had the first of them.
+    /// The head has come into an empty queue and has had the first of two cycles of probing.
     probing: bool,
-    /// The L1D starts a kernel in the original mode.
-    starts_original: bool,
-    /// What SM dueling has been told of the counters of the L1D.
-    told: (u64, u64),
     /// By [`CacheId`].
     caches: [Cache; CACHES],
-    /// Caches with waiters whose line has arrived, a bit each: follows from them, kept for the host's
-    /// speed.
-    ready: u64,
     /// Whose waiter leaves next.
     drain_turn: RoundRobin,
     miss_queue: MissQueue,
@@ -127,18 +154,8 @@ pub struct Lsu {
     instruction_turn: bool,
     /// Modified lines on their way to memory.
     write_backs: u16,
-    /// Of each load instruction of the kernel, by its program counter.
-    loads: Vec<LoadStats>,
-    stages: Stages,
-    shown: Shown,
-    /// The head's refusal, if it was refused when it was probed last.
-    refused: Option<Refusal>,
-    /// The throttle is to learn what becomes of the loads of the L1D.
-    monitored: bool,
     /// What the throttle is to learn of this cycle.
     missed: Option<Miss>,
-    #[serde(skip)]
-    watch: Option<Watch>,
 }
 
 impl Lsu {
@@ -160,43 +177,36 @@ impl Lsu {
         coalescer.widen(l1.lookups);
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
+        let const_cache = cache(below("const_cache"), CacheId::Const, constants);
+        let texture_cache = cache(below("texture_cache"), CacheId::Texture, texels);
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
         let queue = AccessQueue::new(&format!("{}.queue", place.path), lsu.access_queue, l1.lookups, &l1.mrpb, shape);
         Self {
-            sends_all: l1.bypass.sends_all(),
-            by_sector,
-            whole: sectors_of(l1.line_bytes),
             coalescer,
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access),
-            chooses: queue.selects() || l1d.chooses(),
+            fixed: Fixed {
+                sends_all: l1.bypass.sends_all(),
+                by_sector,
+                whole: sectors_of(l1.line_bytes),
+                lookups: l1.lookups,
+                chooses: queue.selects() || l1d.chooses(),
+                probes_twice: l1.probes_twice(),
+                starts_original,
+                monitored: false,
+                place,
+            },
+            known: Known::default(),
+            noted: Noted::default(),
             queue,
-            lookups: l1.lookups,
-            beside: 0,
-            head_bypasses: false,
-            probes_twice: l1.probes_twice(),
             probing: false,
-            starts_original,
-            told: (0, 0),
-            caches: [
-                l1d,
-                cache(below("const_cache"), CacheId::Const, constants),
-                cache(below("texture_cache"), CacheId::Texture, texels),
-            ],
-            ready: 0,
+            caches: [l1d, const_cache, texture_cache],
             drain_turn: RoundRobin::new(CACHES as u32),
             miss_queue: MissQueue::new(l1.miss_queue, shape),
             bypass_turn: false,
             instruction_turn: false,
             write_backs: 0,
-            loads: Vec::new(),
-            stages: Stages::default(),
-            shown: Shown::Idle,
-            refused: None,
-            monitored: false,
             missed: None,
-            watch: None,
-            place,
         }
     }
 
@@ -226,7 +236,7 @@ impl Lsu {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
         }
         let sleep = self.eval_any(io, at);
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.period = ended;
         }
         if let Some(miss) = self.missed.take() {
@@ -238,7 +248,7 @@ impl Lsu {
     /// Step 5: the coalescer emits its next line request, for which there is room.
     #[inline(always)]
     fn emit(&mut self, at: &impl AnyEdge) {
-        if self.probes_twice {
+        if self.fixed.probes_twice {
             self.probing = self.queue.is_empty() && !self.caches[CacheId::L1d as usize].is_original();
         }
         self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
@@ -247,9 +257,9 @@ impl Lsu {
     /// Still step 5: up to as many requests as there are lookups, into what was free before the head left with those beside it.
     #[inline(never)]
     fn emit_beside(&mut self, at: &impl AnyEdge, left: bool) {
-        let freed = if left { 1 + self.beside as usize } else { 0 };
+        let freed = if left { 1 + self.known.beside as usize } else { 0 };
         let room = self.queue.room(self.coalescer.warp()).saturating_sub(freed);
-        for _ in 0..room.min(self.lookups as usize - 1) {
+        for _ in 0..room.min(self.fixed.lookups as usize - 1) {
             if !self.coalescer.has_more() {
                 return;
             }
@@ -267,19 +277,19 @@ impl Lsu {
         self.coalescer.take(access, slot);
         self.pending.alloc(slot, access, self.coalescer.in_order(), at.cycle());
         core_req.drop_head(at);
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.taken = Some(slot);
             watch.judged = self.coalescer.contends().map(|contends| (slot, contends));
         }
     }
 
     fn partition(&self, line: u64) -> u8 {
-        self.place.interleave.partition(line) as u8
+        self.fixed.place.interleave.partition(line) as u8
     }
 
     /// One clock edge, checked or not.
     pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             *watch = Watch::default();
         }
         self.answer(&mut io.core_rsp, at);
@@ -287,7 +297,7 @@ impl Lsu {
         let recalled = self.serve_peers(&mut io, at);
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
-        let probing = self.chooses && self.choose(&mut io.duel, at);
+        let probing = self.fixed.chooses && self.choose(&mut io.duel, at);
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let (had_head, emits) = (self.queue.has_front(), self.can_emit());
@@ -301,18 +311,18 @@ impl Lsu {
         }
         if emits {
             self.emit(at);
-            if self.lookups > 1 {
+            if self.fixed.lookups > 1 {
                 self.emit_beside(at, left);
             }
         }
         if left || !had_head {
-            self.head_bypasses = self.bypasses();
+            self.known.head_bypasses = self.bypasses();
         }
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing,
             // There may be another head; if there is none, the last one's fate is to be shown no longer.
-            false => !self.queue.is_empty() || self.shown != Shown::Idle,
+            false => !self.queue.is_empty() || self.noted.shown != Shown::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)
     }
@@ -327,36 +337,20 @@ impl Block for Lsu {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
-            place,
-            sends_all: _,
-            by_sector: _,
-            whole: _,
+            fixed: Fixed { place, lookups, probes_twice, .. },
+            known: Known { beside, refused, .. },
+            noted: Noted { shown, .. },
             coalescer,
             pending,
             queue,
-            lookups,
-            beside,
-            chooses: _,
-            head_bypasses: _,
-            probes_twice,
             probing,
-            starts_original: _,
-            told: _,
             caches,
-            ready: _,
             drain_turn,
             miss_queue,
             bypass_turn,
             instruction_turn,
             write_backs,
-            // Statistics.
-            loads: _,
-            stages: _,
-            shown,
-            refused,
-            monitored: _,
             missed: _,
-            watch: _,
         } = self;
         place.interleave.describe_hash(place.line_bits, to);
         to.probe_state("status", *shown);
@@ -375,7 +369,7 @@ impl Block for Lsu {
         to.bits("write_backs", *write_backs);
         let head = queue.front();
         to.probe_sized("head_valid", u64::from(head.is_some()), 1);
-        to.probe_sized("head_line", head.map_or(0, |head| head.line), self.place.line_bits);
+        to.probe_sized("head_line", head.map_or(0, |head| head.line), self.fixed.place.line_bits);
         let set_of = |head: &LineAccess| caches[CacheId::of(head.space) as usize].set_of(head.line);
         to.probe_sized("head_set", head.map_or(0, |head| u64::from(set_of(head))), 12);
         to.probe_sized("head_id", head.map_or(0, |head| u64::from(head.id)), 32);

@@ -42,7 +42,7 @@ pub(super) struct Changes {
 impl Lsu {
     /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
     pub(super) fn charge(&mut self, cycle: u64) {
-        if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.refused {
+        if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.known.refused {
             let cycles = cycle - counted - 1;
             let stats = &mut self.caches[cache as usize].stats;
             stats.fails[fail as usize] += cycles;
@@ -57,7 +57,9 @@ impl Lsu {
     #[inline(never)]
     pub(super) fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
-            head.kind == AccessKind::Load && head.space == MemorySpace::Global && (head.uncached || self.sends_all)
+            head.kind == AccessKind::Load
+                && head.space == MemorySpace::Global
+                && (head.uncached || self.fixed.sends_all)
         })
     }
 
@@ -70,15 +72,15 @@ impl Lsu {
         }
         if self.queue.select(at.cycle()) {
             self.charge(at.cycle());
-            self.refused = None;
+            self.known.refused = None;
         }
         let probing = std::mem::take(&mut self.probing);
         let fixed = self.bypasses();
-        self.head_bypasses = !probing && (fixed || self.sends_past(at));
-        if self.head_bypasses {
+        self.known.head_bypasses = !probing && (fixed || self.sends_past(at));
+        if self.known.head_bypasses {
             // What it was refused for before matters no more.
             self.charge(at.cycle());
-            self.refused = None;
+            self.known.refused = None;
         }
         probing
     }
@@ -93,11 +95,11 @@ impl Lsu {
     /// that. The queue behind it stands, so no way is claimed, no entry taken and nothing queued for
     /// memory meanwhile.
     pub(super) fn refused_again(&mut self, changes: &Changes) -> bool {
-        let Some(Refusal { place, all, fail, .. }) = self.refused else { return false };
+        let Some(Refusal { place, all, fail, .. }) = self.known.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
         let again = !has_room && !changes.recalled && changes.filled != Some(place);
-        if again && self.watch.is_some() {
+        if again && self.noted.watch.is_some() {
             self.show(self.miss_queue.len(), Outcome::Refused(fail, all));
         }
         again
@@ -106,19 +108,19 @@ impl Lsu {
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
-        self.refused = None;
-        self.beside = 0;
+        self.known.refused = None;
+        self.known.beside = 0;
         if !self.queue.has_front() {
-            self.shown = Shown::Idle;
+            self.noted.shown = Shown::Idle;
             return false;
         }
         if bypassed {
-            self.shown = Shown::Bypass;
+            self.noted.shown = Shown::Bypass;
             self.count_past(at);
             return true;
         }
-        if self.head_bypasses {
-            self.shown = Shown::Stall;
+        if self.known.head_bypasses {
+            self.noted.shown = Shown::Stall;
             return false;
         }
         self.probe(at)
@@ -135,15 +137,15 @@ impl Lsu {
         if chosen {
             // What misses in a closed cache counts: it opens for warps that thrash.
             let missed = l1d.went_past(at, head);
-            self.missed = (missed && self.monitored).then_some(Miss { warp, lost: false });
-        } else if self.place.is_tracked && uncached {
+            self.missed = (missed && self.fixed.monitored).then_some(Miss { warp, lost: false });
+        } else if self.fixed.place.is_tracked && uncached {
             self.drop_copies(at, line);
         }
         self.pending.looked_up(slot, at.cycle());
-        if let Some(load) = self.loads.get_mut(pc as usize) {
+        if let Some(load) = self.noted.loads.get_mut(pc as usize) {
             load.count_bypass();
         }
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.access = Some(Access::Bypass { line, pc, waiter: Waiter { slot, lanes }, chosen });
         }
     }
@@ -162,17 +164,17 @@ impl Lsu {
             }
         };
         let Some(outcome) = outcome else {
-            self.shown = Shown::Stall;
+            self.noted.shown = Shown::Stall;
             return false;
         };
-        if self.watch.is_some() {
+        if self.noted.watch.is_some() {
             self.show(queue_used, outcome);
         }
         if kind == AccessKind::Load {
-            if let Some(load) = self.loads.get_mut(pc as usize) {
+            if let Some(load) = self.noted.loads.get_mut(pc as usize) {
                 load.count(outcome);
             }
-            if self.monitored && id == CacheId::L1d {
+            if self.fixed.monitored && id == CacheId::L1d {
                 let missed = matches!(outcome, Outcome::Miss(_));
                 self.missed = missed.then(|| Miss { warp, lost: self.caches[id as usize].had_lost() });
             }
@@ -181,7 +183,7 @@ impl Lsu {
         if accepted {
             self.pending.looked_up(slot, at.cycle());
         }
-        if self.lookups > 1 && accepted && kind == AccessKind::Load && id == CacheId::L1d {
+        if self.fixed.lookups > 1 && accepted && kind == AccessKind::Load && id == CacheId::L1d {
             self.serve_beside(at);
         }
         accepted
@@ -195,7 +197,7 @@ impl Lsu {
         let l1d = &mut self.caches[CacheId::L1d as usize];
         let Some(&LineAccess { slot, sectors, .. }) = self.queue.front() else { return };
         let mut taken = sectors | l1d.banks();
-        while self.beside + 1 < self.lookups
+        while self.known.beside + 1 < self.fixed.lookups
             && let Some(next) = self.queue.second()
             && next.slot == slot
             && next.sectors & taken == 0
@@ -205,11 +207,11 @@ impl Lsu {
             taken |= sectors;
             l1d.stats.accesses += 1;
             l1d.stats.hits += 1;
-            if let Some(load) = self.loads.get_mut(pc as usize) {
+            if let Some(load) = self.noted.loads.get_mut(pc as usize) {
                 load.count(Outcome::Hit);
             }
-            if let Some(watch) = &mut self.watch {
-                watch.beside[self.beside as usize] = Some(Access::Load {
+            if let Some(watch) = &mut self.noted.watch {
+                watch.beside[self.known.beside as usize] = Some(Access::Load {
                     cache: CacheId::L1d,
                     space,
                     line,
@@ -219,7 +221,7 @@ impl Lsu {
                     outcome: Outcome::Hit,
                 });
             }
-            self.beside += 1;
+            self.known.beside += 1;
             self.queue.drop_front();
         }
     }
@@ -227,7 +229,7 @@ impl Lsu {
     /// Tells whoever watches what became of the head.
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
-        let (Some(watch), Some(head)) = (&mut self.watch, self.queue.front()) else { return };
+        let (Some(watch), Some(head)) = (&mut self.noted.watch, self.queue.front()) else { return };
         let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
         let updates = || self.caches[cache as usize].updates();
@@ -247,7 +249,7 @@ impl Lsu {
         let cache = &mut self.caches[id as usize];
         let stats = &mut cache.stats;
         let count;
-        (count, self.shown) = match outcome {
+        (count, self.noted.shown) = match outcome {
             Outcome::Hit => (&mut stats.hits, Shown::Hit),
             Outcome::HitPending => (&mut stats.hit_pending, Shown::HitPending),
             Outcome::Miss(_) => (&mut stats.misses, Shown::Miss),
@@ -256,8 +258,8 @@ impl Lsu {
                 for (bit, failing) in stats.failing.iter_mut().enumerate() {
                     *failing += u64::from(all >> bit & 1);
                 }
-                self.refused = Some(Refusal { place: (id, cache.probed), counted: cycle, fail, all });
-                self.shown = Shown::ReservationFail;
+                self.known.refused = Some(Refusal { place: (id, cache.probed), counted: cycle, fail, all });
+                self.noted.shown = Shown::ReservationFail;
                 return false;
             }
             _ if kind.is_atomic() => (&mut stats.atomics, Shown::Atomic),

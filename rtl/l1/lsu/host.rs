@@ -14,9 +14,9 @@ use crate::throttle::{L1Place, ThrottleConfig};
 impl Lsu {
     /// Serves the throttle of a core with so many warps.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
-        self.monitored = throttle.is_on();
+        self.fixed.monitored = throttle.is_on();
         let &L1Config { sets, ways, .. } = l1;
-        let place = L1Place { path: &self.place.path, sets, ways, line_bits: self.place.line_bits, warps };
+        let place = L1Place { path: &self.fixed.place.path, sets, ways, line_bits: self.fixed.place.line_bits, warps };
         let l1d = &mut self.caches[CacheId::L1d as usize];
         l1d.notice_losses(throttle.l1(&place));
         if throttle.ends_periods() {
@@ -40,31 +40,31 @@ impl Lsu {
     /// Starts to report what happens at each edge, and to refuse reads of lines that nobody wrote.
     pub fn observe(&mut self) {
         self.caches.iter_mut().for_each(Cache::refuse_unwritten);
-        self.watch = Some(Watch::default());
+        self.noted.watch = Some(Watch::default());
     }
 
     /// What happened at the last edge, if observed: nothing if the block slept through it. Each
     /// edge's events are given once, so that a sleeping block does not repeat its last ones.
     pub fn take_watch(&mut self) -> Option<Watch> {
-        self.watch.as_mut().map(std::mem::take)
+        self.noted.watch.as_mut().map(std::mem::take)
     }
 
     /// Starts to count for the load instructions of another kernel, which has so many instructions.
     pub fn count_loads(&mut self, instructions: usize) {
-        self.loads.clear();
-        self.loads.resize(instructions, LoadStats::default());
+        self.noted.loads.clear();
+        self.noted.loads.resize(instructions, LoadStats::default());
     }
 
     /// What each load instruction of the kernel found so far, by its program counter.
     #[must_use]
     pub fn loads(&self) -> &[LoadStats] {
-        &self.loads
+        &self.noted.loads
     }
 
     /// How long loads and reads were in each part of the machine, of all kernels.
     #[must_use]
     pub fn stages(&self) -> &Stages {
-        &self.stages
+        &self.noted.stages
     }
 
     /// Has the L1D admit these lines alone from now on, which are in order.
@@ -94,14 +94,14 @@ impl Lsu {
     /// If a line is still on its way.
     pub fn flush(&mut self) {
         self.caches.iter_mut().for_each(Cache::flush);
-        self.caches[CacheId::L1d as usize].set_original(self.starts_original);
+        self.caches[CacheId::L1d as usize].set_original(self.fixed.starts_original);
     }
 
     /// Charges the refusals of a slept span and returns the counters of the L1D. `cycle` is the core
     /// cycle of the next edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
-        if let Some(refusal) = &mut self.refused {
+        if let Some(refusal) = &mut self.known.refused {
             refusal.counted = cycle - 1;
         }
         self.caches[CacheId::L1d as usize].settle();

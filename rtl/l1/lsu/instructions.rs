@@ -34,7 +34,7 @@ impl Lsu {
         if !io.mem_req.ready(at) {
             return;
         }
-        let data_waits = !self.miss_queue.is_empty() || self.head_bypasses;
+        let data_waits = !self.miss_queue.is_empty() || self.known.head_bypasses;
         let is_its_turn = !data_waits || self.instruction_turn;
         self.instruction_turn ^= data_waits;
         if !is_its_turn {
@@ -45,12 +45,12 @@ impl Lsu {
             kind: RequestKind::Read,
             id,
             line,
-            sm: self.place.sm,
+            sm: self.fixed.place.sm,
             partition: self.partition(line),
             ticket: ticket::INSTRUCTIONS,
             // Nobody else's L1 has it.
             sharing: Sharing::Aside,
-            sectors: self.whole,
+            sectors: self.fixed.whole,
             ..Request::default()
         };
         io.mem_req.push(at, request);

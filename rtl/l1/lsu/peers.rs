@@ -33,7 +33,7 @@ impl Lsu {
         recall.inv.drop_head(at);
         // The bank knows which SM has read the line, not for which of its caches.
         let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.recall = Some((line, found));
         }
         recall.inv_ack.push(at, InvalidateAck { partition: self.partition(line), leaver });
@@ -65,7 +65,7 @@ impl Lsu {
             });
         }
         io.answer.push(at, Answer { partition: self.partition(line), row, found });
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.supply = Some((line, sectors, found == Found::Here));
         }
     }
@@ -75,7 +75,7 @@ impl Lsu {
     #[inline(never)]
     pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
         let found = self.caches.each_mut().map(|cache| cache.drop_copy(at, line));
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.dropped = Some((line, found));
         }
     }
@@ -98,7 +98,7 @@ impl Lsu {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
             self.caches[CacheId::L1d as usize].set_original(original);
-            if let Some(watch) = &mut self.watch {
+            if let Some(watch) = &mut self.noted.watch {
                 watch.original = Some(original);
             }
         }
@@ -109,11 +109,11 @@ impl Lsu {
     pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.looked_up();
         if let Some(seen) = &mut duel.seen
-            && accesses != self.told.0
+            && accesses != self.known.told.0
         {
-            seen.push(at, Seen { missed: misses != self.told.1 });
+            seen.push(at, Seen { missed: misses != self.known.told.1 });
         }
-        self.told = (accesses, misses);
+        self.known.told = (accesses, misses);
     }
 
     /// Loads that the L1D accepted, and those among them that it could not serve.

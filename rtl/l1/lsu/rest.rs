@@ -27,7 +27,7 @@ impl Lsu {
     /// full, which it no longer is, or another queue has its turn.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
-        self.chooses && (sent || self.queue.turns())
+        self.fixed.chooses && (sent || self.queue.turns())
     }
 
     /// The coalescer has a line request, and there is room for it.
@@ -39,7 +39,7 @@ impl Lsu {
     /// A waiter's line has come.
     #[inline(always)]
     fn can_drain(&self) -> bool {
-        self.ready != 0
+        self.known.ready != 0
     }
 
     /// The core has sent an instruction, and there is room for it.
@@ -51,7 +51,7 @@ impl Lsu {
     /// There is something for the network, which has room.
     #[inline(always)]
     fn can_send(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
-        (!self.miss_queue.is_empty() || self.head_bypasses) && !io.mem_req.blocked(at)
+        (!self.miss_queue.is_empty() || self.known.head_bypasses) && !io.mem_req.blocked(at)
     }
 
     /// An instruction is done, and the core can be told.
@@ -63,7 +63,11 @@ impl Lsu {
     /// In which cycle a waiting head may have to go another way.
     #[inline(always)]
     fn next_choice(&self) -> Option<u64> {
-        if self.chooses && !self.queue.is_empty() { self.caches[CacheId::L1d as usize].next_choice() } else { None }
+        if self.fixed.chooses && !self.queue.is_empty() {
+            self.caches[CacheId::L1d as usize].next_choice()
+        } else {
+            None
+        }
     }
 }
 

@@ -18,8 +18,8 @@ impl Lsu {
             let (cycle, mut load) = (at.cycle(), None);
             rsp.push_with(at, |reply| load = self.pending.take(reply).map(|times| (reply.pc, times)));
             if let Some((pc, Times { begun, looked_up })) = load {
-                self.stages.tags.count(looked_up - begun);
-                if let Some(load) = self.loads.get_mut(pc as usize) {
+                self.noted.stages.tags.count(looked_up - begun);
+                if let Some(load) = self.noted.loads.get_mut(pc as usize) {
                     load.count_answer(cycle - begun);
                 }
             }
@@ -40,17 +40,17 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                self.ready |= 1 << cache as u8;
-                if let Some(watch) = &mut self.watch {
+                self.known.ready |= 1 << cache as u8;
+                if let Some(watch) = &mut self.noted.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
                 }
             }
         }
         if let Some(spans) = reply.stamps.spans(at.tick()) {
             let [requests, l2, replies] = spans.map(|ticks| in_cycles(ticks, at));
-            self.stages.requests.count(requests);
-            self.stages.l2.count(l2);
-            self.stages.replies.count(replies);
+            self.noted.stages.requests.count(requests);
+            self.noted.stages.l2.count(l2);
+            self.noted.stages.replies.count(replies);
         }
         rsp.drop_head(at);
         filled
@@ -59,16 +59,16 @@ impl Lsu {
     /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
     /// Returns whether it was the last one of its entry.
     pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
-        if self.ready == 0 {
+        if self.known.ready == 0 {
             return false;
         }
-        let Some(number) = self.drain_turn.grant(self.ready) else { return false };
+        let Some(number) = self.drain_turn.grant(self.known.ready) else { return false };
         let cache = &mut self.caches[number as usize];
         let Some((line, waiter, last)) = cache.drain(at, &mut self.pending) else { return false };
         if !cache.has_ready() {
-            self.ready &= !(1 << number);
+            self.known.ready &= !(1 << number);
         }
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.noted.watch {
             watch.drain = Some((CacheId::from_number(number), line, waiter));
         }
         last
@@ -76,7 +76,7 @@ impl Lsu {
 
     /// Step 3: one request to the network. Returns whether the head left on the bypass path.
     pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
-        let wants_bypass = self.head_bypasses;
+        let wants_bypass = self.known.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
             return false;
         }
@@ -98,15 +98,15 @@ impl Lsu {
             kind: RequestKind::Read,
             id: head.id,
             line: head.line,
-            sm: self.place.sm,
+            sm: self.fixed.place.sm,
             partition: self.partition(head.line),
             ticket: ticket::bypass(head.slot, head.lanes),
-            sharing: match (self.place.is_tracked, head.uncached) {
+            sharing: match (self.fixed.place.is_tracked, head.uncached) {
                 (false, _) => Sharing::Aside,
                 (true, false) => Sharing::Takes,
                 (true, true) => Sharing::Coherent,
             },
-            sectors: if self.by_sector { head.sectors } else { self.whole },
+            sectors: if self.fixed.by_sector { head.sectors } else { self.fixed.whole },
             stamps: Stamps::sent(at.tick()),
             ..Request::default()
         };
@@ -121,7 +121,7 @@ impl Lsu {
         let reads = matches!(entry.kind, MissKind::Read | MissKind::Rest);
         let stamps = if reads { Stamps::sent(at.tick()) } else { Stamps::default() };
         if reads {
-            self.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
+            self.noted.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
         }
         req.push_with(at, |request| {
             request.kind = match entry.kind {
@@ -132,11 +132,11 @@ impl Lsu {
             };
             request.id = entry.id;
             request.line = entry.line;
-            request.sm = self.place.sm;
+            request.sm = self.fixed.place.sm;
             request.partition = partition;
             request.ticket = entry.ticket;
             request.atomic = entry.atomic;
-            request.sharing = if self.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
+            request.sharing = if self.fixed.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
             request.sectors = entry.sectors;
             request.byte_mask = entry.byte_mask;
             request.data = entry.data;
@@ -144,7 +144,7 @@ impl Lsu {
         });
         self.write_backs += u16::from(entry.kind == MissKind::WriteBack);
         self.miss_queue.pop();
-        self.bypass_turn = self.head_bypasses;
+        self.bypass_turn = self.known.head_bypasses;
     }
 }
 
