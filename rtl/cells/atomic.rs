@@ -11,8 +11,8 @@ use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
 use serde::{Deserialize, Serialize};
 
+use crate::cells::line::LINE_BYTES;
 use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
-use crate::noc::packet::LINE_BYTES;
 
 /// What an atomic access does to each word that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

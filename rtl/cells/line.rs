@@ -5,7 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use crate::kernel::{Fields, Payload};
-use crate::noc::packet::LINE_BYTES;
+
+/// Bytes of the largest line.
+pub const LINE_BYTES: usize = 128;
+/// Bytes of a sector, the least that is read of a line.
+pub const SECTOR_BYTES: u32 = 32;
+/// Sectors of the largest line.
+pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
 /// A line's bytes; the shape is the number of bytes in a line, of which shorter lines use the first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,4 +49,25 @@ impl Payload for LineData {
         let Self(bytes) = self;
         to.wide("data", &bytes[..*line_bytes as usize]);
     }
+}
+
+/// All sectors of a line of `line_bytes`, a bit each.
+#[must_use]
+pub const fn sectors_of(line_bytes: u32) -> u8 {
+    ((1 << (line_bytes / SECTOR_BYTES)) - 1) as u8
+}
+
+/// Every byte of some sectors, a bit each.
+#[must_use]
+pub fn bytes_of_sectors(sectors: u8) -> u128 {
+    let whole = u128::from(u32::MAX);
+    let named = (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0);
+    named.fold(0, |bytes, sector| bytes | whole << (SECTOR_BYTES * sector))
+}
+
+/// Sectors of which a mask has a byte, a bit each.
+#[must_use]
+pub fn sectors_touched(byte_mask: u128) -> u8 {
+    let touched = (0..SECTORS).filter(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32 != 0);
+    touched.fold(0, |sectors, sector| sectors | 1 << sector)
 }

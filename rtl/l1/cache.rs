@@ -48,10 +48,11 @@ use super::tags::{Probe, Use, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
+use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
-use crate::noc::packet::{LINE_BYTES, Reply, SECTOR_BYTES, bytes_of_sectors, sectors_of};
+use crate::noc::packet::Reply;
 use crate::throttle::Losses;
 use crate::tracker::Found;
 

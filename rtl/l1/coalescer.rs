@@ -33,8 +33,8 @@ use serde_big_array::BigArray;
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use super::bypass::contention::Contention;
 use crate::cells::atomic::AtomicOp;
+use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Logic, Payload};
-use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 
 /// One line request of one warp instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

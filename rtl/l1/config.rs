@@ -8,10 +8,10 @@ use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
 use super::replacement::ReplacementConfig;
 use super::watch::Fail;
+use crate::cells::line::SECTOR_BYTES;
 use crate::choice::Place;
 use crate::config::Rules;
 use crate::index::IndexConfig;
-use crate::noc::packet::SECTOR_BYTES;
 
 /// Most ways of a cache of an SM.
 pub(crate) const MOST_WAYS: u32 = 256;

@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
+use crate::cells::line::LINE_BYTES;
 use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
-use crate::noc::packet::{LINE_BYTES, PacketShape};
+use crate::noc::packet::PacketShape;
 
 /// First number of a request for instructions: those of the LSU's own stay below, so that who follows a request through a
 /// waveform never takes one for the other.

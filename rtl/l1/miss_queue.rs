@@ -23,8 +23,9 @@ use serde_big_array::BigArray;
 use super::coalescer::LineShape;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
+use crate::cells::line::{LINE_BYTES, SECTORS};
 use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload, width_of};
-use crate::noc::packet::{LINE_BYTES, SECTORS, TICKET_BITS};
+use crate::noc::packet::TICKET_BITS;
 
 /// What memory is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -25,11 +25,11 @@ use super::access::AccessKind;
 use super::coalescer::{LineAccess, LineShape};
 use super::watch::Fail;
 use crate::cells::fifo::Fifo;
+use crate::cells::line::LINE_BYTES;
 use crate::config::Rules;
 use crate::kernel::{
     Accesses, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Storage, digest_of,
 };
-use crate::noc::packet::LINE_BYTES;
 
 /// Which queue is drained next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

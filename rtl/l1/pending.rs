@@ -23,8 +23,8 @@ use arbitrary_int::u2;
 use serde::{Deserialize, Serialize};
 
 use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
-use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Row {

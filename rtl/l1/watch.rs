@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::access::MemorySpace;
 use super::cache::{CACHES, CacheId};
 use super::mshr::Waiter;
+use crate::cells::line::SECTORS;
 use crate::kernel::Reason;
-use crate::noc::packet::SECTORS;
 
 /// Why an access was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]

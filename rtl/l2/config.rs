@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
 use super::stats::L2Has;
+use crate::cells::line::LINE_BYTES;
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
 use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
 use crate::noc::interleave::Interleave;
-use crate::noc::packet::{LINE_BYTES, PacketShape};
+use crate::noc::packet::PacketShape;
 
 /// Most bytes of the lines of a bank: 64 banks of the largest size have 1 GB.
 const MOST_BYTES: u64 = 16 << 20;

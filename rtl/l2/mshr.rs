@@ -27,10 +27,11 @@ use serde_big_array::BigArray;
 use super::line::Bursts;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
+use crate::cells::line::{LINE_BYTES, SECTORS};
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
-use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTORS, TICKET_BITS};
+use crate::noc::packet::{Request, RequestKind, TICKET_BITS};
 use crate::noc::stamps::Stamps;
 
 /// An access that waits for its line.

@@ -26,8 +26,9 @@ use serde::{Deserialize, Serialize};
 
 use super::config::BankPlace;
 use crate::cells::arbiter::RoundRobin;
+use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, sectors_of};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
-use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
+use crate::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
 /// Bits of a ticket that tell the part; those above tell the row.
 const PART_BITS: u32 = 2;

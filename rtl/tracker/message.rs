@@ -9,8 +9,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cells::line::SECTORS;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload, Rx, Tx};
-use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, SECTORS, TICKET_BITS};
+use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, TICKET_BITS};
 
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,8 +22,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::message::{Found, TrackShape};
+use crate::cells::line::SECTORS;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
-use crate::noc::packet::{SECTORS, TICKET_BITS};
+use crate::noc::packet::TICKET_BITS;
 
 /// A load on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

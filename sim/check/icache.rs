@@ -3,7 +3,7 @@
 //! to. Where a line gave way it must be the same; what came and what was fetched must be the bytes of those instructions.
 
 use golden::sm::icache::{Config, Fetched, Icache, word};
-use rtl::noc::packet::LINE_BYTES;
+use rtl::cells::line::LINE_BYTES;
 use rtl::sm::{FetchOutcome, FetchWatch, InstructionCacheConfig, WatchedFetch};
 
 use super::l1::set_index;

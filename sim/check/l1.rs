@@ -17,6 +17,7 @@ use golden::l1::event::{
 };
 use golden::l1::mshr::{Replay, Waits};
 use golden::l1::replacement::{self, Replacement};
+use rtl::cells::line::SECTOR_BYTES;
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
@@ -25,7 +26,6 @@ use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
-use rtl::noc::packet::SECTOR_BYTES;
 
 use super::twin::twin;
 

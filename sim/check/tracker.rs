@@ -5,8 +5,9 @@ use golden::hybrid::bank::{Asked, Bank, Found as TwinFound, Goes};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
 use golden::index::{Function, IndexError, SetIndex};
 use golden::untimed::Geometry;
+use rtl::cells::line::LINE_BYTES;
 use rtl::noc::interleave::Interleave;
-use rtl::noc::packet::{LINE_BYTES, RequestKind, Sharing};
+use rtl::noc::packet::{RequestKind, Sharing};
 use rtl::tracker::{self, Chosen, Found, Probes, Protections, Seen, TrackerConfig};
 
 /// The twin of a bank.

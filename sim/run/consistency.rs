@@ -16,9 +16,10 @@ use golden::memory::FlatMemory;
 use golden::mix::{Mix, MixMap, MixSet};
 use isa::lanes::AtomicFn;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::machine::{Machine, MachineConfig};
-use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
+use rtl::noc::packet::{Request, RequestKind};
 
 /// Bytes of a word.
 const WORD: u64 = 4;

@@ -6,8 +6,8 @@ use std::path::Path;
 use golden::interp::{Access, WarpStep, run_steps};
 use isa::program::{Inst, Op, Program};
 use isa::types::Space;
+use rtl::cells::line::LINE_BYTES;
 use rtl::machine::MachineConfig;
-use rtl::noc::packet::LINE_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prepare::prepare;

@@ -13,10 +13,10 @@ use arbitrary_int::u2;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::bypass::contention::Warps;
 use rtl::l1::coalescer::{Coalescer, LineAccess};
-use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::{ADDR_BITS, line_bits};
 use super::scoreboard::golden_lines;

@@ -25,6 +25,7 @@
 
 use std::ops::Range;
 
+use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS, sectors_of};
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
@@ -33,7 +34,7 @@ use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
-use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, SECTORS, sectors_of};
+use rtl::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 
 use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};

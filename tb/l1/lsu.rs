@@ -24,6 +24,7 @@ use isa::lanes::AtomicFn;
 use isa::types::Type;
 use proptest::prelude::*;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::{SECTOR_BYTES, SECTORS};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::config::Rules;
 use rtl::index::i_poly::IPoly;
@@ -46,7 +47,6 @@ use rtl::l1::replacement::ship::{ShipConfig, Signature};
 use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
-use rtl::noc::packet::{SECTOR_BYTES, SECTORS};
 
 use super::rig::{self, Manners, Rig, Stalls, mix};
 use super::scoreboard::Scoreboard;

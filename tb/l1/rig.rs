@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
+use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES};
 #[cfg(test)]
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::index::linear::Linear;
@@ -23,7 +24,7 @@ use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::lru::Lru;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
-use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
+use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
 use crate::kit::{BenchSimulator, link};
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use golden::l1::coalescer::{self, LineRequest, StoreRequest, coalesce_atomic, coalesce_constant, coalesce_store};
 use isa::lanes::{AtomicFn, global_atomic};
+use rtl::cells::line::LINE_BYTES;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::l1::cache::CacheId;
 use rtl::l1::watch::{Access, Outcome};
-use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::initial_line;
 

@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use rtl::cells::line::LINE_BYTES;
 use rtl::index::linear::Linear;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
@@ -25,7 +26,6 @@ use rtl::l1::replacement::lru::Lru;
 use rtl::l1::replacement::ship::{ShipConfig, Signature};
 use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
-use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::{self, Manners, Rig, Stalls};
 use super::schemes::Scheme;

@@ -10,8 +10,9 @@ use golden::untimed::Geometry;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::l2::{BankPlace, L2Config, L2Stats, Stall as Reason};
-use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
+use rtl::noc::packet::{Request, RequestKind};
 
 /// Runs a script whose requests come at the given cycles.
 fn play(config: &L2Config, place: BankPlace, script: &[(u64, Request)], sink: Stall, memory: u64) -> Rig {

@@ -9,8 +9,9 @@ use crate::kit::{Sink, Source, Stall, run_in_all_modes};
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::l2::L2Config;
-use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind};
+use rtl::noc::packet::{ReplyKind, Request, RequestKind};
 
 fn play(config: &L2Config, script: &[Request]) -> Rig {
     let build = || {

@@ -10,6 +10,7 @@ use super::{
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
 use golden::index::{Function, SetIndex};
 use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
+use rtl::cells::line::LINE_BYTES;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;
@@ -17,7 +18,7 @@ use rtl::l2::bypass::all::KeepNothing;
 use rtl::l2::bypass::coalesced::Coalesced;
 use rtl::l2::bypass::none::NoBypass;
 use rtl::l2::{BankPlace, FetchUnit, L2Bypass, L2Config, OverlappedConfig, WriteMiss};
-use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
+use rtl::noc::packet::{Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
     let mut random = Random::new(seed);

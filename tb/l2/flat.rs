@@ -9,9 +9,10 @@ use golden::l2::bank::Atomic;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES, sectors_of};
 use rtl::dram::message::DramRequest;
 use rtl::l2::BankPlace;
-use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind, SECTOR_BYTES, Sharing, sectors_of};
+use rtl::noc::packet::{ReplyKind, Request, RequestKind, Sharing};
 
 const OPERATIONS: [(AtomicFn, Type); 15] = [
     (AtomicFn::Add, Type::F16),

@@ -51,6 +51,7 @@ use std::slice::from_mut;
 use crate::kit::{Bench, Random, Sink, Source, link};
 use l1s::{L1s, L1sIo};
 use memory::{Memory, MemoryIo};
+use rtl::cells::line::LINE_BYTES;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
 use rtl::index::i_poly::IPoly;
@@ -62,7 +63,7 @@ use rtl::l2::{
     RecallShape, TransientConfig,
 };
 use rtl::noc::interleave::Interleave;
-use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
+use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 
 /// Ticks after which a run is taken to hang.
 const LIMIT: u64 = 50_000_000;

@@ -11,8 +11,9 @@ use golden::l2::masked::{Access, Bank, Bytes};
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use rtl::l2::{BankPlace, L2Config, OverlappedConfig, WriteMiss};
-use rtl::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES};
+use rtl::noc::packet::{Request, RequestKind};
 
 /// Cycles from one request to the next: each is over before the next comes.
 pub const APART: u64 = 100;

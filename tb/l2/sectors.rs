@@ -12,9 +12,10 @@ use golden::l2::sectored::Bank;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::l2::bypass::all::KeepNothing;
 use rtl::l2::{BankPlace, FetchUnit, L2Config, OverlappedConfig, Stall, WriteMiss};
-use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request};
+use rtl::noc::packet::{ReplyKind, Request};
 
 pub fn by_sector(flow: OverlappedConfig) -> OverlappedConfig {
     OverlappedConfig { write_miss: WriteMiss::ByteMask, fetch: FetchUnit::Sectors, ..flow }

@@ -1,9 +1,10 @@
 //! Memory behind the instruction caches of a bench, with their twins.
 
 use golden::sm::icache::word;
+use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Describe, Edge, FieldsExt, RxBank, Sleep, TxBank, digest_of};
 use rtl::l1::instructions::{FetchIo, LineBrought, LineWanted};
-use rtl::noc::packet::{LINE_BYTES, PacketShape};
+use rtl::noc::packet::PacketShape;
 use rtl::sm::{InstructionStore, SmConfig, SmCore};
 use warpsieve::check::icache::FetchLockstep;
 

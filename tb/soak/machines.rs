@@ -9,8 +9,8 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use rtl::cells::line::SECTOR_BYTES;
 use rtl::kernel::Mode;
-use rtl::noc::packet::SECTOR_BYTES;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! A bank of the tracker alone, cycle by cycle.
 
+use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
 use rtl::noc::interleave::Interleave;
-use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind, Sharing};
+use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind, Sharing};
 use rtl::tracker::{
     Answer, Forward, Found, Probes, SharerList, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
     TrackerScheme,

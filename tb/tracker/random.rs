@@ -3,11 +3,11 @@
 //! every delay drawn anew; kernel after kernel. The memory model judges what they read, the golden twins what
 //! the L1s and the tracker do, and every access must be answered.
 
+use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Counted, Mode, Simulator};
 use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{Fetch, L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
-use rtl::noc::packet::LINE_BYTES;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;

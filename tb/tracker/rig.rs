@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Payload, Rx, Sleep, Tx, digest_of,
 };
@@ -18,7 +19,7 @@ use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::config::NocConfig;
 use rtl::noc::interleave::Interleave;
-use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, Sharing};
+use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind, Sharing};
 use rtl::noc::xbar::{Xbar, XbarIo};
 use rtl::tracker::{
     Answer, Forward, Protections, SupplyIo, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,

@@ -13,8 +13,9 @@ use super::super::tags::{Probe, Use, Victim};
 use super::super::ticket;
 use super::super::watch::{Fail, Outcome, Recalled};
 use super::{Cache, conditions};
+use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, sectors_touched};
 use crate::kernel::AnyEdge;
-use crate::noc::packet::{LINE_BYTES, Reply, SECTORS, bytes_of_sectors, sectors_touched};
+use crate::noc::packet::Reply;
 use crate::tracker::Found;
 
 /// What the sectors that a load touches need.

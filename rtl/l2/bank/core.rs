@@ -12,6 +12,7 @@ use super::lines::Lines;
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
+use crate::cells::line::sectors_touched;
 use crate::cells::lru::{Recency, WORD_WAYS};
 use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
@@ -19,7 +20,7 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, Counted, Describe, DescribeExt, Logic, Rx, Storage, Tx,
 };
 use crate::noc::interleave::Interleave;
-use crate::noc::packet::{Reply, Request, RequestKind, sectors_touched};
+use crate::noc::packet::{Reply, Request, RequestKind};
 
 /// What the flow decides about the memories.
 pub(super) struct CoreShape {

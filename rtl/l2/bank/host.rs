@@ -5,7 +5,7 @@ use super::super::stats::L2Stats;
 use super::core::Core;
 use super::lines::Place;
 use super::{Flow, L2Bank};
-use crate::noc::packet::LINE_BYTES;
+use crate::cells::line::LINE_BYTES;
 
 impl L2Bank {
     /// Counters so far.

@@ -9,10 +9,11 @@ use super::super::stats::{L2Stats, Stall};
 use super::atomic_buffer::{AtomicBuffer, BufferShape};
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
+use crate::cells::line::LINE_BYTES;
 use crate::cells::line::LineData;
 use crate::dram::message::BURST_BYTES;
 use crate::kernel::{AnyEdge, Array, ArraySpec};
-use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 use crate::noc::stamps::Stamps;
 
 /// Set and way.

@@ -30,6 +30,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cells::line::LINE_BYTES;
 use crate::cells::line::LineData;
 use crate::cells::lru::Recency;
 use crate::index::IndexUnit;
@@ -37,7 +38,7 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::l1::instructions::{FIRST_ID, FetchIo, LineBrought, LineWanted};
-use crate::noc::packet::{LINE_BYTES, PacketShape};
+use crate::noc::packet::PacketShape;
 use crate::sm::config::InstructionCacheConfig;
 
 /// What an instruction cache counts. A fetch brings an instruction and the one behind it, if that is in the same line.

@@ -9,8 +9,8 @@
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Describe, Edge, Encoding};
-use rtl::noc::packet::LINE_BYTES;
 
 use crate::{Bench, Mistake, Ports, Random, Size};
 

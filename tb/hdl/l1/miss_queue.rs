@@ -6,10 +6,11 @@
 //! | lines that differ in one bit, in entries of every kind                  | `entry` |
 
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Describe, Edge, Field, Fields, FieldsExt, Payload};
 use rtl::l1::coalescer::LineShape;
 use rtl::l1::miss_queue::{MissEntry, MissKind, MissQueue};
-use rtl::noc::packet::{LINE_BYTES, TICKET_BITS};
+use rtl::noc::packet::TICKET_BITS;
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 

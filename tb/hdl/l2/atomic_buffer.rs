@@ -12,10 +12,11 @@ use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::cells::fifo::Fifo;
+use rtl::cells::line::LINE_BYTES;
 use rtl::cells::line::LineData;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage};
 use rtl::l2::{Asked, AtomicBuffer, BufferShape, L2Stats, Place, Stall};
-use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
+use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 

@@ -13,10 +13,10 @@
 
 use std::collections::BTreeMap;
 
+use rtl::cells::line::LINE_BYTES;
 use rtl::cells::line::LineData;
 use rtl::kernel::{Describe, Edge};
 use rtl::l2::{Frc, FrcEntry, FrcShape, FrcState, Leaving, LineState, Tag};
-use rtl::noc::packet::LINE_BYTES;
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 

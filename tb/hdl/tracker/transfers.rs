@@ -7,8 +7,9 @@
 //! | a row that comes free is taken in the same cycle                        | few rows |
 //! | loads of a line by some of the SMs are poisoned, those of others not     | `poison_sms` |
 
+use rtl::cells::line::SECTORS;
 use rtl::kernel::{Describe, Edge};
-use rtl::noc::packet::{SECTORS, TICKET_BITS};
+use rtl::noc::packet::TICKET_BITS;
 use rtl::tracker::{Found, TrackShape, Transfer, Transfers};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};

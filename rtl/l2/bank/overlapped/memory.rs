@@ -16,10 +16,10 @@ use super::super::lines::part_of;
 use super::sectors::Pieces;
 use super::{Overlapped, OverlappedConfig};
 use crate::cells::fifo::Fifo;
+use crate::cells::line::LINE_BYTES;
 use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
-use crate::noc::packet::LINE_BYTES;
 
 /// Bits of the number of an MSHR entry, unless there are more entries than these tell apart.
 const LEAST_ENTRY_BITS: u32 = 6;

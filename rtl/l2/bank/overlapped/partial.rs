@@ -13,8 +13,9 @@ use super::super::super::stats::Stall;
 use super::super::lines::Place;
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
+use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::AnyEdge;
-use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES, SECTORS};
+use crate::noc::packet::{Request, RequestKind};
 
 /// Puts bytes that arrive at their place in a line, but for those that are newer.
 #[inline(never)]

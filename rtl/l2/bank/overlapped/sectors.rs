@@ -29,8 +29,8 @@ use super::super::super::stats::{Found, Stall};
 use super::super::lines::Place;
 use super::partial::wanted;
 use super::{BankPlace, Match, Overlapped, oldest};
+use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
-use crate::noc::packet::LINE_BYTES;
 
 /// How the bytes of a line fall into bursts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

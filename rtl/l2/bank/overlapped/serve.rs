@@ -7,8 +7,9 @@ use super::super::core::position_of;
 use super::super::lines::{Asked, Place, Spot};
 use super::passing::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
+use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
-use crate::noc::packet::{LINE_BYTES, Request, RequestKind};
+use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
     /// Serves the next access that waited for a line now complete.
