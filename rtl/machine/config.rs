@@ -13,7 +13,7 @@ use crate::kernel::{Clocks, MOST_DOMAINS, MOST_OF_A_KIND};
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MOST_WAYS as L1_MOST_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
-use crate::noc::config::{NocConfig, NocKind};
+use crate::noc::config::{NocConfig, XbarConfig};
 use crate::noc::interleave::{Channels, Hash, Interleave};
 use crate::noc::topology::Topology;
 use crate::noc::xbar::MOST_PORTS;
@@ -62,8 +62,10 @@ pub struct MachineConfig {
     pub const_cache: CacheConfig,
     /// Texture cache.
     pub texture_cache: CacheConfig,
-    /// Networks between SMs and partitions.
+    /// Topology of the networks between SMs and partitions.
     pub noc: NocConfig,
+    /// All of these networks.
+    pub xbar: XbarConfig,
     /// Bank of the sharing tracker.
     pub tracker: TrackerConfig,
     /// L2 bank.
@@ -181,6 +183,7 @@ impl MachineConfig {
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
         rules.group("texture_cache", |rules| self.texture_cache.validate(self.l1.line_bytes, rules));
         rules.group("noc", |rules| self.validate_noc(rules));
+        rules.group("xbar", |rules| self.xbar.validate(rules));
         rules.group("tracker", |rules| self.validate_tracker(rules));
         rules.group("l2", |rules| {
             self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules);
@@ -238,7 +241,7 @@ impl MachineConfig {
     #[must_use]
     pub fn topology(&self) -> Option<Topology> {
         let (sms, partitions) = (self.num_sms.clamp(1, MOST_SMS), self.num_partitions.clamp(1, MOST_CHANNELS));
-        Topology::new(self.noc.kind, sms, partitions, self.noc.virtual_channels)
+        Topology::new(&self.noc, sms, partitions)
     }
 
     /// Domains of the wake wheels for blocks that the first of a clock has no room for: of SMs, and of routers.
@@ -258,7 +261,7 @@ impl MachineConfig {
         rules.expect(
             domains <= MOST_DOMAINS,
             "kind",
-            if self.noc.kind == NocKind::Mesh { "mesh" } else { "ring" },
+            if matches!(self.noc, NocConfig::Mesh(_)) { "mesh" } else { "ring" },
             "crossbar with so many SMs and partitions",
             "all routers together are at most some hundred blocks",
         );

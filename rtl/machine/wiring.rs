@@ -178,9 +178,9 @@ where
     Wires: Carries<P>,
     Roles: From<Of<Node<P>, Wires>>,
 {
-    let noc = &links.config.noc;
+    let xbar = &links.config.xbar;
     let Some(topology) = &links.topology else {
-        let block = Xbar::new(crossbar, noc, inputs.len() as u32, outputs.len() as u32, shape);
+        let block = Xbar::new(crossbar, xbar, inputs.len() as u32, outputs.len() as u32, shape);
         return net.add(XBAR, [(alone(crossbar), Node::Crossbar(block))]);
     };
     let routers = (0..topology.routers()).map(|router| {
@@ -188,12 +188,12 @@ where
         let path = format!("{routed}.router{router}");
         let place = RouterPlace { path, inputs, destinations: outputs.to_vec(), router };
         let path = vec![(routed, None), ("router", Some(router as u32))];
-        (path, Node::Router(Router::new(place, noc, topology, shape)))
+        (path, Node::Router(Router::new(place, xbar, topology, shape)))
     });
     let routers: Family<Node<P>> = net.add(XBAR, routers);
     for router in 0..topology.routers() {
         for neighbour in topology.neighbours(router) {
-            for channel in CHANNELS.iter().take(noc.virtual_channels as usize) {
+            for channel in CHANNELS.iter().take(topology.channels()) {
                 let (from, to) = (routers.at(router, |p| &mut p.to), routers.at(neighbour, |p| &mut p.from));
                 net.link(from, to, (channel, Some(router as u32)), links.router_to_router(), shape);
             }
@@ -462,7 +462,7 @@ impl Links<'_> {
 
     /// Passes a packet a cycle, for as long as the next router takes them.
     fn router_to_router(&self) -> LinkSpec {
-        let cycles = self.config.noc.hop_latency;
+        let cycles = self.config.noc.routed().map_or(1, |routed| routed.hop_latency);
         // One tick is less than any period: the receiver's next edge sees it.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }

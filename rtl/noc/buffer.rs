@@ -22,7 +22,7 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::config::NocConfig;
+use super::config::XbarConfig;
 use super::packet::Packet;
 use crate::kernel::{
     Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
@@ -72,7 +72,7 @@ pub struct InputBuffer<P: Packet> {
 impl<P: Packet> InputBuffer<P> {
     /// An empty buffer.
     #[must_use]
-    pub fn new(path: String, config: &NocConfig, shape: P::Shape) -> Self {
+    pub fn new(path: String, config: &XbarConfig, shape: P::Shape) -> Self {
         let flits = config.buffer_flits;
         let spec = ArraySpec {
             path,
@@ -249,7 +249,7 @@ mod tests {
 
     fn buffer() -> InputBuffer<Reply> {
         let shape = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
-        InputBuffer::new("xbar.input0".to_owned(), &NocConfig::crossbar(32, 8), shape)
+        InputBuffer::new("xbar.input0".to_owned(), &XbarConfig { flit_bytes: 32, buffer_flits: 8 }, shape)
     }
 
     #[test]

@@ -5,52 +5,81 @@ use serde::{Deserialize, Serialize};
 use super::packet::LONGEST_PACKET;
 use crate::config::Rules;
 
-/// Topology of the networks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NocKind {
-    /// One crossbar of each direction: every input reaches every output in one step.
-    Crossbar,
-    /// Routers in rows and columns, a site each; packets go along their row first (XY routing).
-    Mesh,
+/// Topology of the networks: each direction and kind of message has one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum NocConfig {
+    /// One crossbar: every input reaches every output in one step.
+    Crossbar(CrossbarConfig),
+    /// Routers in rows and columns, one for each SM and each partition; packets go along their row first.
+    Mesh(RoutedConfig),
     /// Routers in a circle with links in both directions; packets take the shorter way.
-    Ring,
+    Ring(RoutedConfig),
 }
 
-/// Parameters of the networks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NocConfig {
-    /// Topology of all networks of the machine, each direction and kind of message with one of its own.
-    pub kind: NocKind,
-    /// Bytes of a flit, what a port passes in a cycle (khairy2015 Table 1: 32).
-    pub flit_bytes: u32,
-    /// Flits of each input buffer (khairy2015 Table 1: 8); in a mesh or ring, of each virtual channel.
-    pub buffer_flits: u32,
-    /// Virtual channels of a link between routers, each with a buffer of its own; of no effect in a crossbar.
+/// Parameters of a crossbar beside those of all networks: there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CrossbarConfig {}
+
+/// Parameters of a network of routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoutedConfig {
+    /// Virtual channels of a link between routers, each with a buffer of its own.
     pub virtual_channels: u32,
-    /// Cycles of the network's clock from router to router; of no effect in a crossbar.
+    /// Cycles of the network's clock from router to router.
     pub hop_latency: u32,
 }
 
+impl Default for RoutedConfig {
+    fn default() -> Self {
+        Self { virtual_channels: 2, hop_latency: 1 }
+    }
+}
+
 impl NocConfig {
-    /// Crossbars.
+    /// Those of a network of routers.
     #[must_use]
-    pub fn crossbar(flit_bytes: u32, buffer_flits: u32) -> Self {
-        Self { kind: NocKind::Crossbar, flit_bytes, buffer_flits, virtual_channels: 1, hop_latency: 1 }
+    pub fn routed(&self) -> Option<&RoutedConfig> {
+        match self {
+            Self::Crossbar(_) => None,
+            Self::Mesh(routed) | Self::Ring(routed) => Some(routed),
+        }
     }
 
+    /// Checks the fields.
+    pub fn validate(&self, rules: &mut Rules) {
+        let Some(RoutedConfig { virtual_channels, hop_latency }) = self.routed() else { return };
+        rules.range(
+            "virtual_channels",
+            (*virtual_channels).into(),
+            1..=4,
+            "a router has an arbiter of up to 64 inputs",
+        );
+        let crosses = !matches!(self, Self::Ring(_)) || virtual_channels.is_multiple_of(2);
+        let why = "packets of a ring change from one half of the channels to the other, so that none waits in a circle";
+        rules.expect(crosses, "virtual_channels", virtual_channels, "2 or 4 in a ring", why);
+        rules.range("hop_latency", (*hop_latency).into(), 1..=64, "a registered link takes a cycle");
+    }
+}
+
+/// Parameters of all networks.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct XbarConfig {
+    /// Bytes of a flit, what a port passes in a cycle (khairy2015 Table 1: 32).
+    pub flit_bytes: u32,
+    /// Flits of each input buffer (khairy2015 Table 1: 8); between routers, of each virtual channel.
+    pub buffer_flits: u32,
+}
+
+impl XbarConfig {
     /// Checks the fields.
     pub fn validate(&self, rules: &mut Rules) {
         rules.range("flit_bytes", self.flit_bytes.into(), 32..=256, "no packet has more than five flits");
         let longest = LONGEST_PACKET.div_ceil(self.flit_bytes.max(1)).min(64).into();
         rules.range("buffer_flits", self.buffer_flits.into(), longest..=64, "a packet enters only as a whole");
-        let why = "a router has an arbiter of up to 64 inputs";
-        rules.range("virtual_channels", self.virtual_channels.into(), 1..=4, why);
-        let crosses = self.kind != NocKind::Ring || self.virtual_channels.is_multiple_of(2);
-        let why = "packets of a ring change from one half of the channels to the other, so that none waits in a circle";
-        rules.expect(crosses, "virtual_channels", self.virtual_channels, "2 or 4 with kind = \"ring\"", why);
-        rules.range("hop_latency", self.hop_latency.into(), 1..=64, "a registered link takes a cycle");
     }
 }
 
@@ -58,31 +87,30 @@ impl NocConfig {
 mod tests {
     use super::*;
 
-    fn refusals(config: &NocConfig) -> Vec<String> {
+    fn refusals(validate: impl FnOnce(&mut Rules)) -> Vec<String> {
         let mut rules = Rules::default();
-        config.validate(&mut rules);
+        validate(&mut rules);
         rules.into_violations().iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_buffer_shorter_than_a_line_packet_is_refused() {
-        let short = NocConfig { buffer_flits: 4, ..NocConfig::crossbar(32, 8) };
-        assert_eq!(refusals(&short), ["buffer_flits is 4, expected 5 to 64: a packet enters only as a whole"]);
+        let short = XbarConfig { flit_bytes: 32, buffer_flits: 4 };
+        let expected = ["buffer_flits is 4, expected 5 to 64: a packet enters only as a whole"];
+        assert_eq!(refusals(|rules| short.validate(rules)), expected);
     }
 
     #[test]
     fn a_ring_of_one_channel_is_refused() {
-        assert_eq!(refusals(&NocConfig { kind: NocKind::Mesh, ..NocConfig::crossbar(32, 8) }), [""; 0]);
+        let one = RoutedConfig { virtual_channels: 1, ..RoutedConfig::default() };
+        assert_eq!(refusals(|rules| NocConfig::Mesh(one).validate(rules)), [""; 0]);
         assert_eq!(
-            refusals(&NocConfig { kind: NocKind::Ring, ..NocConfig::crossbar(32, 8) }),
+            refusals(|rules| NocConfig::Ring(one).validate(rules)),
             [
-                "virtual_channels is 1, expected 2 or 4 with kind = \"ring\": packets of a ring change from one half of the \
-              channels to the other, so that none waits in a circle"
+                "virtual_channels is 1, expected 2 or 4 in a ring: packets of a ring change from one half of the channels to \
+              the other, so that none waits in a circle"
             ]
         );
-        assert_eq!(
-            refusals(&NocConfig { kind: NocKind::Ring, virtual_channels: 4, ..NocConfig::crossbar(32, 8) }),
-            [""; 0]
-        );
+        assert_eq!(refusals(|rules| NocConfig::Ring(RoutedConfig::default()).validate(rules)), [""; 0]);
     }
 }

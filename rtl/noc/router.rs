@@ -28,7 +28,7 @@ use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
 use super::buffer::InputBuffer;
-use super::config::NocConfig;
+use super::config::XbarConfig;
 use super::packet::Packet;
 use super::topology::Topology;
 use super::xbar::{OutputStats, XbarIo};
@@ -101,9 +101,9 @@ impl<P: Packet> Router<P> {
     /// # Panics
     /// If it has more than 64 inputs: the machine's wiring is wrong.
     #[must_use]
-    pub fn new(place: RouterPlace, config: &NocConfig, topology: &Topology, shape: &P::Shape) -> Self {
+    pub fn new(place: RouterPlace, config: &XbarConfig, topology: &Topology, shape: &P::Shape) -> Self {
         let RouterPlace { path, inputs, destinations, router } = place;
-        let channels = config.virtual_channels as usize;
+        let channels = topology.channels();
         let neighbours = topology.neighbours(router).len();
         let to_neighbours = neighbours * channels;
         let mut sites = 0;

@@ -13,12 +13,12 @@
 //!
 //! All packets from one site to another take the same links and channels, and so keep their order.
 
-use super::config::NocKind;
+use super::config::NocConfig;
 
 /// Routers and how they are joined.
 #[derive(Clone, Copy, Debug)]
 pub struct Topology {
-    kind: NocKind,
+    is_ring: bool,
     sms: usize,
     partitions: usize,
     /// Routers of a row of a mesh.
@@ -36,18 +36,20 @@ pub struct Hop {
 }
 
 impl Topology {
-    /// The routers of so many SMs and partitions, whose links have so many virtual channels; `None` for crossbars, which have
-    /// no routers.
+    /// The routers of so many SMs and partitions; `None` for crossbars, which have none.
     #[must_use]
-    pub fn new(kind: NocKind, sms: u32, partitions: u32, channels: u32) -> Option<Self> {
+    pub fn new(noc: &NocConfig, sms: u32, partitions: u32) -> Option<Self> {
+        let (channels, is_ring) = (noc.routed()?.virtual_channels as usize, matches!(noc, NocConfig::Ring(_)));
         let (sms, partitions) = (sms as usize, partitions as usize);
         let sites = sms + partitions;
-        let columns = match kind {
-            NocKind::Crossbar => return None,
-            NocKind::Mesh => sites.isqrt() + usize::from(sites.isqrt().pow(2) < sites),
-            NocKind::Ring => sites,
-        };
-        Some(Self { kind, sms, partitions, columns, channels: channels as usize })
+        let square = sites.isqrt() + usize::from(sites.isqrt().pow(2) < sites);
+        Some(Self { is_ring, sms, partitions, columns: if is_ring { sites } else { square }, channels })
+    }
+
+    /// Virtual channels of a link.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.channels
     }
 
     /// How many routers there are: a mesh has some without a site, so that its rows are full.
@@ -73,7 +75,7 @@ impl Topology {
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let (all, columns) = (self.routers(), self.columns);
-        if self.kind == NocKind::Ring {
+        if self.is_ring {
             let (next, previous) = ((router + 1) % all, (router + all - 1) % all);
             return [next, previous].into_iter().take(all.saturating_sub(1)).collect();
         }
@@ -89,15 +91,14 @@ impl Topology {
         if router == to {
             return None;
         }
-        let (next, channel) = match self.kind {
-            NocKind::Ring => {
-                let all = self.routers();
-                let forwards = (to + all - router) % all <= (router + all - to) % all;
-                let next = if forwards { (router + 1) % all } else { (router + all - 1) % all };
-                let (half, wraps) = (self.channels / 2, forwards != (to > router));
-                (next, destination % half + if wraps { 0 } else { half })
-            }
-            _ => (self.next_in_mesh(router, to), destination % self.channels),
+        let (next, channel) = if self.is_ring {
+            let all = self.routers();
+            let forwards = (to + all - router) % all <= (router + all - to) % all;
+            let next = if forwards { (router + 1) % all } else { (router + all - 1) % all };
+            let (half, wraps) = (self.channels / 2, forwards != (to > router));
+            (next, destination % half + if wraps { 0 } else { half })
+        } else {
+            (self.next_in_mesh(router, to), destination % self.channels)
         };
         let neighbour = self.neighbours(router).iter().position(|neighbour| *neighbour == next)?;
         Some(Hop { neighbour, channel })
@@ -117,17 +118,18 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noc::config::RoutedConfig;
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Machines of few and of many sites, with rows that are full and some that are not.
     const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
 
     fn each(mut check: impl FnMut(Topology, usize)) {
-        for kind in [NocKind::Mesh, NocKind::Ring] {
+        for kind in [NocConfig::Mesh, NocConfig::Ring] {
             for (sms, partitions) in SITES {
-                for channels in [2, 4] {
-                    let topology = Topology::new(kind, sms, partitions, channels);
-                    check(topology.unwrap(), channels as usize);
+                for virtual_channels in [2, 4] {
+                    let noc = kind(RoutedConfig { virtual_channels, hop_latency: 1 });
+                    check(Topology::new(&noc, sms, partitions).unwrap(), virtual_channels as usize);
                 }
             }
         }
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn partitions_are_spread_among_the_sms() {
-        let topology = Topology::new(NocKind::Mesh, 15, 6, 1).unwrap();
+        let topology = Topology::new(&NocConfig::Mesh(RoutedConfig::default()), 15, 6).unwrap();
         let partitions: Vec<_> = (0..6).map(|partition| topology.router_of_partition(partition)).collect();
         assert_eq!(partitions, [1, 5, 8, 12, 15, 19]);
         assert_eq!((topology.router_of_sm(0), topology.router_of_sm(1), topology.router_of_sm(14)), (0, 2, 20));
@@ -183,10 +185,8 @@ mod tests {
                 let hops = way(topology, from, to, to % channels).len();
                 let across = |at: usize| (at % topology.columns, at / topology.columns);
                 let ((x, y), (to_x, to_y)) = (across(from), across(to));
-                let shortest = match topology.kind {
-                    NocKind::Ring => from.abs_diff(to).min(all - from.abs_diff(to)),
-                    _ => x.abs_diff(to_x) + y.abs_diff(to_y),
-                };
+                let round = from.abs_diff(to).min(all - from.abs_diff(to));
+                let shortest = if topology.is_ring { round } else { x.abs_diff(to_x) + y.abs_diff(to_y) };
                 assert_eq!(hops, shortest, "{topology:?}: from {from} to {to}");
             }
         });

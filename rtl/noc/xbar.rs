@@ -24,7 +24,7 @@ mod switch;
 use serde::{Deserialize, Serialize};
 use switch::Switch;
 
-use super::config::NocConfig;
+use super::config::XbarConfig;
 use super::packet::Packet;
 use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
@@ -92,7 +92,7 @@ impl<P: Packet> Xbar<P> {
     /// # Panics
     /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
     #[must_use]
-    pub fn new(path: &str, config: &NocConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
+    pub fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         let ports = inputs.max(outputs);
         Self(if ports <= u64::BITS {
             Size::Small(Switch::new(path, config, inputs, outputs, shape))

@@ -13,7 +13,7 @@
 
 use crate::kit::{Bench, Sink, Source, link};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Ends, Sleep, digest_of};
-use rtl::noc::config::{NocConfig, NocKind};
+use rtl::noc::config::{NocConfig, RoutedConfig, XbarConfig};
 use rtl::noc::packet::{PacketShape, Request};
 use rtl::noc::router::{Router, RouterPlace};
 use rtl::noc::topology::Topology;
@@ -31,6 +31,19 @@ struct Sites {
     partitions: u32,
     /// From partitions to SMs, as replies go.
     is_back: bool,
+}
+
+/// The configuration of a network of routers.
+#[derive(Clone, Debug)]
+struct Config {
+    noc: NocConfig,
+    xbar: XbarConfig,
+}
+
+impl Config {
+    fn routed(&self) -> RoutedConfig {
+        *self.noc.routed().unwrap()
+    }
 }
 
 struct Rig {
@@ -56,11 +69,11 @@ fn ends(topology: &Topology, sites: Sites) -> [Vec<usize>; 2] {
 }
 
 impl Rig {
-    fn new(config: &NocConfig, sites: Sites, sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
-        let topology = Topology::new(config.kind, sites.sms, sites.partitions, config.virtual_channels).unwrap();
+    fn new(config: &Config, sites: Sites, sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
+        let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
         let [inputs, outputs] = ends(&topology, sites);
         assert_eq!((inputs.len(), outputs.len()), (sources.len(), sinks.len()));
-        let (all, channels) = (topology.routers(), config.virtual_channels as usize);
+        let (all, channels) = (topology.routers(), topology.channels());
         let router = |slot: usize| BlockId { domain: 0, slot: slot as u8 };
         let mut rig = Self {
             routers: Vec::new(),
@@ -72,7 +85,8 @@ impl Rig {
             sources,
             sinks,
         };
-        let hop = u64::from(config.hop_latency);
+        let hop_latency = config.routed().hop_latency;
+        let hop = u64::from(hop_latency);
         let mut numbers = vec![Vec::new(); all];
         for to in 0..all {
             let first = rig.links.len();
@@ -82,7 +96,7 @@ impl Rig {
                     let path = format!("router{to}.vc{channel}_from{from}");
                     let spec = rtl::kernel::ChanSpec {
                         path,
-                        depth: 2 * config.hop_latency,
+                        depth: 2 * hop_latency,
                         latency: hop,
                         credit: hop,
                         from: router(from),
@@ -113,7 +127,7 @@ impl Rig {
             let inputs = inputs.iter().filter(|at| **at == from).count();
             let place =
                 RouterPlace { path: format!("router{from}"), inputs, destinations: outputs.clone(), router: from };
-            rig.routers.push(Router::new(place, config, &topology, &SHAPE));
+            rig.routers.push(Router::new(place, &config.xbar, &topology, &SHAPE));
         }
         rig
     }
@@ -175,20 +189,24 @@ mod tests {
 
     const LIMIT: u64 = 1_000_000;
 
-    fn config(kind: NocKind, virtual_channels: u32) -> NocConfig {
-        NocConfig { kind, virtual_channels, ..NocConfig::crossbar(32, 8) }
+    fn config(kind: fn(RoutedConfig) -> NocConfig, virtual_channels: u32) -> Config {
+        let noc = kind(RoutedConfig { virtual_channels, hop_latency: 1 });
+        Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 8 } }
     }
+
+    const MESH: fn(RoutedConfig) -> NocConfig = NocConfig::Mesh;
+    const RING: fn(RoutedConfig) -> NocConfig = NocConfig::Ring;
 
     fn flits_of(packet: &Request) -> usize {
         packet.bytes().div_ceil(32) as usize
     }
 
     /// The same network for the twin.
-    fn twin(config: &NocConfig, sites: Sites) -> flits::Network {
-        let topology = Topology::new(config.kind, sites.sms, sites.partitions, config.virtual_channels).unwrap();
+    fn twin(config: &Config, sites: Sites) -> flits::Network {
+        let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
         let all = topology.routers();
-        let shape = match config.kind {
-            NocKind::Ring => flits::Shape::Ring(all),
+        let shape = match config.noc {
+            NocConfig::Ring(_) => flits::Shape::Ring(all),
             _ => {
                 // As many columns as a square of all sites needs.
                 let columns = (1..).find(|side| side * side >= (sites.sms + sites.partitions) as usize).unwrap();
@@ -198,9 +216,9 @@ mod tests {
         let [inputs, outputs] = ends(&topology, sites);
         flits::Network {
             shape,
-            channels: config.virtual_channels as usize,
-            buffer: config.buffer_flits as usize,
-            hop: config.hop_latency.into(),
+            channels: config.routed().virtual_channels as usize,
+            buffer: config.xbar.buffer_flits as usize,
+            hop: config.routed().hop_latency.into(),
             site_depth: SITE_DEPTH as usize,
             inputs,
             outputs,
@@ -211,7 +229,7 @@ mod tests {
     type Script = Vec<(u64, Request)>;
 
     /// Runs scripts in all modes and compares every arrival with the twin.
-    fn compare(config: &NocConfig, sites: Sites, scripts: &[Script], takes: &[Vec<u64>]) -> Rig {
+    fn compare(config: &Config, sites: Sites, scripts: &[Script], takes: &[Vec<u64>]) -> Rig {
         let build = || {
             let sources = scripts.iter().map(|script| {
                 let (cycles, packets): (Vec<u64>, Vec<Request>) = script.iter().cloned().unzip();
@@ -240,14 +258,13 @@ mod tests {
     fn random_traffic_arrives_when_the_flits_of_the_twin_do() {
         for_each_seed(24, |seed| {
             let mut random = Random::new(seed);
-            let kind = if seed % 2 == 0 { NocKind::Mesh } else { NocKind::Ring };
-            let channels =
-                [1, 2, 4][if kind == NocKind::Ring { 1 + random.below(2) } else { random.below(3) } as usize];
-            let config = NocConfig {
-                hop_latency: 1 + random.below(3) as u32,
-                buffer_flits: 5 + random.below(8) as u32,
-                ..config(kind, channels)
+            let (kind, channels) = if seed % 2 == 0 {
+                (MESH, [1, 2, 4][random.below(3) as usize])
+            } else {
+                (RING, [2, 4][random.below(2) as usize])
             };
+            let noc = kind(RoutedConfig { virtual_channels: channels, hop_latency: 1 + random.below(3) as u32 });
+            let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 + random.below(8) as u32 } };
             let sites = Sites {
                 sms: 1 + random.below(16) as u32,
                 partitions: 1 + random.below(8) as u32,
@@ -310,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_lone_packet_takes_two_cycles_a_router_and_one_a_flit() {
-        for (kind, channels) in [(NocKind::Mesh, 1), (NocKind::Mesh, 3), (NocKind::Ring, 2)] {
+        for (kind, channels) in [(MESH, 1), (MESH, 3), (RING, 2)] {
             let config = config(kind, channels);
             let network = twin(&config, REQUESTS);
             for (from, to) in (0..15).flat_map(|from| (0..6).map(move |to| (from, to))) {
@@ -321,20 +338,20 @@ mod tests {
                 let routers = network.hops(from, to) + 1;
                 // A cycle to the first router, and one from the last to the sink.
                 let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
-                assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{kind:?}: from {from} to {to}");
+                assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{config:?}: from {from} to {to}");
             }
         }
     }
 
     #[test]
     fn a_site_wanted_by_all_gets_a_flit_a_cycle() {
-        for (kind, channels) in [(NocKind::Mesh, 1), (NocKind::Ring, 2)] {
+        for (kind, channels) in [(MESH, 1), (RING, 2)] {
             let script = |from| (0..20).map(|n| (0, packet(from, 3, 20 * from as u32 + n, 5))).collect();
             let scripts: Vec<Script> = (0..15).map(script).collect();
             let rig = compare(&config(kind, channels), REQUESTS, &scripts, &vec![Vec::new(); 6]);
             let cycles: Vec<u64> = rig.sinks[3].received().iter().map(|(cycle, _)| *cycle).collect();
             assert_eq!(cycles.len(), 300);
-            assert!(cycles.windows(2).all(|pair| pair[1] == pair[0] + 5), "{kind:?}: {cycles:?}");
+            assert!(cycles.windows(2).all(|pair| pair[1] == pair[0] + 5), "{channels}: {cycles:?}");
         }
     }
 
@@ -344,7 +361,7 @@ mod tests {
         let script = |from: usize| (0..40).map(|n| (0, packet(from, from + 1, 100 * from as u32 + n, 5))).collect();
         let scripts: [Script; 3] = [script(0), script(1), Script::new()];
         let takes = [vec![], vec![2000], vec![]];
-        let rig = compare(&config(NocKind::Ring, virtual_channels), sites, &scripts, &takes);
+        let rig = compare(&config(RING, virtual_channels), sites, &scripts, &takes);
         rig.sinks[2].received().last().unwrap().0
     }
 
@@ -358,7 +375,8 @@ mod tests {
     fn a_ring_full_of_long_packets_keeps_moving() {
         let sites = Sites { sms: 5, partitions: 5, is_back: false };
         for hop_latency in [1, 3] {
-            let config = NocConfig { hop_latency, buffer_flits: 5, ..config(NocKind::Ring, 2) };
+            let noc = NocConfig::Ring(RoutedConfig { virtual_channels: 2, hop_latency });
+            let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 } };
             // Each goes half around, so that every link is wanted by all before it.
             let script = |from: usize| (0..100).map(|n| (0, packet(from, (from + 2) % 5, n, 5))).collect();
             let scripts: Vec<Script> = (0..5).map(script).collect();
@@ -373,6 +391,6 @@ mod tests {
         let mut scripts: Vec<Source<Request>> = (0..15).map(|_| Source::new([], Stall::Never)).collect();
         scripts[0] = Source::new([packet(0, 6, 0, 1)], Stall::Never);
         let sinks = (0..6).map(|_| Sink::new(Stall::Never)).collect();
-        crate::kit::run(&mut Rig::new(&config(NocKind::Mesh, 1), REQUESTS, scripts, sinks), Default::default(), LIMIT);
+        crate::kit::run(&mut Rig::new(&config(MESH, 1), REQUESTS, scripts, sinks), Default::default(), LIMIT);
     }
 }

@@ -14,7 +14,7 @@ use crate::kit::coverage::{Axis, Cross, hit};
 use crate::kit::{Around, Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
 use golden::noc::xbar::{Class, Route, Scoreboard};
 use rtl::kernel::{Block, BlockId, Blocks, Describe, DescribeExt, Edge, Sleep, digest_of};
-use rtl::noc::config::NocConfig;
+use rtl::noc::config::XbarConfig;
 use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
 use rtl::noc::xbar::{Xbar, XbarIo};
 
@@ -55,7 +55,7 @@ impl Rig {
         let periods = [xbar, source_period, sink_period, source_period, sink_period];
         let from = (0..sources.len()).map(|i| link(&format!("from{i}"), 4, &periods, source(i), XBAR, SHAPE));
         let to = (0..sinks.len()).map(|o| link(&format!("to{o}"), 4, &periods, XBAR, sink(o), SHAPE));
-        let config = NocConfig::crossbar(32, 8);
+        let config = XbarConfig { flit_bytes: 32, buffer_flits: 8 };
         Self {
             links: Around::new(from, to),
             xbar: Xbar::new("xbar", &config, sources.len() as u32, sinks.len() as u32, &SHAPE),

@@ -336,10 +336,14 @@ impl Draw {
     }
 
     fn l2(&mut self, l2_line_bytes: u32) {
-        self.range("noc.buffer_flits", 5, 64);
-        self.one_of("noc.kind", &["crossbar", "crossbar", "mesh", "ring"]);
-        self.one_of("noc.virtual_channels", &[2, 4]);
-        self.range("noc.hop_latency", 1, 6);
+        self.range("xbar.buffer_flits", 5, 64);
+        if self.random.percent(40) {
+            self.one_of("noc.kind", &["mesh", "ring"]);
+            if self.sets.last().is_some_and(|set| set.starts_with("noc.kind=")) {
+                self.one_of("noc.virtual_channels", &[2, 4]);
+                self.range("noc.hop_latency", 1, 6);
+            }
+        }
         self.range("link.inject", 0, 100);
         self.range("link.request", 1, 200);
         self.range("link.reply", 1, 100);
@@ -606,7 +610,6 @@ mod tests {
     use rtl::dram::config::CommandBus;
     use rtl::l2::{FetchUnit, FlowConfig};
     use rtl::machine::{MachineConfig, PartitionIndex};
-    use rtl::noc::config::NocKind;
     use rtl::sm::{InstructionStore, SchedulerPolicy};
 
     use super::*;
@@ -628,7 +631,7 @@ mod tests {
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
         ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
-        ("routers", |config| config.noc.kind != NocKind::Crossbar),
+        ("routers", |config| config.noc.routed().is_some()),
         ("warps by turns", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
     ];
 

@@ -17,7 +17,7 @@ use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
 use rtl::l1::bypass::contention::Warps;
 use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
-use rtl::noc::config::NocConfig;
+use rtl::noc::config::XbarConfig;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind, Sharing};
 use rtl::noc::xbar::{Xbar, XbarIo};
@@ -303,7 +303,7 @@ impl Rig {
             tracker.record();
             tracker
         };
-        let config = NocConfig::crossbar(32, setup.buffer_flits);
+        let config = XbarConfig { flit_bytes: 32, buffer_flits: setup.buffer_flits };
         let (sms, banks) = (n as u32, m as u32);
         let latency = |name: &str, i: usize, period: u64, slowest: u64| {
             let mut random = Random::new(digest_of(&(setup.seed, name, i)));

@@ -2,7 +2,6 @@
 
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::machine::MachineConfig;
-use rtl::noc::config::NocKind;
 
 use super::relation::Relation::{AtMost, Equal, Near};
 use super::relation::{Relation, Statistics};
@@ -449,7 +448,7 @@ pub const LAWS: &[Law] = &[
         says: "bytes = flits x bytes of a flit, on every network",
         on: On::Every,
         holds: |s| {
-            let flit = i128::from(s.config.noc.flit_bytes);
+            let flit = i128::from(s.config.xbar.flit_bytes);
             networks(s)
                 .map(|network| Equal(s.count(&format!("{network}.bytes")), flit * s.count(&format!("{network}.flits"))))
                 .collect()
@@ -480,7 +479,7 @@ pub const LAWS: &[Law] = &[
         says: "bytes <= bytes passed on from router to router in a mesh or ring; none in a crossbar",
         on: On::Every,
         holds: |s| {
-            let is_crossbar = s.config.noc.kind == NocKind::Crossbar;
+            let is_crossbar = s.config.noc.routed().is_none();
             let passed_on = |network: String| {
                 let (bytes, hops) = (s.count(&format!("{network}.bytes")), s.count(&format!("{network}.hop_bytes")));
                 if is_crossbar { Equal(hops, 0) } else { AtMost(bytes, hops) }

@@ -82,7 +82,7 @@ fn the_largest_machine_runs_every_kernel() {
         "texture_cache.ways=256",
         "texture_cache.mshr_entries=64",
         "texture_cache.mshr_merges=64",
-        "noc.buffer_flits=64",
+        "xbar.buffer_flits=64",
         "l2.mshr_entries=64",
         "l2.mshr_merges=64",
         "l2.flow.miss_queue=64",

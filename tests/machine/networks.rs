@@ -23,7 +23,7 @@ fn meshes_and_rings_give_every_result() {
     }
     for sets in [
         ["noc.kind=mesh", "noc.virtual_channels=1", "noc.hop_latency=3"],
-        ["noc.kind=mesh", "noc.virtual_channels=4", "noc.buffer_flits=5"],
+        ["noc.kind=mesh", "noc.virtual_channels=4", "xbar.buffer_flits=5"],
         ["noc.kind=ring", "noc.virtual_channels=4", "noc.hop_latency=2"],
     ] {
         Setup::checked().sets(&sets).passes(&launch("syrk", "small.toml"));

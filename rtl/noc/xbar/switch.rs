@@ -10,7 +10,7 @@ use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Counted, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
 use crate::noc::buffer::InputBuffer;
-use crate::noc::config::NocConfig;
+use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
 /// No cycle ever comes to this.
@@ -58,7 +58,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     ///
     /// # Panics
     /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
-    pub(super) fn new(path: &str, config: &NocConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
+    pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         assert!(
             (1..=MOST_PORTS).contains(&outputs),
             "{path}: {outputs} outputs, expected 1 to {MOST_PORTS}: one bit each"
