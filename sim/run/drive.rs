@@ -1,5 +1,4 @@
-//! Drives the machine through launches, whoever asks for them, with all that follows it: golden models,
-//! waveform, time series and course.
+//! Drives the machine through launches, whoever asks for them, before the eyes of all who look on.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -13,17 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, RunState, State};
 use super::counters::Counters;
-use super::history::History;
 use super::islands;
 use super::livelock::Livelock;
 use super::loads::{self, LoadCounters};
-use super::series::Series;
+use super::observers::Observers;
 use super::steps::Place;
-use super::traces::Traces;
 use super::verify::Shadow;
-use super::wave::Wave;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
-use crate::readers::{Changed, Counts as Structures, queues};
+use crate::readers::{Counts as Structures, queues};
 
 /// Core cycles between two looks at whether the machine gets on, and at what the host wishes. While it runs in islands it
 /// cannot be looked at.
@@ -86,12 +82,7 @@ pub(super) struct Drive<'o> {
     options: &'o RunOptions,
     pub(super) machine: Machine,
     sim: Simulator,
-    pub(super) shadow: Option<Shadow>,
-    wave: Option<Wave>,
-    traces: Traces,
-    changed: Changed,
-    series: Option<Series>,
-    history: Option<History>,
+    pub(super) observers: Observers,
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
@@ -129,20 +120,11 @@ impl<'o> Drive<'o> {
     }
 
     fn of(machine: Machine, sim: Simulator, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
-        let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
-        let traces = Traces::open(options, &machine)?;
-        let changed = Changed::none(&machine);
-        let series = options.series.as_ref().map(|series| Series::create(series, &machine)).transpose()?;
         Ok(Self {
             options,
+            observers: Observers::open(options, &machine, shadow)?,
             machine,
             sim,
-            shadow,
-            wave,
-            traces,
-            changed,
-            series,
-            history: options.history.then(History::new),
             launched: 0,
             finished: 0,
             stalls: Vec::new(),
@@ -180,12 +162,7 @@ impl<'o> Drive<'o> {
             );
             return Err(RunError::input(path, &reason));
         }
-        if let Some(new) = &mut drive.series {
-            new.go_on(series, cycle, &drive.machine);
-        }
-        if drive.history.is_some() {
-            drive.history = history.or_else(|| Some(History::from(cycle, &drive.machine)));
-        }
+        drive.observers.resume((series, history), cycle, &drive.machine);
         Ok(Self { place, launched, idle, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
     }
 
@@ -197,6 +174,7 @@ impl<'o> Drive<'o> {
     /// Writes a checkpoint, if one is asked for.
     fn save(&mut self) -> Result<(), RunError> {
         let Some(path) = &self.options.checkpoints.write else { return Ok(()) };
+        let (series, history) = self.observers.counted();
         let run = RunState {
             place: self.place,
             launched: self.launched,
@@ -205,8 +183,8 @@ impl<'o> Drive<'o> {
             warp_limits: self.warp_limits.clone(),
             loads: self.loads.clone(),
             watches: self.watches.clone(),
-            series: self.series.as_ref().map(Series::counted),
-            history: self.history.clone(),
+            series,
+            history,
         };
         let state = State { machine: &self.machine, sim: &self.sim, run: &run };
         checkpoint::write(path, &self.options.checkpoints.identity, self.cycles(), &state)?;
@@ -241,7 +219,7 @@ impl<'o> Drive<'o> {
         self.idle.reach(&stalls);
         let counters = Counters::gather(&self.machine, cycles, stalls, std::mem::take(&mut self.idle.cycles));
         let mut failed = Vec::new();
-        let mut is_checked = self.shadow.is_some();
+        let mut is_checked = self.observers.shadow.is_some();
         let mut results = Vec::new();
         if is_done {
             let (is_judged, files) = conclude(&self.machine, &mut failed)?;
@@ -249,11 +227,12 @@ impl<'o> Drive<'o> {
             results = files;
             failed.extend(counters.unconserved());
         }
-        let reuse = self.shadow.as_ref().map(Shadow::reuse);
-        let order_notes = self.shadow.as_ref().map(Shadow::order_notes).unwrap_or_default();
-        let undefined_notes = self.shadow.as_ref().map(Shadow::undefined_notes).unwrap_or_default();
-        let blind = self.shadow.as_ref().and_then(Shadow::blind);
-        if let Some(shadow) = self.shadow.take() {
+        let shadow = self.observers.shadow.take();
+        let reuse = shadow.as_ref().map(Shadow::reuse);
+        let order_notes = shadow.as_ref().map(Shadow::order_notes).unwrap_or_default();
+        let undefined_notes = shadow.as_ref().map(Shadow::undefined_notes).unwrap_or_default();
+        let blind = shadow.as_ref().and_then(Shadow::blind);
+        if let Some(shadow) = shadow {
             failed.extend(shadow.finish(&self.machine, is_done));
         }
         let verdict = match (failed.is_empty(), is_checked) {
@@ -263,26 +242,19 @@ impl<'o> Drive<'o> {
             (true, true) if is_done => Verdict::OrderDependent,
             (true, _) => Verdict::Off,
         };
-        let (mut written, mut notes) = (Vec::new(), Vec::new());
-        if let Some(mut wave) = self.wave.take() {
-            if let Some(what) = what_failed(&outcome, &verdict) {
-                wave.fail(&what, self.sim.tick(), &self.changed, &self.machine)?;
-            }
-            (written, notes) = wave.close(self.sim.tick(), cycles)?;
-        }
+        let failure = what_failed(&outcome, &verdict);
+        let at = (self.sim.tick(), cycles);
+        let (mut written, mut notes) = self.observers.close_wave(failure.as_deref(), at, &self.machine)?;
         notes.extend(unmodelled(&counters));
         notes.extend(order_notes);
         notes.extend(undefined_notes);
         notes.extend(blind);
-        written.extend(self.traces.finish(self.sim.tick())?);
-        if let Some(series) = self.series.take() {
-            // Stores of the last launch reach memory after its end.
-            written.push(series.finish(self.cycles(), &self.machine)?);
-        }
-        let history = self.history.take().map(|history| history.finish(self.cycles(), &self.machine));
+        let at = (self.sim.tick(), self.cycles());
+        let (files, history) = self.observers.finish(at, &self.machine)?;
+        written.extend(files);
         written.extend(results);
         written.extend(self.options.checkpoints.write.clone().filter(|_| self.saved));
-        let cycles_apart = self.apart / self.core_period();
+        let cycles_apart = self.apart / u64::from(self.machine.clocks().period(usize::from(CORE)));
         let digests =
             self.options.mode.digest.then(|| (self.sim.state_digest(&self.machine), self.machine.beat_digest()));
         let structures = self.options.structures.then(|| Structures::of(&self.machine));
@@ -294,7 +266,7 @@ impl<'o> Drive<'o> {
             counters,
             loads: self.loads,
             reuse,
-            history: history.unwrap_or_default(),
+            history,
             structures,
             simulating: self.simulating,
             cycles_apart,
@@ -308,7 +280,7 @@ impl<'o> Drive<'o> {
     /// Has the L1Ds admit these lines alone, one list an SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
-        if let Some(shadow) = &mut self.shadow {
+        if let Some(shadow) = &mut self.observers.shadow {
             shadow.admit(lines);
         }
     }
@@ -320,18 +292,17 @@ impl<'o> Drive<'o> {
             RunError::NoProgress(what) => (what, RunError::NoProgress),
             _ => return error,
         };
-        let Some(wave) = self.wave.take() else { return error };
-        match self.close_broken(wave, &format!("kernel fault: {what}")) {
+        match self.close_broken(&format!("kernel fault: {what}")) {
             Ok(written) if written.is_empty() => error,
             Ok(written) => again(format!("{what}\nwaveform: {}", written[0].display())),
             Err(unwritten) => again(format!("{what}\n{unwritten}")),
         }
     }
 
-    /// Ends a waveform at a failure that no report will tell of.
-    fn close_broken(&self, mut wave: Wave, what: &str) -> Result<Vec<PathBuf>, RunError> {
-        wave.fail(what, self.sim.tick(), &self.changed, &self.machine)?;
-        Ok(wave.close(self.sim.tick(), self.cycles())?.0)
+    /// Ends the waveform, if there is one, at a failure that no report will tell of.
+    fn close_broken(&mut self, what: &str) -> Result<Vec<PathBuf>, RunError> {
+        let at = (self.sim.tick(), self.cycles());
+        Ok(self.observers.close_wave(Some(what), at, &self.machine)?.0)
     }
 
     /// Runs a kernel like [`Self::until_done`]. If the model breaks one of its own rules, the waveform up to
@@ -339,12 +310,10 @@ impl<'o> Drive<'o> {
     fn run_kernel(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         // Nothing of a machine that stopped in the middle of a cycle is used but what can be described.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
-            if let Some(wave) = self.wave.take() {
-                let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
-                let what = format!("internal error: {rule}");
-                // The panic is what the user must hear of, whatever becomes of the waveform.
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(wave, &what)));
-            }
+            let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
+            let what = format!("internal error: {rule}");
+            // The panic is what the user must hear of, whatever becomes of the waveform.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(&what)));
             panic::resume_unwind(broken)
         })
     }
@@ -362,10 +331,7 @@ impl<'o> Drive<'o> {
         } else {
             self.load(launch)?;
         }
-        if let Some(wave) = &mut self.wave {
-            wave.refresh();
-        }
-        self.traces.begin(image);
+        self.observers.begin(image);
         let stopwatch = Stopwatch::start();
         let end = self.run_kernel(is_broken, progress);
         self.simulating += stopwatch.time();
@@ -384,7 +350,7 @@ impl<'o> Drive<'o> {
         self.stalls = self.stalls_before(self.finished);
         self.idle.reach(&self.stalls);
         self.drain()?;
-        if let Some(shadow) = &mut self.shadow {
+        if let Some(shadow) = &mut self.observers.shadow {
             compare(shadow, &self.machine)
                 .map_err(|e| RunError::Fault(format!("the functional interpreter stopped: {e}")))?;
             shadow.ended(&self.machine);
@@ -393,7 +359,7 @@ impl<'o> Drive<'o> {
         if !self.machine.is_idle() || self.machine.end_kernel(cycle).is_err() {
             return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
         }
-        if let Some(shadow) = &mut self.shadow {
+        if let Some(shadow) = &mut self.observers.shadow {
             shadow.flushed(cycle);
         }
         self.launched += 1;
@@ -409,7 +375,7 @@ impl<'o> Drive<'o> {
         }
         (self.place, self.watches) = (place, Watches::default());
         self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
-        if let Some(shadow) = &mut self.shadow {
+        if let Some(shadow) = &mut self.observers.shadow {
             shadow.loaded(self.machine.config(), image);
         }
         self.machine.rouse(&mut self.sim);
@@ -417,64 +383,40 @@ impl<'o> Drive<'o> {
     }
 
     fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        let watched = self.shadow.is_some() || self.wave.is_some() || self.traces.are_on();
+        let is_looked_at = self.observers.look_at_edges();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
-        let mut look_at = self.next(CYCLES_BETWEEN_LOOKS);
-        let mut poll_at = self.next(CYCLES_BETWEEN_POLLS);
+        let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
+        let mut polls = self.every(Some(CYCLES_BETWEEN_POLLS));
+        let mut saves = self.every(self.options.checkpoints.every);
         let may_part = self.options.threads != Threads::InStep
             && !self.options.mode.is_slow()
-            && !watched
-            && self.series.is_none()
-            && self.history.is_none()
+            && !self.observers.need_all_together()
             && self.machine.has_islands();
-        let every = self.options.checkpoints.every;
-        let mut save_at = every.map_or(u64::MAX, |cycles| self.next(cycles));
         loop {
-            self.reach(end)?;
+            self.observers.look_before(&self.sim, &self.machine, end)?;
             if may_part && !self.watches.circles.is_watching() && self.machine.awaited() > 0 {
-                let parted = self.sim.tick();
-                let (until, team) = (end.min(look_at).min(save_at), (self.options.threads, &mut self.team));
-                let rounds = self.options.time_rounds.then_some(&mut self.rounds);
-                islands::run(&mut self.machine, &mut self.sim, until, team, &self.options.interrupt, rounds);
-                self.apart += self.sim.tick() - parted;
+                self.run_in_islands(end.min(looks.next).min(saves.next));
             }
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
             if !moved && self.sim.next_tick().is_some() {
-                let cycles = self.options.max_cycles.unwrap_or(0);
                 self.save()?;
-                return Err(Stop::Outcome(Outcome::CycleLimit(cycles)));
+                return Err(Stop::Outcome(Outcome::CycleLimit(self.options.max_cycles.unwrap_or(0))));
             }
-            if watched {
-                self.watch()?;
+            if is_looked_at {
+                self.observers.look_after(&mut self.sim, &mut self.machine)?;
             }
             if self.machine.is_called() && (self.machine.kernel_done() || self.machine.fault().is_some()) {
                 return Ok(());
             }
-            if !moved {
-                return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
-            }
-            if self.watches.circles.is_watching() && self.watches.circles.step(&self.machine) {
-                let why =
-                    "  every running warp goes round in circles or waits at a barrier, and nothing in memory changes\n";
-                return Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck())));
-            }
-            if self.sim.tick() >= look_at {
-                look_at = self.next(CYCLES_BETWEEN_LOOKS);
-                self.watches.circles.look(&self.machine);
-                if self.watches.idle.looks(&self.machine) >= IDLE_LOOKS {
-                    return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
-                }
-            }
-            if self.sim.tick() >= save_at {
-                save_at = every.map_or(u64::MAX, |cycles| self.next(cycles));
+            self.expect_progress(moved, looks.come(self.sim.tick()))?;
+            if saves.come(self.sim.tick()) {
                 self.save()?;
             }
             if let signal @ 1.. = self.options.interrupt.load(Ordering::Relaxed) {
                 self.save()?;
                 return Err(Stop::Outcome(Outcome::Interrupted(signal)));
             }
-            if self.sim.tick() >= poll_at {
-                poll_at = self.next(CYCLES_BETWEEN_POLLS);
+            if polls.come(self.sim.tick()) {
                 if is_broken() {
                     return Ok(());
                 }
@@ -484,60 +426,49 @@ impl<'o> Drive<'o> {
         }
     }
 
-    fn watch(&mut self) -> Result<(), RunError> {
-        if self.wave.is_some() || self.traces.are_on() {
-            self.changed.take(&mut self.sim);
+    /// Runs in islands, up to a tick at most.
+    fn run_in_islands(&mut self, until: u64) {
+        let parted = self.sim.tick();
+        let (team, rounds) =
+            ((self.options.threads, &mut self.team), self.options.time_rounds.then_some(&mut self.rounds));
+        islands::run(&mut self.machine, &mut self.sim, until, team, &self.options.interrupt, rounds);
+        self.apart += self.sim.tick() - parted;
+    }
+
+    /// Stops a run that gets nowhere: nothing is due any more, warps go round in circles, or, which is looked for now and then,
+    /// time goes on and nothing is achieved.
+    fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), Stop> {
+        let Watches { idle, circles } = &mut self.watches;
+        let mut why = "";
+        let mut is_stuck = !moved;
+        if moved && circles.is_watching() && circles.step(&self.machine) {
+            why = "  every running warp goes round in circles or waits at a barrier, and nothing in memory changes\n";
+            is_stuck = true;
         }
-        self.traces.sample(self.sim.tick(), &self.changed, &self.machine)?;
-        if let Some(wave) = &mut self.wave {
-            wave.sample(self.sim.tick(), &self.changed, &self.machine)?;
+        if looks && !is_stuck {
+            circles.look(&self.machine);
+            is_stuck = idle.looks(&self.machine) >= IDLE_LOOKS;
         }
-        if let Some(shadow) = &mut self.shadow {
-            let known = shadow.reports().len();
-            shadow.follow(&mut self.machine, &self.sim);
-            if let Some(wave) = &mut self.wave {
-                for report in &shadow.reports()[known..] {
-                    wave.fail(report, self.sim.tick(), &self.changed, &self.machine)?;
-                }
-            }
-        }
-        Ok(())
+        if is_stuck { Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck()))) } else { Ok(()) }
     }
 
     /// Lets the memory system come to rest after a launch.
     fn drain(&mut self) -> Result<(), RunError> {
         let end = self.sim.tick() + DRAIN_CYCLES * self.core_period();
         while !self.machine.is_idle() && self.sim.tick() < end {
-            self.reach(u64::MAX)?;
+            self.observers.look_before(&self.sim, &self.machine, u64::MAX)?;
             if self.sim.step(&mut self.machine).is_none() {
                 break;
             }
-            self.watch()?;
+            self.observers.look_after(&mut self.sim, &mut self.machine)?;
         }
         Ok(())
     }
 
-    /// Puts down what time series and course show of all cycles before the next step, if that is before `end`.
-    fn reach(&mut self, end: u64) -> Result<(), RunError> {
-        if (self.series.is_some() || self.history.is_some())
-            && let Some(tick) = self.sim.next_tick()
-            && tick < end
-        {
-            let cycle = tick / u64::from(self.machine.clocks().period(usize::from(CORE)));
-            if let Some(history) = &mut self.history {
-                history.reach(cycle, &self.machine);
-            }
-            if let Some(series) = &mut self.series {
-                series.reach(cycle, &self.machine)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The tick of the next cycle that is a multiple of so many.
-    fn next(&self, cycles: u64) -> u64 {
-        let span = cycles.saturating_mul(self.core_period());
-        (self.sim.tick() / span + 1).saturating_mul(span)
+    /// What is to be done every so many core cycles, if ever.
+    fn every(&self, cycles: Option<u64>) -> Periodic {
+        let ticks = cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
+        Periodic::after(self.sim.tick(), ticks)
     }
 
     fn core_period(&self) -> u64 {
@@ -586,6 +517,27 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
         (Outcome::Interrupted(_), _) => Some("interrupted".to_owned()),
         (Outcome::Finished, Verdict::Failed(failed)) => Some(format!("a check failed: {}", failed.join("\n"))),
         (Outcome::Finished, Verdict::Passed | Verdict::OrderDependent | Verdict::Undefined | Verdict::Off) => None,
+    }
+}
+
+/// What comes at the multiples of so many ticks.
+struct Periodic {
+    ticks: u64,
+    next: u64,
+}
+
+impl Periodic {
+    fn after(tick: u64, ticks: u64) -> Self {
+        Self { ticks, next: (tick / ticks + 1).saturating_mul(ticks) }
+    }
+
+    /// Whether it comes by this tick.
+    fn come(&mut self, tick: u64) -> bool {
+        let comes = tick >= self.next;
+        if comes {
+            *self = Self::after(tick, self.ticks);
+        }
+        comes
     }
 }
 

@@ -136,7 +136,7 @@ impl Device for Launches<'_> {
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
-        match &mut self.drive.shadow {
+        match &mut self.drive.observers.shadow {
             Some(shadow) => shadow.wrote(address, bytes),
             None => Ok(()),
         }

@@ -24,6 +24,7 @@ mod livelock;
 mod loads;
 mod locality;
 mod modules;
+mod observers;
 mod orders;
 mod prepare;
 mod profile;

@@ -1,0 +1,147 @@
+//! Who looks on while a machine runs: golden models, waveform, event files, time series, course. None of them influences it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rtl::kernel::Simulator;
+use rtl::machine::{CORE, Machine};
+use rtl::sm::KernelImage;
+
+use super::history::{History, Interval};
+use super::series::{Counted, Series};
+use super::traces::Traces;
+use super::verify::Shadow;
+use super::wave::Wave;
+use super::{RunError, RunOptions};
+use crate::readers::Changed;
+
+/// Those that a run was asked for.
+pub(super) struct Observers {
+    /// The golden models, under `--check`.
+    pub(super) shadow: Option<Shadow>,
+    wave: Option<Wave>,
+    traces: Traces,
+    /// What the last edge changed, for waveform and event files.
+    changed: Changed,
+    series: Option<Series>,
+    history: Option<History>,
+}
+
+impl Observers {
+    /// Opens what the options ask for.
+    pub(super) fn open(options: &RunOptions, machine: &Machine, shadow: Option<Shadow>) -> Result<Self, RunError> {
+        Ok(Self {
+            shadow,
+            wave: options.wave.as_ref().map(|wave| Wave::open(wave, machine)).transpose()?,
+            traces: Traces::open(options, machine)?,
+            changed: Changed::none(machine),
+            series: options.series.as_ref().map(|series| Series::create(series, machine)).transpose()?,
+            history: options.history.then(History::new),
+        })
+    }
+
+    /// Goes on from a checkpoint at a cycle, with what was counted by then.
+    pub(super) fn resume(
+        &mut self,
+        (series, history): (Option<Counted>, Option<History>),
+        cycle: u64,
+        machine: &Machine,
+    ) {
+        if let Some(new) = &mut self.series {
+            new.go_on(series, cycle, machine);
+        }
+        if self.history.is_some() {
+            self.history = history.or_else(|| Some(History::from(cycle, machine)));
+        }
+    }
+
+    /// What time series and course have counted, for a checkpoint.
+    pub(super) fn counted(&self) -> (Option<Counted>, Option<History>) {
+        (self.series.as_ref().map(Series::counted), self.history.clone())
+    }
+
+    /// Whether any of them looks at every edge.
+    pub(super) fn look_at_edges(&self) -> bool {
+        self.shadow.is_some() || self.wave.is_some() || self.traces.are_on()
+    }
+
+    /// Whether any of them needs all blocks at one tick, so that no island may run ahead.
+    pub(super) fn need_all_together(&self) -> bool {
+        self.look_at_edges() || self.series.is_some() || self.history.is_some()
+    }
+
+    /// A kernel begins.
+    pub(super) fn begin(&mut self, image: &Arc<KernelImage>) {
+        if let Some(wave) = &mut self.wave {
+            wave.refresh();
+        }
+        self.traces.begin(image);
+    }
+
+    /// Before an edge: time series and course put down all cycles up to it, if it comes before `end`.
+    pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
+        if self.series.is_none() && self.history.is_none() {
+            return Ok(());
+        }
+        let Some(tick) = sim.next_tick().filter(|tick| *tick < end) else { return Ok(()) };
+        let cycle = tick / u64::from(machine.clocks().period(usize::from(CORE)));
+        if let Some(history) = &mut self.history {
+            history.reach(cycle, machine);
+        }
+        if let Some(series) = &mut self.series {
+            series.reach(cycle, machine)?;
+        }
+        Ok(())
+    }
+
+    /// After an edge: waveform and event files note what it changed, golden models follow it.
+    pub(super) fn look_after(&mut self, sim: &mut Simulator, machine: &mut Machine) -> Result<(), RunError> {
+        if self.wave.is_some() || self.traces.are_on() {
+            self.changed.take(sim);
+        }
+        self.traces.sample(sim.tick(), &self.changed, machine)?;
+        if let Some(wave) = &mut self.wave {
+            wave.sample(sim.tick(), &self.changed, machine)?;
+        }
+        if let Some(shadow) = &mut self.shadow {
+            let known = shadow.reports().len();
+            shadow.follow(machine, sim);
+            if let Some(wave) = &mut self.wave {
+                for report in &shadow.reports()[known..] {
+                    wave.fail(report, sim.tick(), &self.changed, machine)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the waveform of a run that ended with a failure, which it marks, or without one. Returns what was written, and
+    /// what there is to say of it.
+    pub(super) fn close_wave(
+        &mut self,
+        failure: Option<&str>,
+        (tick, cycles): (u64, u64),
+        machine: &Machine,
+    ) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
+        let Some(mut wave) = self.wave.take() else { return Ok((Vec::new(), Vec::new())) };
+        if let Some(what) = failure {
+            wave.fail(what, tick, &self.changed, machine)?;
+        }
+        wave.close(tick, cycles)
+    }
+
+    /// Ends event files, time series and course, after waveform and golden models. Returns the files written.
+    pub(super) fn finish(
+        mut self,
+        (tick, cycles): (u64, u64),
+        machine: &Machine,
+    ) -> Result<(Vec<PathBuf>, Vec<Interval>), RunError> {
+        let mut written = self.traces.finish(tick)?;
+        if let Some(series) = self.series {
+            // Stores of the last launch reach memory after its end.
+            written.push(series.finish(cycles, machine)?);
+        }
+        let history = self.history.map(|history| history.finish(cycles, machine));
+        Ok((written, history.unwrap_or_default()))
+    }
+}
