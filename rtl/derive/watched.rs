@@ -19,7 +19,7 @@ fn passed_on(slot: &LitStr, number: usize, hook: &Signature) -> Result<TokenStre
     for argument in &mut signature.inputs {
         let named = name(argument)?;
         if let (FnArg::Typed(typed), Some(named)) = (argument, named) {
-            typed.pat = Box::new(syn::parse_quote!(#named));
+            *typed.pat = syn::parse_quote!(#named);
             names.push(named);
         }
     }
