@@ -12,14 +12,16 @@ use isa::types::Type;
 use serde::{Deserialize, Serialize};
 
 use crate::cells::line::LINE_BYTES;
-use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
+use crate::kernel::{Describe, Encoding, Logic, Payload};
 
 /// What an atomic access does to each word that it names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct AtomicOp {
     /// Function.
+    #[payload(name = "function", state)]
     pub f: AtomicFn,
     /// Type of the word, of 2, 4 or 8 bytes.
+    #[payload(name = "type", state)]
     pub ty: Type,
 }
 
@@ -51,15 +53,6 @@ impl Encoding for Type {
             Type::Bf16x2 => Type::B8 as u8,
             ty => ty as u8,
         }
-    }
-}
-
-impl Payload for AtomicOp {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { f, ty } = self;
-        to.state("function", *f);
-        to.state("type", *ty);
     }
 }
 

@@ -165,18 +165,9 @@ impl<T: Payload> Fifo<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Fields;
 
-    #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize)]
-    struct Word(u8);
-
-    impl Payload for Word {
-        type Shape = ();
-        fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-            let Self(value) = self;
-            to.bits("value", *value);
-        }
-    }
+    #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize, Payload)]
+    struct Word(#[payload(name = "value")] u8);
 
     #[test]
     fn entries_leave_in_the_order_in_which_they_came() {

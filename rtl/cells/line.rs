@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
-use crate::kernel::{Fields, Payload};
+use crate::kernel::Payload;
 
 /// Bytes of the largest line.
 pub const LINE_BYTES: usize = 128;
@@ -14,8 +14,13 @@ pub const SECTOR_BYTES: u32 = 32;
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
 /// A line's bytes; the shape is the number of bytes in a line, of which shorter lines use the first.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct LineData(#[serde(with = "BigArray")] pub [u8; LINE_BYTES]);
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+pub struct LineData(
+    #[payload(name = "data", bytes = *shape)]
+    #[serde(with = "BigArray")]
+    pub [u8; LINE_BYTES],
+);
 
 impl Default for LineData {
     fn default() -> Self {
@@ -40,14 +45,6 @@ impl LineData {
             // A run to the last byte would be the full mask or leaves nothing above.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
-    }
-}
-
-impl Payload for LineData {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, line_bytes: &u32, to: &mut F) {
-        let Self(bytes) = self;
-        to.wide("data", &bytes[..*line_bytes as usize]);
     }
 }
 

@@ -56,12 +56,12 @@ impl OfStruct {
 }
 
 /// `= "..."` behind a name.
-fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
+pub fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(meta.value()?.parse::<LitStr>()?.value())
 }
 
 /// `(CONDITION)` behind a name.
-fn condition(meta: &ParseNestedMeta<'_>) -> Result<Expr> {
+pub fn condition(meta: &ParseNestedMeta<'_>) -> Result<Expr> {
     let inside;
     parenthesized!(inside in meta.input);
     inside.parse()

@@ -8,6 +8,7 @@
 //! | [`Reason`]   | `rtl::kernel::Reason`     | the variants of an enum, and their doc comments               |
 //! | [`Encoding`] | `rtl::kernel::Encoding`   | the variants of an enum; `#[width(BITS)]` is the register's   |
 //! | [`Ports`]    | `rtl::kernel::Ports`      | the ports of a block: fields of type `In`, `Out`, `Many<In>`, `Many<Out>` |
+//! | [`Payload`]  | `rtl::kernel::Payload`    | the fields of a struct, and their widths                      |
 //! | [`Links`]    | `rtl::kernel::Links`      | the pools of a netlist's links: fields of type `Pool<BEAT>`   |
 //! | [`macro@watched`] | a wrapper of a slot's hooks | the methods of the trait                                    |
 //! | [`Kinds`]    | `rtl::kernel::Kind`       | the kinds of blocks of a netlist: variants `NAME(Of<BLOCK, LINKS>)` |
@@ -15,6 +16,7 @@
 mod counted;
 mod doc;
 mod encoding;
+mod payload;
 mod ports;
 mod reason;
 mod watched;
@@ -62,6 +64,33 @@ pub fn reason(input: TokenStream) -> TokenStream {
 pub fn encoding(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     encoding::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Lists the fields of what travels in a channel or stands in an array cell, in the order of declaration.
+///
+/// Unless an attribute says otherwise, a `bool` is a flag, an array of numbers is a field a lane, and any other
+/// field is a number whose type carries its width.
+///
+/// On a struct: `#[payload(shape = TYPE)]` names the type of `shape`, which holds the widths that follow from
+/// the configuration (`()` if left out). It is a reference in the expressions of the fields.
+///
+/// On a field, any of these in `#[payload(...)]`:
+///
+/// | attribute            | meaning                                                                         |
+/// |----------------------|---------------------------------------------------------------------------------|
+/// | `width = EXPR`       | a number, or numbers of an array, of so many bits                               |
+/// | `state`              | the code of a state register: its type derives [`Encoding`]                     |
+/// | `bytes`              | bytes, of an array or a number                                                  |
+/// | `bytes = EXPR`       | the first so many bytes                                                         |
+/// | `inside`             | the fields of another payload, whose shape is `()`                              |
+/// | `inside = SHAPE`     | the fields of another payload                                                   |
+/// | `skip`               | no hardware: in no list                                                         |
+/// | `only(CONDITION)`    | listed where the condition on `shape` holds; `let` binds what others then use   |
+/// | `name = "..."`       | the name, if it is not that of the field                                        |
+#[proc_macro_derive(Payload, attributes(payload))]
+pub fn payload(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    payload::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Lists the ports of a block in the order of its fields.

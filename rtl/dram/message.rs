@@ -4,27 +4,31 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
-use crate::kernel::{Fields, FieldsExt, Payload};
+use crate::kernel::Payload;
 
 /// Bytes of the largest burst.
 pub const BURST_BYTES: usize = 64;
 
 /// L2 bank to DRAM channel: one burst to read or write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = DramShape)]
 pub struct DramRequest {
     /// Store `data` rather than load.
     pub write: bool,
     /// Running number of the request that caused it, for those who follow it in a waveform.
     pub id: u32,
     /// Burst address inside the channel.
+    #[payload(width = shape.burst_bits)]
     pub burst: u64,
     /// Comes back unchanged with the data of a read, or with the acknowledgement of a write.
     pub tag: u16,
     /// A write that is to be acknowledged; of a read, that nothing is read, and only the acknowledgement wanted.
+    #[payload(only(shape.acknowledges))]
     pub acknowledged: bool,
     /// Bytes to store, bit `i` for byte `i` of the burst; zero for a read.
     pub byte_mask: u64,
     /// Data to store.
+    #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
 }
@@ -45,34 +49,22 @@ pub struct DramShape {
     pub acknowledges: bool,
 }
 
-impl Payload for DramRequest {
-    type Shape = DramShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &DramShape, to: &mut F) {
-        let Self { write, id, burst, tag, acknowledged, byte_mask, data } = self;
-        to.flag("write", *write);
-        to.bits("id", *id);
-        to.sized("burst", *burst, shape.burst_bits);
-        to.bits("tag", *tag);
-        if shape.acknowledges {
-            to.flag("acknowledged", *acknowledged);
-        }
-        to.bits("byte_mask", *byte_mask);
-        to.wide("data", data);
-    }
-}
-
 /// DRAM channel to L2 bank: the data of one read burst, or the acknowledgement of a write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = DramShape)]
 pub struct DramReply {
     /// Number of the request that caused it.
     pub id: u32,
     /// Burst address inside the channel.
+    #[payload(width = shape.burst_bits)]
     pub burst: u64,
     /// The request's tag.
     pub tag: u16,
     /// It acknowledges a write, and brings nothing.
+    #[payload(only(shape.acknowledges))]
     pub is_ack: bool,
     /// The bytes read.
+    #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
 }
@@ -80,19 +72,5 @@ pub struct DramReply {
 impl Default for DramReply {
     fn default() -> Self {
         Self { id: 0, burst: 0, tag: 0, is_ack: false, data: [0; BURST_BYTES] }
-    }
-}
-
-impl Payload for DramReply {
-    type Shape = DramShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &DramShape, to: &mut F) {
-        let Self { id, burst, tag, is_ack, data } = self;
-        to.bits("id", *id);
-        to.sized("burst", *burst, shape.burst_bits);
-        to.bits("tag", *tag);
-        if shape.acknowledges {
-            to.flag("is_ack", *is_ack);
-        }
-        to.wide("data", data);
     }
 }

@@ -15,9 +15,7 @@ use serde_big_array::BigArray;
 use super::config::DramConfig;
 use super::mapping::{Mapping, Place};
 use super::message::{BURST_BYTES, DramRequest};
-use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
-};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 
 /// What a request wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +33,12 @@ pub struct Entry {
 }
 
 /// Data of a queued write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct WriteBurst {
     /// Bytes to store, bit `i` for byte `i` of the burst.
     pub byte_mask: u64,
     /// The bytes.
+    #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
 }
@@ -47,15 +46,6 @@ pub struct WriteBurst {
 impl Default for WriteBurst {
     fn default() -> Self {
         Self { byte_mask: 0, data: [0; BURST_BYTES] }
-    }
-}
-
-impl Payload for WriteBurst {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { byte_mask, data } = self;
-        to.bits("byte_mask", *byte_mask);
-        to.wide("data", data);
     }
 }
 

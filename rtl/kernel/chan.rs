@@ -592,19 +592,13 @@ pub fn link<T: Payload>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Blocks, Edge, Fields, FieldsExt, Mode, Sleep, Wake};
+    use crate::kernel::{Blocks, Edge, Mode, Sleep, Wake};
 
-    #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, Hash, PartialEq, Serialize, Deserialize, Payload)]
+    #[payload(shape = u32)]
     struct Word {
+        #[payload(width = *shape)]
         value: u64,
-    }
-
-    impl Payload for Word {
-        type Shape = u32;
-        fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
-            let Self { value } = self;
-            to.sized("value", *value, *width);
-        }
     }
 
     const A: BlockId = BlockId { domain: 0, slot: 0 };

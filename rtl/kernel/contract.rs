@@ -83,20 +83,12 @@ impl AnyEdge for FastEdge<'_> {
 mod tests {
     use super::*;
     use crate::kernel::{
-        Accesses, Array, ArraySpec, ArrayView, BlockId, Blocks, Collide, Describe, Due, Fields, FieldsExt, Mode,
-        Payload, Seats, Simulator, Sleep, Storage, Wake,
+        Accesses, Array, ArraySpec, ArrayView, BlockId, Blocks, Collide, Describe, Due, Mode, Payload, Seats,
+        Simulator, Sleep, Storage, Wake,
     };
 
-    #[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize)]
-    struct Word(u8);
-
-    impl Payload for Word {
-        type Shape = ();
-        fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-            let Self(value) = self;
-            to.sized("value", u64::from(*value), 4);
-        }
-    }
+    #[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize, Payload)]
+    struct Word(#[payload(name = "value", width = 4)] u8);
 
     fn memory(collide: Collide) -> Array<Word> {
         let (path, storage) = ("sm0.words".to_owned(), Storage::Sram);

@@ -123,7 +123,8 @@ pub const fn bits_of<T: UnsignedInteger>() -> u32 {
     T::BITS as u32
 }
 
-/// What travels in a channel or stands in an array cell.
+/// What travels in a channel or stands in an array cell. Derived, unless it has more to say than what its
+/// fields are: [`derive::Payload`].
 pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned + Send {
     /// Widths that follow from the configuration, held once by the channel or array.
     type Shape: Clone + Serialize + DeserializeOwned + Send;
@@ -403,4 +404,145 @@ impl Fields for AsProbes<'_> {
         self.0.passes_fields(count)
     }
     fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use arbitrary_int::{u3, u6};
+    use derive::{Encoding, Payload};
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
+    #[width(2)]
+    enum Status {
+        #[default]
+        Idle,
+        Busy,
+    }
+
+    #[derive(Clone, Default, Hash, Serialize, Deserialize, Payload)]
+    #[payload(shape = u32)]
+    struct Line(#[payload(name = "line", width = *shape)] u64);
+
+    #[derive(Clone, Default, Hash, Serialize, Deserialize, Payload)]
+    struct Half(#[payload(inside)] Place, #[payload(skip)] u64);
+
+    #[derive(Clone, Default, Hash, Serialize, Deserialize, Payload)]
+    struct Place {
+        way: u3,
+    }
+
+    #[derive(Clone, Default, Serialize, Deserialize)]
+    struct Shape {
+        line_bits: u32,
+        bytes: u32,
+        is_tracked: bool,
+        entry_bits: Option<u32>,
+    }
+
+    #[derive(Clone, Default, Hash, Serialize, Deserialize, Payload)]
+    #[payload(shape = Shape)]
+    struct Beat {
+        /// A flag.
+        write: bool,
+        count: u6,
+        id: u32,
+        #[payload(width = shape.line_bits - 1)]
+        sm: u8,
+        #[payload(width = 40)]
+        ticket: u64,
+        #[payload(state, name = "state")]
+        status: Status,
+        #[payload(only(shape.is_tracked))]
+        sharer: u16,
+        #[payload(only(let Some(bits) = shape.entry_bits), width = bits)]
+        entry: u16,
+        #[payload(skip)]
+        since: u64,
+        #[payload(inside)]
+        half: Half,
+        #[payload(inside = shape.line_bits)]
+        line: Line,
+        words: [[u16; 2]; 2],
+        #[payload(width = shape.line_bits)]
+        addresses: [u64; 2],
+        #[payload(bytes = shape.bytes / 2)]
+        mask: u32,
+        #[payload(bytes)]
+        data: [u8; 3],
+    }
+
+    /// A line a call: the name, the width and the value.
+    #[derive(Default)]
+    struct Lines(Vec<String>);
+
+    impl Fields for Lines {
+        fn field(&mut self, field: Field) {
+            let code = field.names.get(field.value as usize).copied().unwrap_or_default();
+            self.0.push(format!("{} {} {}{code}", field.name, field.width, field.value));
+        }
+        fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+            self.0.push(format!("{name} {bytes:?}"));
+        }
+    }
+
+    const BEAT: Beat = Beat {
+        write: true,
+        count: u6::new(2),
+        id: 3,
+        sm: 4,
+        ticket: 5,
+        status: Status::Busy,
+        sharer: 6,
+        entry: 7,
+        since: 8,
+        half: Half(Place { way: u3::new(1) }, 9),
+        line: Line(10),
+        words: [[11, 12], [13, 14]],
+        addresses: [15, 16],
+        mask: 0x0403_0201,
+        data: [17, 18, 19],
+    };
+
+    fn list(shape: &Shape) -> Vec<String> {
+        let mut lines = Lines::default();
+        BEAT.fields(shape, &mut lines);
+        lines.0
+    }
+
+    #[test]
+    fn a_struct_lists_its_fields_in_order_with_their_widths() {
+        let expected = [
+            "write 1 1",
+            "count 6 2",
+            "id 32 3",
+            "sm 19 4",
+            "ticket 40 5",
+            "state 2 1BUSY",
+            "sharer 16 6",
+            "entry 9 7",
+            "way 3 1",
+            "line 20 10",
+            "words 16 11",
+            "words 16 12",
+            "words 16 13",
+            "words 16 14",
+            "addresses 20 15",
+            "addresses 20 16",
+            "mask [1, 2]",
+            "data [17, 18, 19]",
+        ];
+        let shape = Shape { line_bits: 20, bytes: 4, is_tracked: true, entry_bits: Some(9) };
+        assert_eq!(list(&shape), expected);
+        assert_eq!(
+            width_of::<Beat>(&shape),
+            1 + 6 + 32 + 19 + 40 + 2 + 16 + 9 + 3 + 20 + 4 * 16 + 2 * 20 + 2 * 8 + 3 * 8
+        );
+        let shape = Shape { is_tracked: false, entry_bits: None, ..shape };
+        let expected: Vec<_> =
+            expected.into_iter().filter(|line| !line.starts_with("sharer") && !line.starts_with("entry")).collect();
+        assert_eq!(list(&shape), expected);
+    }
 }

@@ -41,7 +41,7 @@ pub use counters::{
     Counted, CounterReader, Key, Opened, Paths, Quantity, Reason, Value, count_by, count_classes, count_group,
     count_if, count_units,
 };
-pub use derive::{Counted, Encoding, Kinds, Links, Ports, Reason};
+pub use derive::{Counted, Encoding, Kinds, Links, Payload, Ports, Reason};
 pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};

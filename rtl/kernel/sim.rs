@@ -452,17 +452,9 @@ pub(super) mod tests {
     use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
 
     /// A beat that stations pass round.
-    #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
     pub(in crate::kernel) struct Token {
         pub hops: u16,
-    }
-
-    impl Payload for Token {
-        type Shape = ();
-        fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-            let Self { hops } = self;
-            to.bits("hops", *hops);
-        }
     }
 
     /// Passes tokens on after thinking about each for some cycles; a token dies of old age.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bypass::contention::Warps;
 use crate::cells::atomic::AtomicOp;
-use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+use crate::kernel::{Encoding, Payload};
 use arbitrary_int::u2;
 
 /// Lanes of a warp, or of each half of a warp of 64.
@@ -56,31 +56,41 @@ pub enum MemorySpace {
 }
 
 /// Core to LSU: one warp memory instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = AccessShape)]
 pub struct WarpAccess {
     /// What it does.
+    #[payload(state)]
     pub kind: AccessKind,
     /// Address space; atomics and reductions are global.
+    #[payload(state)]
     pub space: MemorySpace,
     /// True if the access must not look in the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
     /// Warps resident in the SM, 7 bits; 0 if nobody counts them.
+    #[payload(only(shape.counts_warps))]
     pub resident: Warps,
     /// Warp slot, 6 bits.
+    #[payload(width = 6)]
     pub warp: u8,
     /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
+    #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter.
+    #[payload(width = shape.pc_bits)]
     pub pc: u32,
     /// Which of the beats of its instruction.
     pub beat: u2,
     /// log2 of the bytes a lane moves: 0 to 3; 2 or 3, as the type says, if atomic.
+    #[payload(width = 2)]
     pub size_log2: u8,
     /// Active lanes.
     pub mask: u32,
     /// What an atomic or a reduction does.
+    #[payload(inside)]
     pub atomic: AtomicOp,
     /// Byte address of each lane, aligned to the size.
+    #[payload(width = shape.addr_bits)]
     pub address: [u64; LANES],
     /// What is stored: low word, then high word for accesses of 8 bytes. Of an atomic or a
     /// reduction the operand `b` of [`isa::lanes::global_atomic`], but of compare-and-swap `c`, the
@@ -125,53 +135,6 @@ pub struct AccessShape {
     pub counts_warps: bool,
 }
 
-impl AccessShape {
-    /// Lists the half of a warp, where warps have two.
-    pub(crate) fn half<F: FieldsExt + ?Sized>(&self, half: u8, to: &mut F) {
-        if self.halves > 1 {
-            to.flag("half", half != 0);
-        }
-    }
-}
-
-impl Payload for WarpAccess {
-    type Shape = AccessShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self {
-            kind,
-            space,
-            uncached,
-            resident,
-            warp,
-            half,
-            pc,
-            beat,
-            size_log2,
-            mask,
-            atomic,
-            address,
-            data,
-            compare,
-        } = self;
-        to.state("kind", *kind);
-        to.state("space", *space);
-        to.flag("uncached", *uncached);
-        if shape.counts_warps {
-            to.bits("resident", *resident);
-        }
-        to.sized("warp", u64::from(*warp), 6);
-        shape.half(*half, to);
-        to.sized("pc", u64::from(*pc), shape.pc_bits);
-        to.bits("beat", *beat);
-        to.sized("size_log2", u64::from(*size_log2), 2);
-        to.bits("mask", *mask);
-        atomic.fields(&(), to);
-        to.sized_lanes("address", address.iter().copied(), shape.addr_bits);
-        to.lanes("data", data.as_flattened().iter().copied());
-        to.lanes("compare", compare.as_flattened().iter().copied());
-    }
-}
-
 /// What an LSU reply means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
@@ -184,38 +147,29 @@ pub enum WarpReplyKind {
 }
 
 /// LSU to core.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = AccessShape)]
 pub struct WarpReply {
     /// Data or acknowledgement.
+    #[payload(state)]
     pub kind: WarpReplyKind,
     /// Warp slot, 6 bits.
+    #[payload(width = 6)]
     pub warp: u8,
     /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
+    #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the load.
+    #[payload(width = shape.pc_bits)]
     pub pc: u32,
     /// Which of its beats.
     pub beat: u2,
     /// log2 of the bytes that a lane of the beat moves.
+    #[payload(width = 2)]
     pub size_log2: u8,
     /// Lanes loaded.
     pub mask: u32,
     /// Bytes loaded, not extended: low word, high word. Lanes out of the mask, the high words of
     /// accesses below 8 bytes and the words of a store's reply hold whatever the row held last.
     pub data: [[u32; LANES]; 2],
-}
-
-impl Payload for WarpReply {
-    type Shape = AccessShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, warp, half, pc, beat, size_log2, mask, data } = self;
-        to.state("kind", *kind);
-        to.sized("warp", u64::from(*warp), 6);
-        shape.half(*half, to);
-        to.sized("pc", u64::from(*pc), shape.pc_bits);
-        to.bits("beat", *beat);
-        to.sized("size_log2", u64::from(*size_log2), 2);
-        to.bits("mask", *mask);
-        to.lanes("data", data.as_flattened().iter().copied());
-    }
 }

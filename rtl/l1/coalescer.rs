@@ -34,38 +34,50 @@ use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use super::bypass::contention::Contention;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
-use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Logic, Payload};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload};
 
 /// One line request of one warp instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = LineShape)]
 pub struct LineAccess {
     /// What it does.
+    #[payload(state)]
     pub kind: AccessKind,
     /// Address space.
+    #[payload(state)]
     pub space: MemorySpace,
     /// True if the L1 must not be looked up for it.
     pub uncached: bool,
     /// True if its line must not come into the L1, because its instruction contends.
+    #[payload(only(shape.judged))]
     pub contends: bool,
     /// Running number in this SM.
     pub id: u32,
     /// Warp slot.
+    #[payload(width = 6)]
     pub warp: u8,
-    /// Program counter, for statistics.
+    /// Program counter, for statistics: no hardware carries it on.
+    #[payload(skip)]
     pub pc: u32,
     /// Row of the pending table.
+    #[payload(width = 6)]
     pub slot: u8,
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// Lanes served.
     pub lanes: u32,
     /// Sectors that a load touches, a bit each; of no meaning if only lines are read.
+    #[payload(width = SECTORS)]
     pub sectors: u8,
     /// What an atomic does; of no meaning otherwise.
+    #[payload(inside)]
     pub atomic: AtomicOp,
     /// Bytes stored, or the words of an atomic.
+    #[payload(only(!shape.data_beside), bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data stored, or the operands of an atomic as [`AtomicOp::perform`] finds them.
+    #[payload(only(!shape.data_beside), bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
@@ -104,47 +116,6 @@ pub struct LineShape {
     pub sectored: bool,
     /// The bytes stored, and which they are, lie in a memory beside the queues.
     pub data_beside: bool,
-}
-
-impl Payload for LineAccess {
-    type Shape = LineShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        // The program counter is for statistics only: no hardware carries it on.
-        let Self {
-            kind,
-            space,
-            uncached,
-            contends,
-            id,
-            warp,
-            pc: _,
-            slot,
-            line,
-            lanes,
-            sectors,
-            atomic,
-            byte_mask,
-            data,
-        } = self;
-        let line_bytes = shape.line_bytes as usize;
-        to.state("kind", *kind);
-        to.state("space", *space);
-        to.flag("uncached", *uncached);
-        if shape.judged {
-            to.flag("contends", *contends);
-        }
-        to.bits("id", *id);
-        to.sized("warp", u64::from(*warp), 6);
-        to.sized("slot", u64::from(*slot), 6);
-        to.sized("line", *line, shape.line_bits);
-        to.bits("lanes", *lanes);
-        to.sized("sectors", u64::from(*sectors), SECTORS);
-        atomic.fields(&(), to);
-        if !shape.data_beside {
-            to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
-            to.wide("data", &data[..line_bytes]);
-        }
-    }
 }
 
 /// The instruction being split.

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Rules, Side};
 use crate::kernel::{
-    Block, Describe, Edge, Fields, FieldsExt, HasPorts, In, Logic, Many, Out, Payload, Ports, RxBank, Sleep, TxBank,
+    Block, Describe, Edge, FieldsExt, HasPorts, In, Logic, Many, Out, Payload, Ports, RxBank, Sleep, TxBank,
 };
 
 /// Most cycles of an interval.
@@ -122,33 +122,17 @@ impl DuelingConfig {
 }
 
 /// A load that a leader's L1D accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Seen {
     /// It missed or went past.
     pub missed: bool,
 }
 
-impl Payload for Seen {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { missed } = self;
-        to.flag("missed", *missed);
-    }
-}
-
 /// The mode of an L1D.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Mode {
     /// Every load is admitted.
     pub original: bool,
-}
-
-impl Payload for Mode {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { original } = self;
-        to.flag("original", *original);
-    }
 }
 
 /// SMs that lead.

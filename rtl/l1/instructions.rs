@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use crate::cells::line::LINE_BYTES;
-use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
+use crate::kernel::{Payload, Rx, Tx};
 use crate::noc::packet::PacketShape;
 
 /// First number of a request for instructions: those of the LSU's own stay below, so that who follows a request through a
@@ -13,31 +13,27 @@ use crate::noc::packet::PacketShape;
 pub const FIRST_ID: u32 = 1 << 31;
 
 /// Core to LSU: a line of instructions is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = PacketShape)]
 pub struct LineWanted {
     /// Running number of the request, from [`FIRST_ID`] on.
     pub id: u32,
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
 }
 
-impl Payload for LineWanted {
-    type Shape = PacketShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { id, line } = self;
-        to.bits("id", *id);
-        to.sized("line", *line, shape.line_bits);
-    }
-}
-
 /// LSU to core: the line.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = PacketShape)]
 pub struct LineBrought {
     /// Number of the request.
     pub id: u32,
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// Its bytes.
+    #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
 }
@@ -45,16 +41,6 @@ pub struct LineBrought {
 impl Default for LineBrought {
     fn default() -> Self {
         Self { id: 0, line: 0, data: [0; LINE_BYTES] }
-    }
-}
-
-impl Payload for LineBrought {
-    type Shape = PacketShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { id, line, data } = self;
-        to.bits("id", *id);
-        to.sized("line", *line, shape.line_bits);
-        to.wide("data", &data[..shape.line_bytes as usize]);
     }
 }
 

@@ -24,7 +24,7 @@ use super::coalescer::LineShape;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::{LINE_BYTES, SECTORS};
-use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload, width_of};
+use crate::kernel::{Describe, Encoding, Logic, Payload, width_of};
 use crate::noc::packet::TICKET_BITS;
 
 /// What memory is asked.
@@ -56,26 +56,35 @@ impl Encoding for MissKind {
 }
 
 /// One entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = LineShape)]
 pub struct MissEntry {
     /// What is asked.
+    #[payload(state)]
     pub kind: MissKind,
     /// Running number of the request.
     pub id: u32,
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// Comes back with the answer.
+    #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// Sectors to be brought.
+    #[payload(only(shape.sectored), width = SECTORS)]
     pub sectors: u8,
     /// What an atomic does; of no meaning otherwise.
+    #[payload(inside)]
     pub atomic: AtomicOp,
     /// Bytes to store.
+    #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data to store.
+    #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
     /// Tick at which it came: for statistics, no hardware.
+    #[payload(skip)]
     pub since: u64,
 }
 
@@ -93,24 +102,6 @@ impl Default for MissEntry {
             data: [0; LINE_BYTES],
             since: 0,
         }
-    }
-}
-
-impl Payload for MissEntry {
-    type Shape = LineShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        let Self { kind, id, line, ticket, sectors, atomic, byte_mask, data, since: _ } = self;
-        let line_bytes = shape.line_bytes as usize;
-        to.state("kind", *kind);
-        to.bits("id", *id);
-        to.sized("line", *line, shape.line_bits);
-        to.sized("ticket", *ticket, TICKET_BITS);
-        if shape.sectored {
-            to.sized("sectors", u64::from(*sectors), SECTORS);
-        }
-        atomic.fields(&(), to);
-        to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
-        to.wide("data", &data[..line_bytes]);
     }
 }
 

@@ -237,7 +237,9 @@ impl Pending {
             let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data, times: _ } = row;
             to.state("kind", *kind);
             to.sized("warp", u64::from(*warp), 6);
-            shape.half(*half, to);
+            if shape.halves > 1 {
+                to.sized("half", u64::from(*half), 1);
+            }
             to.sized("pc", u64::from(*pc), shape.pc_bits);
             to.bits("mask", *mask);
             to.bits("left", *left);

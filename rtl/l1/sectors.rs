@@ -14,16 +14,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Fields, FieldsExt, Payload, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Payload, Storage};
 
-/// The sectors of a line, a bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The sectors of a line, a bit each; the shape is their number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
 pub(super) struct Sectors {
     /// Here.
+    #[payload(width = *shape)]
     pub here: u8,
     /// On their way.
+    #[payload(width = *shape)]
     pub coming: u8,
     /// On their way, but written since they were asked for: they must not stay.
+    #[payload(width = *shape)]
     pub overtaken: u8,
     /// Those here hold bytes of local memory that are newer than memory's.
     pub modified: bool,
@@ -33,17 +37,6 @@ impl Sectors {
     /// Whether nothing is left of the line.
     pub fn is_gone(&self) -> bool {
         self.here | self.coming == 0
-    }
-}
-
-impl Payload for Sectors {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, sectors: &u32, to: &mut F) {
-        let Self { here, coming, overtaken, modified } = self;
-        to.sized("here", u64::from(*here), *sectors);
-        to.sized("coming", u64::from(*coming), *sectors);
-        to.sized("overtaken", u64::from(*overtaken), *sectors);
-        to.flag("modified", *modified);
     }
 }
 

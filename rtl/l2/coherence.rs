@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
+use crate::kernel::{Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet};
 
 /// Widths of the messages.
@@ -25,24 +25,18 @@ pub struct RecallShape {
 }
 
 /// Drop your copy of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = RecallShape)]
 pub struct Invalidate {
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// SM whose L1 is meant.
+    #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// Comes back with the acknowledgement.
+    #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
-}
-
-impl Payload for Invalidate {
-    type Shape = RecallShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &RecallShape, to: &mut F) {
-        let Self { line, sm, leaver } = self;
-        to.sized("line", *line, shape.line_bits);
-        to.sized("sm", u64::from(*sm), shape.sm_bits);
-        to.sized("leaver", u64::from(*leaver), shape.leaver_bits);
-    }
 }
 
 impl Packet for Invalidate {
@@ -55,21 +49,15 @@ impl Packet for Invalidate {
 }
 
 /// The copy is gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = RecallShape)]
 pub struct InvalidateAck {
     /// Partition whose bank recalled the line.
+    #[payload(width = shape.partition_bits)]
     pub partition: u8,
     /// As in the message answered.
+    #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
-}
-
-impl Payload for InvalidateAck {
-    type Shape = RecallShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &RecallShape, to: &mut F) {
-        let Self { partition, leaver } = self;
-        to.sized("partition", u64::from(*partition), shape.partition_bits);
-        to.sized("leaver", u64::from(*leaver), shape.leaver_bits);
-    }
 }
 
 impl Packet for InvalidateAck {

@@ -106,11 +106,14 @@ impl Payload for Sharers {
 pub type Bursts = u8;
 
 /// What is here of a line of which not all may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = HeldShape)]
 pub struct Held {
     /// Bytes that are here and newer than memory, one bit each.
+    #[payload(name = "mask", bytes = shape.line_bytes / 8)]
     pub newer: u128,
     /// Bursts of which memory has brought the other bytes. Where sectors are fetched; none elsewhere.
+    #[payload(only(let Some(bursts) = shape.by_burst), width = bursts)]
     pub brought: Bursts,
 }
 
@@ -121,15 +124,4 @@ pub struct HeldShape {
     pub line_bytes: u32,
     /// Bursts of a line, where each may be here by itself.
     pub by_burst: Option<u32>,
-}
-
-impl Payload for Held {
-    type Shape = HeldShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &HeldShape, to: &mut F) {
-        let Self { newer, brought } = self;
-        to.wide("mask", &newer.to_le_bytes()[..shape.line_bytes as usize / 8]);
-        if let Some(bursts) = shape.by_burst {
-            to.sized("brought", u64::from(*brought), bursts);
-        }
-    }
 }

@@ -28,33 +28,40 @@ use super::line::Bursts;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::{LINE_BYTES, SECTORS};
-use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
-};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 use crate::noc::packet::{Request, RequestKind, TICKET_BITS};
 use crate::noc::stamps::Stamps;
 
 /// An access that waits for its line.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = WaiterShape)]
 pub struct Waiter {
     /// What is asked.
+    #[payload(state)]
     pub kind: RequestKind,
     /// Number of the request.
     pub id: u32,
     /// SM that asks.
+    #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// Goes back with the reply.
+    #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// What an atomic does; of no meaning otherwise.
+    #[payload(inside)]
     pub atomic: AtomicOp,
     /// Sectors that the reply brings.
+    #[payload(width = SECTORS)]
     pub sectors: u8,
     /// Bytes to store.
+    #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data to store.
+    #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
     /// When it was where, if it is a read whose way is counted.
+    #[payload(skip)]
     pub stamps: Stamps,
 }
 
@@ -89,21 +96,6 @@ pub struct WaiterShape {
     pub operand_bytes: u32,
 }
 
-impl Payload for Waiter {
-    type Shape = WaiterShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &WaiterShape, to: &mut F) {
-        let Self { kind, id, sm, ticket, atomic, sectors, byte_mask, data, stamps: _ } = self;
-        to.state("kind", *kind);
-        to.bits("id", *id);
-        to.sized("sm", u64::from(*sm), shape.sm_bits);
-        to.sized("ticket", *ticket, TICKET_BITS);
-        atomic.fields(&(), to);
-        to.sized("sectors", u64::from(*sectors), SECTORS);
-        to.wide("byte_mask", &byte_mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
-        to.wide("data", &data[..shape.operand_bytes as usize]);
-    }
-}
-
 /// A line on its way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Entry {
@@ -128,28 +120,14 @@ pub struct Entry {
 }
 
 /// The number of an entry, as a queue holds it; its shape is the width.
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
-struct Slot(u16);
-
-impl Payload for Slot {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
-        let Self(entry) = self;
-        to.sized("entry", u64::from(*entry), *width);
-    }
-}
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
 /// Bursts that a waiter needs of its line; the shape is those of a line.
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
-struct Needs(Bursts);
-
-impl Payload for Needs {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, bursts: &u32, to: &mut F) {
-        let Self(needs) = self;
-        to.sized("bursts", u64::from(*needs), *bursts);
-    }
-}
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
 
 /// Shape of an MSHR.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use serde_big_array::BigArray;
 use super::stamps::Stamps;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS, sectors_of};
-use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+use crate::kernel::{Encoding, Payload};
 
 /// Bytes that say what a packet is, whose and where it goes.
 pub const CONTROL_BYTES: u32 = 8;
@@ -94,33 +94,45 @@ pub struct PacketShape {
 }
 
 /// SM to memory partition.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = PacketShape)]
 pub struct Request {
     /// What is asked.
+    #[payload(state)]
     pub kind: RequestKind,
     /// Running number of the request in its SM, for those who follow it through a waveform.
     pub id: u32,
     /// Line address: byte address divided by the line size.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// Asking SM.
+    #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// Memory partition that owns the line.
+    #[payload(width = shape.partition_bits)]
     pub partition: u8,
     /// Comes back unchanged with the reply.
+    #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// What an atomic does; of no meaning otherwise.
+    #[payload(inside)]
     pub atomic: AtomicOp,
     /// What it says to a sharing tracker.
+    #[payload(only(shape.tracked), state)]
     pub sharing: Sharing,
     /// Sectors to be brought, bit `i` for sector `i` of the line; of no meaning if none are.
+    #[payload(width = SECTORS)]
     pub sectors: u8,
     /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
+    #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// The line's bytes; only those under the mask have a meaning, and the values that a
     /// compare-and-swap compares, as [`AtomicOp::perform`] finds them.
+    #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
     /// When it was where, if it is a read whose way is counted.
+    #[payload(skip)]
     pub stamps: Stamps,
 }
 
@@ -143,27 +155,6 @@ impl Default for Request {
     }
 }
 
-impl Payload for Request {
-    type Shape = PacketShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, partition, ticket, atomic, sharing, sectors, byte_mask, data, stamps: _ } = self;
-        let line_bytes = shape.line_bytes as usize;
-        to.state("kind", *kind);
-        to.bits("id", *id);
-        to.sized("line", *line, shape.line_bits);
-        to.sized("sm", u64::from(*sm), shape.sm_bits);
-        to.sized("partition", u64::from(*partition), shape.partition_bits);
-        to.sized("ticket", *ticket, TICKET_BITS);
-        atomic.fields(&(), to);
-        if shape.tracked {
-            to.state("sharing", *sharing);
-        }
-        to.sized("sectors", u64::from(*sectors), SECTORS);
-        to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
-        to.wide("data", &data[..line_bytes]);
-    }
-}
-
 /// What a reply brings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
@@ -176,24 +167,32 @@ pub enum ReplyKind {
 }
 
 /// Memory partition to SM.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = PacketShape)]
 pub struct Reply {
     /// What is brought.
+    #[payload(state)]
     pub kind: ReplyKind,
     /// Number of the request answered.
     pub id: u32,
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// SM that asked.
+    #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// The request's ticket.
+    #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// Sectors that are brought, bit `i` for sector `i` of the line; of no meaning if none are.
+    #[payload(width = SECTORS)]
     pub sectors: u8,
     /// The line's bytes; only those of the sectors have a meaning.
+    #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
     /// When the read that it answers was where.
+    #[payload(skip)]
     pub stamps: Stamps,
 }
 
@@ -202,20 +201,6 @@ impl Default for Reply {
         let sectors = sectors_of(LINE_BYTES as u32);
         let (data, stamps) = ([0; LINE_BYTES], Stamps::default());
         Self { kind: ReplyKind::Data, id: 0, line: 0, sm: 0, ticket: 0, sectors, data, stamps }
-    }
-}
-
-impl Payload for Reply {
-    type Shape = PacketShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, ticket, sectors, data, stamps: _ } = self;
-        to.state("kind", *kind);
-        to.bits("id", *id);
-        to.sized("line", *line, shape.line_bits);
-        to.sized("sm", u64::from(*sm), shape.sm_bits);
-        to.sized("ticket", *ticket, TICKET_BITS);
-        to.sized("sectors", u64::from(*sectors), SECTORS);
-        to.wide("data", &data[..shape.line_bytes as usize]);
     }
 }
 

@@ -25,16 +25,8 @@ impl Payload for CtaLaunch {
 }
 
 /// SM to dispatcher: this CTA has left and its slot is free.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct CtaDone {
     /// Linear number of the CTA in its grid.
     pub cta: u32,
-}
-
-impl Payload for CtaDone {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { cta } = self;
-        to.bits("cta", *cta);
-    }
 }

@@ -3,7 +3,7 @@
 use arbitrary_int::{u7, u20, u24};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+use crate::kernel::{Encoding, Payload};
 
 /// Thread instructions of a period or a sample.
 pub type Instructions = u24;
@@ -13,41 +13,25 @@ pub type Misses = u20;
 pub type Limit = u7;
 
 /// L1D to core: a load missed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Miss {
     /// Its warp.
+    #[payload(width = 6)]
     pub warp: u8,
     /// The warp had the line before and lost it to other lines.
     pub lost: bool,
 }
 
-impl Payload for Miss {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
-        let Self { warp, lost } = self;
-        to.sized("warp", u64::from(*warp), 6);
-        to.flag("lost", *lost);
-    }
-}
-
 /// Core to L1D: a period of the core has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct PeriodEnd {
     /// The misses may be taken for a stream's: they are not those of warps that thrash, or it is known that
     /// holding warps back does not help. If not, the L1D opens.
     pub may_close: bool,
 }
 
-impl Payload for PeriodEnd {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
-        let Self { may_close } = self;
-        to.flag("may_close", *may_close);
-    }
-}
-
 /// Core to hub: what it counted. The link it comes on says from which core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Report {
     /// In the periods of a sample, not in one period of the monitor.
     pub sampled: bool,
@@ -55,16 +39,6 @@ pub struct Report {
     pub misses: Misses,
     /// Thread instructions.
     pub instructions: Instructions,
-}
-
-impl Payload for Report {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
-        let Self { sampled, misses, instructions } = self;
-        to.flag("sampled", *sampled);
-        to.bits("misses", *misses);
-        to.bits("instructions", *instructions);
-    }
 }
 
 /// What a core is to do with its limit.
@@ -79,19 +53,11 @@ pub enum OrderKind {
 }
 
 /// Hub to core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
     /// What to do.
+    #[payload(state)]
     pub kind: OrderKind,
     /// Warps of a scheduler that may issue.
     pub limit: Limit,
-}
-
-impl Payload for Order {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
-        let Self { kind, limit } = self;
-        to.state("kind", *kind);
-        to.bits("limit", *limit);
-    }
 }

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cells::line::SECTORS;
-use crate::kernel::{Encoding, Fields, FieldsExt, Payload, Rx, Tx};
+use crate::kernel::{Encoding, Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, TICKET_BITS};
 
 /// Widths of the messages.
@@ -27,36 +27,29 @@ pub struct TrackShape {
 }
 
 /// Supply a line to another SM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = TrackShape)]
 pub struct Forward {
     /// Number of the request in the SM that asks.
     pub id: u32,
     /// Line address.
+    #[payload(width = shape.line_bits)]
     pub line: u64,
     /// SM that is to supply it.
+    #[payload(width = shape.sm_bits)]
     pub supplier: u8,
     /// SM that asks.
+    #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// The ticket of its request.
+    #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// Sectors that it wants.
+    #[payload(width = SECTORS)]
     pub sectors: u8,
     /// Comes back with the answer.
+    #[payload(width = shape.row_bits)]
     pub row: u8,
-}
-
-impl Payload for Forward {
-    type Shape = TrackShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &TrackShape, to: &mut F) {
-        let Self { id, line, supplier, sm, ticket, sectors, row } = self;
-        to.bits("id", *id);
-        to.sized("line", *line, shape.line_bits);
-        to.sized("supplier", u64::from(*supplier), shape.sm_bits);
-        to.sized("sm", u64::from(*sm), shape.sm_bits);
-        to.sized("ticket", *ticket, TICKET_BITS);
-        to.sized("sectors", u64::from(*sectors), SECTORS);
-        to.sized("row", u64::from(*row), shape.row_bits);
-    }
 }
 
 impl Packet for Forward {
@@ -82,24 +75,18 @@ pub enum Found {
 }
 
 /// What became of a forward.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = TrackShape)]
 pub struct Answer {
     /// Partition whose bank asked.
+    #[payload(width = shape.partition_bits)]
     pub partition: u8,
     /// As in the forward.
+    #[payload(width = shape.row_bits)]
     pub row: u8,
     /// Whether the line was there.
+    #[payload(state)]
     pub found: Found,
-}
-
-impl Payload for Answer {
-    type Shape = TrackShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &TrackShape, to: &mut F) {
-        let Self { partition, row, found } = self;
-        to.sized("partition", u64::from(*partition), shape.partition_bits);
-        to.sized("row", u64::from(*row), shape.row_bits);
-        to.state("found", *found);
-    }
 }
 
 impl Packet for Answer {

@@ -1,19 +1,12 @@
 use super::*;
-use crate::kernel::{FieldsExt, Wake};
+use crate::kernel::Wake;
 
-#[derive(Clone, Debug, Default, Hash, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, Hash, PartialEq, serde::Serialize, serde::Deserialize, Payload)]
+#[payload(shape = u32)]
 struct Tag {
+    #[payload(width = *shape)]
     tag: u64,
     valid: bool,
-}
-
-impl Payload for Tag {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, tag_width: &u32, to: &mut F) {
-        let Self { tag, valid } = self;
-        to.sized("tag", *tag, *tag_width);
-        to.flag("valid", *valid);
-    }
 }
 
 fn tags(collide: Collide) -> Array<Tag> {

@@ -7,17 +7,9 @@ use crate::kernel::sim::tests::Token;
 use crate::kernel::{Block, Describe, DescribeExt, Fields, FieldsExt, Mode, Simulator};
 
 /// A beat that tells that a token is gone.
-#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 struct Gone {
     station: u8,
-}
-
-impl Payload for Gone {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { station } = self;
-        to.bits("station", *station);
-    }
 }
 
 #[derive(Default, derive::Links, Serialize, Deserialize)]

@@ -22,9 +22,7 @@ use super::super::tags::Victim;
 use super::super::watch::Outcome;
 use super::{Hooks, Past, Place, Scheme, View};
 use crate::config::Rules;
-use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_of,
-};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
 /// A distance in accesses to a set.
 type Distance = u8;
@@ -60,15 +58,8 @@ impl Scheme for PdpConfig {
 }
 
 /// Accesses for which a line is still protected, the next one included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Left(Distance);
-
-impl Payload for Left {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        to.bits("left", self.0);
-    }
-}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+struct Left(#[payload(name = "left")] Distance);
 
 /// The distances of all lines.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -35,15 +35,20 @@ impl Status {
 pub(super) type Count = u6;
 
 /// A tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = TagShape)]
 pub(super) struct Tag {
+    #[payload(state)]
     pub status: Status,
+    #[payload(width = shape.tag_bits)]
     pub tag: u64,
     /// Rank in the order of uses.
+    #[payload(only(shape.tlru_bits > 0), width = shape.tlru_bits)]
     pub tlru: u16,
     /// Reference count.
     pub rc: Count,
     /// Way of the data, while committed.
+    #[payload(only(shape.pos_bits > 0), width = shape.pos_bits)]
     pub pos: u8,
 }
 
@@ -53,22 +58,6 @@ pub(super) struct TagShape {
     pub tag_bits: u32,
     pub tlru_bits: u32,
     pub pos_bits: u32,
-}
-
-impl Payload for Tag {
-    type Shape = TagShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
-        let Self { status, tag, tlru, rc, pos } = self;
-        to.state("status", *status);
-        to.sized("tag", *tag, shape.tag_bits);
-        if shape.tlru_bits > 0 {
-            to.sized("tlru", u64::from(*tlru), shape.tlru_bits);
-        }
-        to.bits("rc", *rc);
-        if shape.pos_bits > 0 {
-            to.sized("pos", u64::from(*pos), shape.pos_bits);
-        }
-    }
 }
 
 /// What stands beside a line of data.
@@ -94,17 +83,10 @@ impl Payload for Line {
     }
 }
 
-/// Free places of a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Free(pub u16);
-
-impl Payload for Free {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
-        let Self(lines) = self;
-        to.sized("lines", u64::from(*lines), *bits);
-    }
-}
+/// Free places of a set, a bit each; the shape is the number of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+pub(super) struct Free(#[payload(name = "lines", width = *shape)] pub u16);
 
 /// A count after one more load.
 pub(super) fn next(count: Count) -> Count {

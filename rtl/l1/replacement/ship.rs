@@ -8,9 +8,7 @@ use super::rrip::{DISTANT, LONG, RANK, Rrip, Rrpv, Start};
 use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::config::Rules;
-use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_of,
-};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
 /// Lines of a region of 16 KB, as log2.
 const REGION_LINES_LOG2: u32 = 7;
@@ -64,8 +62,8 @@ struct Ship {
 }
 
 /// How lines of one signature fared: up with every use, down with every line that went unused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Counter(u3);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+struct Counter(#[payload(name = "count")] u3);
 
 impl Default for Counter {
     fn default() -> Self {
@@ -73,28 +71,13 @@ impl Default for Counter {
     }
 }
 
-impl Payload for Counter {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self(count) = self;
-        to.bits("count", *count);
-    }
-}
-
-/// Where a line came from, and whether it was used since.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Where a line came from, and whether it was used since; the shape is the bits of a signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
 struct Origin {
+    #[payload(width = *shape)]
     signature: u32,
     used: bool,
-}
-
-impl Payload for Origin {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
-        let Self { signature, used } = self;
-        to.sized("signature", u64::from(*signature), *bits);
-        to.flag("used", *used);
-    }
 }
 
 impl Ship {

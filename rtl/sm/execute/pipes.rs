@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use super::alu::Words;
-use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
-};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 use crate::l1::access::LANES;
 use crate::sm::SmConfig;
 use crate::sm::front::decode::{PIPES, Pipe};
@@ -45,20 +43,8 @@ pub(in crate::sm) struct Flight {
     due: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct ResultRow([[u32; LANES]; RESULT_WORDS]);
-
-impl Payload for ResultRow {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self(words) = self;
-        for word in words {
-            for lane in word {
-                to.bits("lane", *lane);
-            }
-        }
-    }
-}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+struct ResultRow(#[payload(name = "lane")] [[u32; LANES]; RESULT_WORDS]);
 
 /// The results that leave in one cycle: a place of the table in each byte, the last one booked
 /// lowest, and bytes of ones where there is none.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alu::{Words, merge};
 use crate::kernel::{
-    Access, Accesses, AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, Fields, FieldsExt, Payload, Storage,
+    Access, Accesses, AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, Fields, Payload, Storage,
 };
 use crate::l1::access::LANES;
 use crate::sm::SmConfig;
@@ -30,30 +30,12 @@ const WRITE_PREDS: u32 = 2;
 const PREDS: u32 = 32;
 
 /// One register of a warp.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(in crate::sm) struct Word([u32; LANES]);
-
-impl Payload for Word {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self(lanes) = self;
-        for lane in lanes {
-            to.bits("lane", *lane);
-        }
-    }
-}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+pub(in crate::sm) struct Word(#[payload(name = "lane")] [u32; LANES]);
 
 /// One predicate of a warp.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Pred(u32);
-
-impl Payload for Pred {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self(lanes) = self;
-        to.bits("lanes", *lanes);
-    }
-}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+struct Pred(#[payload(name = "lanes")] u32);
 
 /// The register file of an SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]

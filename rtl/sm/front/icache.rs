@@ -35,7 +35,7 @@ use crate::cells::line::LineData;
 use crate::cells::lru::Recency;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage,
 };
 use crate::l1::instructions::{FIRST_ID, FetchIo, LineBrought, LineWanted};
 use crate::noc::packet::PacketShape;
@@ -95,20 +95,13 @@ pub struct FetchWatch {
     pub fetch: Option<WatchedFetch>,
 }
 
-/// A tag.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// A tag; the shape is its width.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
 struct Tag {
     valid: bool,
+    #[payload(width = *shape)]
     tag: u64,
-}
-
-impl Payload for Tag {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, tag_bits: &u32, to: &mut F) {
-        let Self { valid, tag } = self;
-        to.flag("valid", *valid);
-        to.sized("tag", *tag, *tag_bits);
-    }
 }
 
 /// A line on its way, and who waits for it.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::access::for_lanes;
 use super::address_unit::Part;
 use super::check::{check_lane, illegal};
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Fields, FieldsExt, Payload, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Payload, Storage};
 use crate::l1::access::{LANES, WarpReply};
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Operands;
@@ -34,21 +34,12 @@ use crate::sm::{SmConfig, SmCore};
 pub(in crate::sm) const TEXEL_BYTES: usize = 16;
 
 /// A fetch on its way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Fetch {
     /// Number of the texture.
     texture: u16,
     /// Lanes outside of it.
     outside: u32,
-}
-
-impl Payload for Fetch {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { texture, outside } = self;
-        to.bits("texture", *texture);
-        to.bits("outside", *outside);
-    }
 }
 
 /// The fetches on their way, by the row of their first result.

@@ -21,32 +21,21 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
-use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
-};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
 
-/// One entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// One entry; the shape is the lanes of a warp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
 pub struct Entry {
     /// Next instruction of the lanes.
     pub pc: u32,
     /// Where the entry ends.
     pub rpc: u32,
     /// Its lanes.
+    #[payload(width = *shape)]
     pub mask: u64,
-}
-
-impl Payload for Entry {
-    /// Lanes of a warp.
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, lanes: &u32, to: &mut F) {
-        let Self { pc, rpc, mask } = self;
-        to.bits("pc", *pc);
-        to.bits("rpc", *rpc);
-        to.sized("mask", *mask, *lanes);
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

@@ -19,17 +19,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::CcwsConfig;
-use crate::kernel::{
-    Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
-};
+use crate::kernel::{Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 use crate::throttle::{L1Place, Losses};
 
 /// A displaced line of a warp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = VictimShape)]
 struct VictimTag {
     valid: bool,
+    #[payload(width = shape.line_bits)]
     line: u64,
     /// Rank in its set, 0 the most recently used.
+    #[payload(only(shape.lru_bits > 0), width = shape.lru_bits)]
     lru: u8,
 }
 
@@ -39,29 +40,10 @@ struct VictimShape {
     lru_bits: u32,
 }
 
-impl Payload for VictimTag {
-    type Shape = VictimShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &VictimShape, to: &mut F) {
-        let Self { valid, line, lru } = self;
-        to.flag("valid", *valid);
-        to.sized("line", *line, shape.line_bits);
-        if shape.lru_bits > 0 {
-            to.sized("lru", u64::from(*lru), shape.lru_bits);
-        }
-    }
-}
-
-/// The warp that brought a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Owner(u8);
-
-impl Payload for Owner {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
-        let Self(warp) = self;
-        to.sized("warp", u64::from(*warp), *width);
-    }
-}
+/// The warp that brought a line; the shape is the width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+struct Owner(#[payload(name = "warp", width = *shape)] u8);
 
 /// The victim tags of all warps.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -25,17 +25,22 @@ use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, 
 const LEAST_ENTRY_BITS: u32 = 6;
 
 /// A line to be fetched, or bursts of it.
-#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = MemoryShape)]
 struct Fetch {
     /// First burst of the line.
+    #[payload(width = shape.burst_bits)]
     burst: u64,
     /// Request that missed.
     id: u32,
     /// Its MSHR entry.
+    #[payload(width = shape.entry_bits)]
     entry: u16,
     /// Which bursts.
+    #[payload(only(let Some(count) = shape.by_burst), width = count)]
     bursts: Bursts,
     /// Cycle of the look-up that missed: for the statistics.
+    #[payload(skip)]
     missed: u64,
 }
 
@@ -50,19 +55,6 @@ struct MemoryShape {
     by_burst: Option<u32>,
     /// Parts of lines are written to memory.
     masked: bool,
-}
-
-impl Payload for Fetch {
-    type Shape = MemoryShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &MemoryShape, to: &mut F) {
-        let Self { burst, id, entry, bursts, missed: _ } = self;
-        to.sized("burst", *burst, shape.burst_bits);
-        to.bits("id", *id);
-        to.sized("entry", u64::from(*entry), shape.entry_bits);
-        if let Some(count) = shape.by_burst {
-            to.sized("bursts", u64::from(*bursts), count);
-        }
-    }
 }
 
 /// A dirty line that gave way.
@@ -96,17 +88,9 @@ impl Payload for WriteBack {
 }
 
 /// Which of the two queues to memory is next.
-#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 struct Turn {
     write_back: bool,
-}
-
-impl Payload for Turn {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self { write_back } = self;
-        to.flag("write_back", *write_back);
-    }
 }
 
 /// The registers.

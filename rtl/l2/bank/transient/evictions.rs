@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::super::super::config::BankPlace;
 use super::super::super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
-use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Payload};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 
 /// What is left to be done before a line is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,38 +74,24 @@ impl Leaving {
 }
 
 /// Number of a leaver; its shape is the width.
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
-struct Leaver(u16);
-
-impl Payload for Leaver {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
-        let Self(leaver) = self;
-        to.sized("leaver", u64::from(*leaver), *width);
-    }
-}
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+struct Leaver(#[payload(name = "leaver", width = *shape)] u16);
 
 /// Something for memory to do; its shape is the width of a leaver.
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
 pub(super) struct Job {
     /// Write the line of a leaver, or tell memory that it leaves; else fetch the line of an MSHR entry.
     pub write: bool,
     /// Which one.
+    #[payload(width = *shape)]
     pub who: u16,
     /// Request that is the reason.
     pub id: u32,
     /// Cycle of the look-up that missed, for a fetch: for the statistics.
+    #[payload(skip)]
     pub missed: u64,
-}
-
-impl Payload for Job {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
-        let Self { write, who, id, missed: _ } = self;
-        to.flag("write", *write);
-        to.sized("who", u64::from(*who), *width);
-        to.bits("id", *id);
-    }
 }
 
 /// What a DRAM channel is asked for, in order.

@@ -39,8 +39,7 @@ use super::evictions::Leaving;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
-    Turn,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, Storage, Turn,
 };
 
 /// State of an entry.
@@ -111,16 +110,9 @@ pub struct FrcShape {
 }
 
 /// Number of an entry, as a queue holds it; its shape is the width.
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
-struct Slot(u16);
-
-impl Payload for Slot {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
-        let Self(entry) = self;
-        to.sized("entry", u64::from(*entry), *width);
-    }
-}
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
 /// What happens in a cycle, in order.
 const PORTS: &[&str] = &["access", "exchange"];

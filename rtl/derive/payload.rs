@@ -1,0 +1,168 @@
+//! The derive of `Payload`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Error, Expr, Field, Member, Result, Token, Type};
+
+use super::counted::{condition, text};
+
+/// How a field is listed.
+enum Form {
+    /// As its type says: a flag, a number, or a number a lane.
+    Typed,
+    /// A number, or one a lane, of so many bits.
+    Sized(Expr),
+    /// The code of a state register.
+    State,
+    /// So many bytes, or all.
+    Bytes(Option<Expr>),
+    /// The fields of a payload, whose shape is this, or `()`.
+    Inside(Option<Expr>),
+    /// Not at all.
+    Skipped,
+}
+
+/// What the attributes of a field say.
+struct OfField {
+    name: Option<String>,
+    only: Option<Expr>,
+    form: Form,
+}
+
+/// `= EXPR` behind a name, if there is one.
+fn optional(meta: &ParseNestedMeta<'_>) -> Result<Option<Expr>> {
+    if meta.input.peek(Token![=]) { Ok(Some(meta.value()?.parse()?)) } else { Ok(None) }
+}
+
+impl OfField {
+    fn parse(field: &Field) -> Result<Self> {
+        let (mut name, mut only, mut form) = (None, None, None);
+        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("payload")) {
+            attribute.parse_nested_meta(|meta| {
+                let found = match meta.path.require_ident()?.to_string().as_str() {
+                    "width" => Form::Sized(meta.value()?.parse()?),
+                    "state" => Form::State,
+                    "bytes" => Form::Bytes(optional(&meta)?),
+                    "inside" => Form::Inside(optional(&meta)?),
+                    "skip" => Form::Skipped,
+                    "name" => {
+                        name = Some(text(&meta)?);
+                        return Ok(());
+                    }
+                    "only" => {
+                        only = Some(condition(&meta)?);
+                        return Ok(());
+                    }
+                    _ => return Err(meta.error("unknown; the doc comment of the derive lists what there is")),
+                };
+                match form.replace(found) {
+                    None => Ok(()),
+                    Some(_) => Err(meta.error("a field has one of `width`, `state`, `bytes`, `inside` and `skip`")),
+                }
+            })?;
+        }
+        let form = form.unwrap_or(Form::Typed);
+        match form {
+            Form::Skipped if name.is_some() || only.is_some() => {
+                Err(Error::new(field.span(), "`skip` stands alone: nothing of the field is listed"))
+            }
+            Form::Inside(_) if name.is_some() => Err(Error::new(field.span(), "what is `inside` has names of its own")),
+            form => Ok(Self { name, only, form }),
+        }
+    }
+}
+
+/// The type of `shape`.
+fn shape(input: &DeriveInput) -> Result<Type> {
+    let mut shape = syn::parse_quote!(());
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("payload")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("shape") {
+                return Err(meta.error("expected `shape`"));
+            }
+            shape = meta.value()?.parse()?;
+            Ok(())
+        })?;
+    }
+    Ok(shape)
+}
+
+fn is(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.path.is_ident(name))
+}
+
+/// The numbers of an array, or of an array of arrays, one after another.
+fn lanes(array: &TokenStream, element: &Type) -> TokenStream {
+    match element {
+        Type::Array(inner) => lanes(&quote!(#array.as_flattened()), &inner.elem),
+        _ => quote!(#array.iter().copied()),
+    }
+}
+
+/// Lists the value of a field by a name.
+fn named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream {
+    match (form, ty) {
+        (Form::Sized(width), Type::Array(array)) => {
+            let lanes = lanes(value, &array.elem);
+            quote!(to.sized_lanes(#name, #lanes, #width))
+        }
+        (Form::Sized(width), ty) if is(ty, "u64") => quote!(to.sized(#name, #value, #width)),
+        (Form::Sized(width), _) => quote!(to.sized(#name, u64::from(#value), #width)),
+        (Form::State, _) => quote!(to.state(#name, #value)),
+        (Form::Bytes(count), ty) => {
+            let bytes = if matches!(ty, Type::Array(_)) { quote!(#value) } else { quote!(#value.to_le_bytes()) };
+            let count = count.as_ref().map(|count| quote!((#count) as usize));
+            quote!(to.wide(#name, &#bytes[..#count]))
+        }
+        (_, Type::Array(array)) => {
+            let lanes = lanes(value, &array.elem);
+            quote!(to.lanes(#name, #lanes))
+        }
+        (_, ty) if is(ty, "bool") => quote!(to.flag(#name, #value)),
+        _ => quote!(to.bits(#name, #value)),
+    }
+}
+
+/// Lists a field.
+fn listed(member: &Member, field: &Field) -> Result<TokenStream> {
+    let OfField { name, only, form } = OfField::parse(field)?;
+    // What its type cannot do is an error at the field.
+    let value = quote_spanned!(Span::call_site().located_at(field.span())=> self.#member);
+    let list = match (form, name, member) {
+        (Form::Skipped, ..) => return Ok(TokenStream::new()),
+        (Form::Inside(shape), ..) => {
+            let shape = shape.map_or_else(|| quote!(()), |shape| quote!(#shape));
+            quote!(::rtl::kernel::Payload::fields(&#value, &#shape, to))
+        }
+        (form, Some(name), _) => named(&name, &value, &field.ty, &form),
+        (form, None, Member::Named(own)) => named(&own.to_string(), &value, &field.ty, &form),
+        (_, None, Member::Unnamed(_)) => {
+            return Err(Error::new(field.span(), "`#[payload(name = \"...\")]` is missing"));
+        }
+    };
+    Ok(match only {
+        Some(condition) => quote! { if #condition { #list; } },
+        None => quote! { #list; },
+    })
+}
+
+pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(input.span(), "only a struct has fields in every value"));
+    };
+    let (name, shape) = (&input.ident, shape(input)?);
+    let fields = data.fields.members().zip(&data.fields).map(|(member, field)| listed(&member, field));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    Ok(quote! {
+        impl ::rtl::kernel::Payload for #name {
+            type Shape = #shape;
+            fn fields<F: ::rtl::kernel::Fields + ?Sized>(&self, shape: &Self::Shape, to: &mut F) {
+                use ::rtl::kernel::FieldsExt as _;
+                let _ = shape;
+                #(#fields)*
+            }
+        }
+    })
+}
