@@ -10,6 +10,7 @@ use crate::noc::xbar::{OutputStats, Xbar, XbarIo, XbarPorts};
 /// A block of a network.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
+#[expect(clippy::large_enum_variant, reason = "each stands in a box of its own anyway")]
 pub enum Node<P: Packet> {
     /// The only one.
     Crossbar(Xbar<P>),
