@@ -615,6 +615,24 @@ fn forms_that_ptx_does_not_have_are_refused() {
 }
 
 #[test]
+fn bitwise_atomics_take_bits_only() {
+    for name in ["and", "or", "xor"] {
+        for (opcode, result) in [("atom", "%r1, "), ("red", "")] {
+            for ty in ["u32", "s32", "u64", "s64"] {
+                let body = format!("{opcode}.global.{name}.{ty} {result}[%rd1], %r2;");
+                let error = around(&body).kernel("k").unwrap_err();
+                let message = format!("`{opcode}.{name}` with `.{ty}`, expected a type");
+                assert!(error.to_string().ends_with(&message), "{body}: {error}");
+                let help = format!("`{opcode}.{name}` takes .b32 .b64");
+                assert_eq!(error.help_text(), Some(&*help), "{body}");
+            }
+            lower(&format!("{opcode}.global.{name}.b32 {result}[%rd1], %r2;"));
+            lower(&format!("{opcode}.shared.{name}.b64 {}[%rd1], %rd3;", result.replace("%r1", "%rd2")));
+        }
+    }
+}
+
+#[test]
 fn branches_know_their_target_and_where_their_paths_meet() {
     let program = lower(
         "@%p1 bra $A; mov.u32 %r1, 1; bra.uni $B; $A: mov.u32 %r1, 2; $B: @!%p2 bra $B; \
@@ -833,7 +851,7 @@ fn errors_of_meaning_name_the_operand() {
         ("and.f64 %fd1, %fd2, %fd3;", "k.ptx:6:4: `and` with `.f64`, expected a type"),
         ("st.const.u32 [%rd1], %r1;", "k.ptx:6:1: `.const` is read only"),
         ("atom.local.add.u32 %r1, [%rd1], 1;", "k.ptx:6:1: `atom` on `.local`"),
-        ("atom.add.b32 %r1, [%rd1], 1;", "k.ptx:6:9: `atom` with `.b32`, expected a type"),
+        ("atom.add.b32 %r1, [%rd1], 1;", "k.ptx:6:9: `atom.add` with `.b32`, expected a type"),
         ("call f;", "k.ptx:6:6: function `f` is not declared"),
         (
             "call (%r1), %rd1, (%r2), p;",

@@ -20,27 +20,27 @@ impl<'a> Lowering<'_, 'a> {
         mods: &mut Modifiers<'a>,
     ) -> Result<Option<Inst>, PtxError> {
         let returns = usize::from(inst.opcode.text == "atom");
-        let functions: &[(&str, (AtomicFn, &'static [Type]))] = &[
-            ("add", (AtomicFn::Add, &[U32, S32, U64, S64, F16, F16x2, Bf16, Bf16x2, F32, F64])),
-            ("min", (AtomicFn::Min, &[U32, S32, U64, S64])),
-            ("max", (AtomicFn::Max, &[U32, S32, U64, S64])),
-            ("and", (AtomicFn::And, &[B32, B64, U32, U64, S32, S64])),
-            ("or", (AtomicFn::Or, &[B32, B64, U32, U64, S32, S64])),
-            ("xor", (AtomicFn::Xor, &[B32, B64, U32, U64, S32, S64])),
-            ("exch", (AtomicFn::Exchange, &[B16, B32, B64, U32, U64, S32, S64, F32, F64])),
-            ("cas", (AtomicFn::CompareSwap, &[B16, B32, B64, U32, U64, S32, S64])),
-            ("inc", (AtomicFn::Increment, &[U32])),
-            ("dec", (AtomicFn::Decrement, &[U32])),
+        let bits: &[Type] = &[B32, B64];
+        let functions: [(&str, AtomicFn, &[Type]); 10] = [
+            ("add", AtomicFn::Add, &[U32, S32, U64, S64, F16, F16x2, Bf16, Bf16x2, F32, F64]),
+            ("min", AtomicFn::Min, &[U32, S32, U64, S64]),
+            ("max", AtomicFn::Max, &[U32, S32, U64, S64]),
+            ("and", AtomicFn::And, bits),
+            ("or", AtomicFn::Or, bits),
+            ("xor", AtomicFn::Xor, bits),
+            ("exch", AtomicFn::Exchange, &[B16, B32, B64, U32, U64, S32, S64, F32, F64]),
+            ("cas", AtomicFn::CompareSwap, &[B16, B32, B64, U32, U64, S32, S64]),
+            ("inc", AtomicFn::Increment, &[U32]),
+            ("dec", AtomicFn::Decrement, &[U32]),
         ];
-        let Some((f, types)) = mods.take_one(functions) else {
+        let Some((name, f, types)) = mods.take_one(&functions.map(|function| (function.0, function))) else {
             return Err(self.unsupported(inst));
         };
         if returns == 0 && matches!(f, AtomicFn::Exchange | AtomicFn::CompareSwap) {
-            let name = if f == AtomicFn::Exchange { "exch" } else { "cas" };
             let error = self.error(inst.span, "this instruction", format!("`red` has no `.{name}`"));
             return Err(error.with_help("`atom` has it; a result that nobody wants is `_`"));
         }
-        let ty = mods.ty(self, types)?;
+        let ty = mods.ty_of(self, &format!("{}.{name}", inst.opcode.text), types)?;
         let orders =
             [("relaxed", [false; 2]), ("acquire", [false, true]), ("release", [true, false]), ("acq_rel", [true; 2])];
         let [before, after] = mods.take_one(&orders).unwrap_or_default();

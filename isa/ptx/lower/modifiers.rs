@@ -88,6 +88,11 @@ impl<'a> Modifiers<'a> {
 
     /// Takes the last type among the words, and checks that the instruction knows it.
     pub(super) fn ty(&mut self, lowering: &Lowering<'_, 'a>, legal: &[Type]) -> Result<Type, PtxError> {
+        self.ty_of(lowering, self.opcode.text, legal)
+    }
+
+    /// The same of an instruction whose types depend on more than its opcode: `name` is as much of it as decides.
+    pub(super) fn ty_of(&mut self, lowering: &Lowering<'_, 'a>, name: &str, legal: &[Type]) -> Result<Type, PtxError> {
         let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
         let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));
         let ty = last.and_then(|m| Type::from_name(m.text));
@@ -99,12 +104,8 @@ impl<'a> Modifiers<'a> {
             Some(word) => (word.span, format!("`.{}`", word.text)),
             None => (self.opcode.span, "no type".to_string()),
         };
-        let message = format!("`{}` with {found}, expected a type", self.opcode.text);
-        Err(lowering.error(span, "here", message).with_help(format!(
-            "`{}` takes {}",
-            self.opcode.text,
-            names.join(" ")
-        )))
+        let message = format!("`{name}` with {found}, expected a type");
+        Err(lowering.error(span, "here", message).with_help(format!("`{name}` takes {}", names.join(" "))))
     }
 
     /// Takes a floating point rounding mode.
