@@ -23,12 +23,12 @@ use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
 use waves::part_file::{PartFile, Unhurried};
 
-use super::RunError;
 use super::drive::{IdleCycles, Watches};
 use super::history::History;
 use super::loads::LoadCounters;
 use super::series::Counted;
 use super::steps::Place;
+use super::{RunError, without_name};
 use crate::content::Content;
 
 /// First line of a file.
@@ -137,7 +137,10 @@ pub(super) fn write(
         let packed = postcard::to_io(state, packed).map_err(io::Error::other)?;
         packed.inner.finish()?.keep().map(drop)
     };
-    written().map_err(|error| RunError::input(path, &format!("the checkpoint cannot be written: {error}")))
+    written().map_err(|error| {
+        let error = error.to_string();
+        RunError::input(path, &format!("the checkpoint cannot be written: {}", without_name(path, &error)))
+    })
 }
 
 /// Reads a checkpoint of a run like this one.

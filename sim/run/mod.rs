@@ -279,7 +279,7 @@ pub enum RunError {
 
 impl RunError {
     fn input(path: &Path, reason: &dyn fmt::Display) -> Self {
-        Self::Input { path: path.to_owned(), reason: reason.to_string() }
+        Self::Input { path: path.to_owned(), reason: without_name(path, &reason.to_string()).to_owned() }
     }
 
     fn of_kernel(error: &InterpError) -> Self {
@@ -289,6 +289,12 @@ impl RunError {
             other => Self::Fault(other.to_string()),
         }
     }
+}
+
+/// What is said of a file, without its name: a file under construction tells it itself, and it is told ahead.
+fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
+    let name = path.display().to_string();
+    reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)
 }
 
 /// Reads a launch file and its data files. `ptx` replaces the PTX files that it names.

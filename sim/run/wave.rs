@@ -9,7 +9,7 @@ use waves::dump::Format;
 use waves::part_file::PartFile;
 use waves::scope::{Glob, Window};
 
-use super::{RunError, WaveOptions};
+use super::{RunError, WaveOptions, without_name};
 use crate::readers::{Changed, Cut, WaveSpec, Waveform};
 
 /// A waveform under way.
@@ -88,5 +88,9 @@ impl Wave {
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> RunError {
-    RunError::input(path, &format!("cannot be written: {error}"))
+    let error = error.to_string();
+    match without_name(path, &error) {
+        unnamed if unnamed.len() == error.len() => RunError::input(path, &format!("cannot be written: {error}")),
+        unnamed => RunError::input(path, &unnamed),
+    }
 }

@@ -310,6 +310,21 @@ fn a_full_device_is_refused_and_stays_what_it_is() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, name) in
+        [("--series", "s.csv"), ("--timeline", "t.json"), ("--pipeline", "p.kanata"), ("--wave", "w.vcd")]
+    {
+        let full = folder.path().join(name);
+        std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+        let full = full.display().to_string();
+        let ended = warpsieve(&["run", SMALL, "--quiet", option, &full]);
+        ended.refused(&["cannot write: No space left on device"]);
+        assert_eq!(ended.err.matches(&full).count(), 1, "{option}: {}", ended.err);
+    }
+}
+
+#[test]
 fn help_and_version_that_cannot_be_written_are_no_success() {
     for option in ["--version", "--help"] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
