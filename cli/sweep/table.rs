@@ -1,5 +1,7 @@
 //! The table: a row a run, in the formats that people and programs read.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{CellAlignment, Table, presets};
 use miette::{IntoDiagnostic, Report, miette};
 use rtl::sm::StallReason;
@@ -174,20 +176,27 @@ impl Shown {
             return Ok(Self::Fitting(output::width()));
         }
         let heads: Vec<_> = head().iter().map(|head| key(head)).collect();
-        if let [all] = names
-            && all == "all"
-        {
-            return Ok(Self::These((0..heads.len()).collect()));
-        }
-        let number = |name: &String| {
-            heads.iter().position(|head| *head == key(name)).ok_or_else(|| {
+        let numbers = |name: &String| {
+            if name == ALL {
+                return Ok((0..heads.len()).collect());
+            }
+            let number = heads.iter().position(|head| *head == key(name));
+            number.map(|number| vec![number]).ok_or_else(|| {
                 let heads: Vec<_> = heads.iter().map(String::as_str).collect();
                 let help = near(&key(name), &heads).map(|near| format!("did you mean `{near}`?"));
-                let help = help.unwrap_or_else(|| "`all` stands for all of them".to_owned());
+                let help = help.unwrap_or_else(|| format!("`{ALL}` stands for all of them"));
                 miette!(help = help, "`--columns` names `{name}`, expected some of {}", heads.join(", "))
             })
         };
-        names.iter().map(number).collect::<Result<_, _>>().map(Self::These)
+        let mut these = Vec::new();
+        for name in names {
+            let numbers: Vec<usize> = numbers(name)?;
+            these.extend(numbers);
+        }
+        // A column that is named twice, or of all again, stands where it is named first.
+        let mut known = BTreeSet::new();
+        these.retain(|number| known.insert(*number));
+        Ok(Self::These(these))
     }
 }
 
@@ -222,6 +231,8 @@ fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
 }
 
 /// Stands for columns that are left out.
+/// Stands for all columns on the command line.
+const ALL: &str = "all";
 const GAP: &str = "...";
 /// Columns that are always there, besides the last.
 const LEAST_COLUMNS: usize = 3;
@@ -288,7 +299,10 @@ mod tests {
             (&["launch-file", "L1 hit %", "speed_up"], Some(vec![0, 6, 3])),
             (&["all"], Some((0..head().len()).collect())),
             (&["cycle"], None),
-            (&["all", "cycles"], None),
+            (&["all", "cycles"], Some((0..head().len()).collect())),
+            (&["check", "all"], Some([head().len() - 1].into_iter().chain(0..head().len() - 1).collect())),
+            (&["cycles", "on", "cycles"], Some(vec![2, 1])),
+            (&["all", "cycle"], None),
         ] {
             let shown = Shown::of(&texts(names)).ok().map(|shown| match shown {
                 Shown::These(columns) => columns,

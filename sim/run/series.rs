@@ -2,6 +2,7 @@
 //! is written for every interval, also for those in which nothing happened, until the memory has come
 //! to rest after the last launch.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -71,8 +72,11 @@ impl Series {
         let has = Has::of(machine.config());
         let mut all = Paths::default();
         Totals::default().list(&has, &mut all);
-        let columns: Vec<String> =
+        let mut columns: Vec<String> =
             if columns.is_empty() { COLUMNS.map(str::to_owned).to_vec() } else { columns.clone() };
+        // A column that is named twice stands where it is named first.
+        let mut known = BTreeSet::new();
+        columns.retain(|column| known.insert(column.clone()));
         let place = |column: &String| {
             let known = all.names.iter().position(|name| name == column);
             known.ok_or_else(|| {

@@ -155,6 +155,9 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     let rows: Vec<(u64, u64, u64, u64)> = reader.deserialize().map(Result::unwrap).collect();
     assert_eq!(rows.iter().map(|row| row.2).sum::<u64>(), count(&stats, "/l1/misses"));
     assert_eq!(rows.iter().map(|row| row.3).sum::<u64>(), count(&stats, "/l2/stalls/port"));
+    assert_eq!(series("l1.misses,l1.hits,l1.misses").status, Some(0));
+    let mut reader = csv::Reader::from_path(&file).unwrap();
+    assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
     // Only decoupled tags promote; cycles and idle SMs are those of a run, and no counters of a block.
     series("l1.promotions").refused(&["no column `l1.promotions`"]);
