@@ -51,7 +51,7 @@ impl Section {
         let cells = |row: &Row| {
             let mut cells = vec![row.name.clone(), plain(row.a), plain(row.b), signed(row.change)];
             cells.push(match row.weight {
-                Some(weight) => format!("{:.1} %", 100.0 * weight),
+                Some(weight) => percent(weight),
                 None if !has_weights && row.a != 0.0 => format!("x {}", plain(row.b / row.a)),
                 None => "-".to_owned(),
             });
@@ -76,6 +76,12 @@ impl Section {
 
 /// A number of three digits at least.
 pub fn plain(value: f64) -> String {
+/// A part of a whole; what rounds to nothing has no sign.
+fn percent(part: f64) -> String {
+    let number = format!("{:.1}", 100.0 * part);
+    format!("{} %", if number == "-0.0" { "0.0" } else { &number })
+}
+
     let size = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };
     match size {
@@ -88,4 +94,14 @@ pub fn plain(value: f64) -> String {
 
 fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", plain(value)) } else { plain(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_that_rounds_to_nothing_has_no_sign() {
+        assert_eq!([-0.0, -0.000_49, 0.000_49, -0.000_51].map(percent), ["0.0 %", "0.0 %", "0.0 %", "-0.1 %"]);
+    }
 }
