@@ -32,7 +32,8 @@ impl Names {
     /// Those of this build, and of the kernels that are found from here.
     fn new() -> Self {
         let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
-        let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+        let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name);
+        let kernels = kernels.filter(|name| is_plain(name)).collect();
         let counters = dictionary::counters().iter().map(|counter| counter.key.clone()).collect();
         Self(vec![
             (&["machine"], of(machines())),
@@ -74,6 +75,11 @@ impl Names {
             }
         })
     }
+}
+
+/// Whether a name is one word to every shell, which does nothing but stand there: those of folders can be anything.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }
 
 /// Writes a page for every command.

@@ -265,6 +265,77 @@ fn completions_know_the_commands_and_bash_can_read_them() {
     warpsieve(&["completions", "dash"]).refused(&["dash", "bash"]);
 }
 
+/// The strings of a script, each with the quote around it. In one of fish a backslash stands before what ends a string,
+/// in the others it is doubled.
+fn strings(script: &str, is_fish: bool) -> Vec<(char, String)> {
+    let (mut strings, mut open, mut last) = (Vec::new(), None::<(char, String)>, '\n');
+    let mut characters = script.chars().peekable();
+    while let Some(c) = characters.next() {
+        match &mut open {
+            None if c == '#' && last.is_whitespace() => drop(characters.by_ref().find(|c| *c == '\n')),
+            None if matches!(c, '"' | '\'') => open = Some((c, String::new())),
+            None if is_fish && c == '\\' => drop(characters.next()),
+            None => {}
+            Some((_, text)) if is_fish && c == '\\' => text.extend(characters.next()),
+            Some((quote, text)) if c == *quote && !is_fish && characters.peek() == Some(quote) => {
+                text.extend(characters.next());
+            }
+            Some((quote, _)) if c == *quote => strings.extend(open.take()),
+            Some((_, text)) => text.push(c),
+        }
+        last = c;
+    }
+    assert_eq!(open, None, "a string that does not end");
+    strings
+}
+
+#[test]
+fn completions_quote_what_they_say_as_each_shell_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shell, reads) in [
+        ("bash", &["bash", "-n"][..]),
+        ("zsh", &["zsh", "-n"]),
+        ("fish", &["fish", "--no-execute"]),
+        ("elvish", &["elvish", "-compileonly"]),
+        ("powershell", &["pwsh", "-NoProfile", "-File"]),
+    ] {
+        let script = warpsieve(&["completions", shell]).out;
+        if !["bash", "zsh"].contains(&shell) {
+            let strings = strings(&script, shell == "fish");
+            for (quote, text) in &strings {
+                // In fish, names with line breaks between are a list.
+                assert!(!text.contains('\n') || (shell == "fish" && *quote == '"'), "{shell}: {text}");
+            }
+            let said = "Only these scopes and signals, such as 'sm0.l1.**'; may be repeated";
+            assert!(strings.contains(&('\'', said.to_owned())), "{shell}");
+        }
+        let path = folder.path().join(format!("warpsieve.{}", if shell == "powershell" { "ps1" } else { shell }));
+        fs::write(&path, script).unwrap();
+        // A shell that is not installed cannot tell.
+        if let Ok(read) = Command::new(reads[0]).args(&reads[1..]).arg(&path).output() {
+            assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
+        }
+    }
+}
+
+#[test]
+fn completions_offer_no_name_that_a_shell_would_run_or_take_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["plain", "it's", "a b", "$(touch x)", "`touch y`", "q\"q", "-o"];
+    for name in names {
+        let kernel = folder.path().join("kernels").join(name);
+        fs::create_dir_all(&kernel).unwrap();
+        fs::write(kernel.join("launch.toml"), "title = \"a\"\n").unwrap();
+    }
+    for shell in ["bash", "zsh"] {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        let script = Ended::of(command.args(["completions", shell]).current_dir(folder.path())).out;
+        let holds = |name: &str| script.contains(&format!("{name}/launch"));
+        assert!(holds("plain") && !names[1..].iter().any(|name| holds(name)), "{shell}");
+        assert!(!script.contains("touch"), "{shell}");
+    }
+}
+
 #[test]
 fn every_command_has_a_manual_page() {
     let folder = tempfile::tempdir().unwrap();
