@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::args::{CountersArguments, Format};
 use super::dictionary::{self, Counter};
+use super::output::folded;
 use super::{Exit, output};
 use warpsieve::config::near;
 
@@ -109,7 +110,8 @@ impl Entry {
             ("Nsight", *nsight),
             ("in JSON", Some(path)),
         ];
-        let rows = rows.into_iter().filter_map(|(label, text)| Some(format!("  {label:<8} {}\n", text?)));
+        let rows =
+            rows.into_iter().filter_map(|(label, text)| Some(folded(&format!("  {label:<8} {}", text?), 11) + "\n"));
         format!("{key}\n{}", rows.collect::<String>())
     }
 }

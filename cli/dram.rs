@@ -12,7 +12,7 @@ use waves::part_file::PartFile;
 
 use super::args::DramArguments;
 use super::files::Files;
-use super::output::{columns, grouped};
+use super::output::{columns, counted, folded, grouped};
 use super::{Exit, interrupt, output};
 use papers::progress::progress_line;
 use warpsieve::config::Resolved;
@@ -81,7 +81,7 @@ fn told(
     if ended.unserved == 0 {
         return Ok(judge(&violations.unwrap_or_default()));
     }
-    let unserved = output::counted(ended.unserved, "request is", "requests are");
+    let unserved = counted(ended.unserved, "request is", "requests are");
     let cycle = grouped(ended.cycles);
     Ok(match signal {
         0 => {
@@ -176,7 +176,7 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "{} on {}", name.display(), machine.join(" + "))?;
         let sum = |count: fn(&Counts) -> u64| ended.channels.iter().map(count).sum::<u64>();
         let (reads, writes) = (sum(|c| c.reads), sum(|c| c.writes));
-        row(f, "requests", &[format!("{} reads", grouped(reads)), format!("{} writes", grouped(writes))])?;
+        row(f, "requests", &[counted(reads, "read", "reads"), counted(writes, "write", "writes")])?;
         let mhz = f64::from(config.clock.dram_khz) / 1e3;
         let time = format!("{:.1} us at {mhz} MHz", ended.cycles as f64 / mhz);
         row(f, "cycles", &[grouped(ended.cycles), time])?;
@@ -249,7 +249,7 @@ impl Summary<'_> {
 
 fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
     let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<20}")).collect();
-    writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+    writeln!(f, "{}", folded(format!("  {label:<13} {}", cells.join(" ")).trim_end(), 16))
 }
 
 fn percent(part: u64, whole: u64) -> String {

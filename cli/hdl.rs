@@ -11,7 +11,7 @@ use ::hdl::{
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
-use super::output::{columns, grouped, wrote};
+use super::output::{columns, counted, folded, grouped, wrote};
 use super::progress::Busy;
 use super::{Exit, output};
 use warpsieve::config::suggestion;
@@ -160,8 +160,9 @@ fn verdict(found: &Result<Proven, CounterExample>) -> String {
         Ok(Proven { clauses: 0, .. }) => "proven of every input".to_owned(),
         Ok(Proven { clauses, register_bits }) => {
             format!(
-                "proven for all time, by {} clauses on {register_bits} bits of registers",
-                grouped((*clauses).into())
+                "proven for all time, by {} on {} of registers",
+                counted((*clauses).into(), "clause", "clauses"),
+                counted((*register_bits).into(), "bit", "bits")
             )
         }
         Err(CounterExample { broken, cycles, .. }) => format!("NOT SO, cycle {cycles} breaks {}", broken.join(", ")),
@@ -170,7 +171,7 @@ fn verdict(found: &Result<Proven, CounterExample>) -> String {
 
 fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
     for proof in proofs {
-        output::print(&format!("{}: {}\n", proof.path(), proof.property()?))?;
+        output::print(&(folded(&format!("{}: {}", proof.path(), proof.property()?), 2) + "\n"))?;
         for size in (proof.sizes)() {
             output::print(&format!("  at {size}\n"))?;
         }
@@ -179,7 +180,7 @@ fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
                 Mistake { instead_of, is: "", .. } => format!("without `{instead_of}`"),
                 Mistake { instead_of, is, .. } => format!("`{is}` instead of `{instead_of}`"),
             };
-            output::print(&format!("  mistake {number}: {told}\n"))?;
+            output::print(&(folded(&format!("  mistake {number}: {told}"), 4) + "\n"))?;
         }
     }
     Ok(Exit::Done)

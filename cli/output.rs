@@ -5,9 +5,11 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use input::{cut, visible};
+pub(super) use input::{counted, noun};
+use input::{cut, visible, visible_line};
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use terminal_size::{Width, terminal_size_of};
+use textwrap::{Options, WordSeparator, WordSplitter};
 use trace::Warning;
 use warpsieve::limit::{self, Limited};
 use warpsieve::run::HostTime;
@@ -48,7 +50,8 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// Lists files that were written, unless nobody wants to know.
 pub(super) fn wrote(is_quiet: bool, files: impl IntoIterator<Item = PathBuf>) -> Result<(), Report> {
-    let lines: String = files.into_iter().map(|path| format!("wrote {}\n", path.display())).collect();
+    let line = |path: PathBuf| format!("wrote {}\n", visible_line(&path.display().to_string()));
+    let lines: String = files.into_iter().map(line).collect();
     if is_quiet { Ok(()) } else { print(&lines) }
 }
 
@@ -103,47 +106,116 @@ pub(super) fn print_report(report: &Report) {
     }
 }
 
-/// Width that a text on stdout may have: that of the terminal, or any.
+/// Width that a text on stdout may have: on a terminal what `COLUMNS` says, or else the terminal; anywhere else, where
+/// programs read it, any.
 pub(super) fn width() -> usize {
-    let columns = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
-    columns.filter(|columns| *columns > 0).unwrap_or(usize::MAX)
+    if !io::stdout().is_terminal() {
+        return usize::MAX;
+    }
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    width_of(wanted, terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into()))
+}
+
+fn width_of(wanted: Option<usize>, has: Option<usize>) -> usize {
+    [wanted, has].into_iter().flatten().find(|columns| *columns > 0).unwrap_or(usize::MAX)
+}
+
+/// A line of words, wrapped where it is wider than the terminal; the lines that follow are indented so far.
+pub(super) fn folded(line: &str, indent: usize) -> String {
+    folded_within(width(), line, indent)
+}
+
+/// The same of a line that may be so wide.
+pub(super) fn folded_within(most: usize, line: &str, indent: usize) -> String {
+    if line.chars().count() <= most {
+        return line.to_owned();
+    }
+    let indent = " ".repeat(indent);
+    let options = Options::new(most.max(indent.len() + LEAST_WRAPPED)).subsequent_indent(&indent).break_words(false);
+    let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(line, options)
 }
 
 /// Columns aligned by spaces, the last one open to the right. Where they are wider than the terminal, words of the widest
-/// are wrapped.
+/// are wrapped, and the columns move closer together.
 pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     columns_within(width(), head, rows)
 }
 
 /// Width below which no column is wrapped.
 const LEAST_WRAPPED: usize = 20;
+/// The same where nothing else helps, if its longest word is longer.
+const NARROWEST: usize = 10;
+/// Stands between two ends of a range of names, behind which one may be wrapped.
+const RANGE: &str = "..";
 
 fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    let all: Vec<&Vec<String>> = std::iter::once(&head).chain(rows).collect();
-    let mut widths = widths(&all);
-    let has_words: Vec<_> = (0..head.len()).map(|column| all.iter().any(|row| row[column].contains(' '))).collect();
-    while let Some(excess) = total(&widths).checked_sub(most).filter(|excess| *excess > 0) {
-        let can_shrink = (0..widths.len()).filter(|&column| has_words[column] && widths[column] > LEAST_WRAPPED);
-        let Some(widest) = can_shrink.max_by_key(|&column| widths[column]) else { break };
-        widths[widest] = widths[widest].saturating_sub(excess).max(LEAST_WRAPPED);
-    }
+    // A tab shifts nothing in the last column, which is where lines of a source stand.
+    let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
+        true => visible(cell).replace('\n', "\\n"),
+        false => visible_line(cell).into_owned(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().enumerate().map(shown).collect()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&head).chain(&rows).collect();
+    let (widths, gap) = fitted(most, &all);
     let mut text = String::new();
     for row in all {
-        let wrapped = |(cell, width): (&String, &usize)| match cell.chars().count() <= *width {
-            true => vec![cell.clone()],
-            false => textwrap::wrap(cell, *width).into_iter().map(String::from).collect(),
-        };
-        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(wrapped).collect();
+        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(|(cell, width)| wrapped(cell, *width)).collect();
         for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
             let part = |cell: &Vec<String>| cell.get(line).cloned().unwrap_or_default();
             let cells = cells.iter().map(part).zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+            text.push_str(cells.collect::<Vec<_>>().join(gap).trim_end());
             text.push('\n');
         }
     }
     text
 }
+
+/// The widths of columns and what is between two of them, as they fit: words are wrapped, then the columns move together,
+/// then words are wrapped narrowly. What does not fit even then is wrapped as if it did.
+fn fitted(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
+    let natural = widths(rows);
+    let in_column = |column: usize| rows.iter().map(move |row| &row[column]);
+    let can_wrap = |column| in_column(column).any(|cell| cell.trim_start().contains(' ') || cell.contains(RANGE));
+    let longest = |column| in_column(column).flat_map(|cell| cell.split(' ')).map(|word| word.chars().count()).max();
+    let (mut wide, mut narrow) = (natural.clone(), natural.clone());
+    for column in (0..natural.len()).filter(|&column| can_wrap(column)) {
+        wide[column] = natural[column].min(LEAST_WRAPPED);
+        narrow[column] = wide[column].min(longest(column).unwrap_or(0).clamp(1, NARROWEST));
+    }
+    let shrunk = |least: &[usize], gap: &'static str| {
+        let mut widths = natural.clone();
+        while let Some(excess) = total(&widths, gap).checked_sub(most).filter(|excess| *excess > 0) {
+            let can_shrink = (0..widths.len()).filter(|&column| widths[column] > least[column]);
+            let Some(widest) = can_shrink.max_by_key(|&column| widths[column]) else { break };
+            widths[widest] = widths[widest].saturating_sub(excess).max(least[widest]);
+        }
+        (widths, gap)
+    };
+    let layouts = [shrunk(&wide, GAP), shrunk(&wide, " "), shrunk(&narrow, " ")];
+    let fits = layouts.iter().position(|(widths, gap)| total(widths, gap) <= most);
+    layouts.into_iter().nth(fits.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The lines of a cell in a column, each indented as the cell is.
+fn wrapped(cell: &str, width: usize) -> Vec<String> {
+    if cell.chars().count() <= width {
+        return vec![cell.to_owned()];
+    }
+    let words = cell.trim_start();
+    let indent = &cell[..cell.len() - words.len()];
+    let (first, last) = match words.find(RANGE) {
+        Some(at) if !words.contains(' ') => words.split_at(at + RANGE.len()),
+        _ => (words, ""),
+    };
+    let lines = [first, last].into_iter().filter(|part| !part.is_empty());
+    let lines = lines.flat_map(|part| textwrap::wrap(part, width.saturating_sub(indent.len()).max(1)));
+    lines.map(|line| format!("{indent}{line}")).collect()
+}
+
+/// What is between two columns.
+pub(super) const GAP: &str = "  ";
 
 /// The widths of columns.
 pub(super) fn widths(rows: &[&Vec<String>]) -> Vec<usize> {
@@ -153,8 +225,8 @@ pub(super) fn widths(rows: &[&Vec<String>]) -> Vec<usize> {
 }
 
 /// The width of columns with what is between them.
-pub(super) fn total(widths: &[usize]) -> usize {
-    widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+pub(super) fn total(widths: &[usize], gap: &str) -> usize {
+    widths.iter().sum::<usize>() + gap.len() * widths.len().saturating_sub(1)
 }
 
 /// What something took of this host, and how many of something that was in a second of CPU time, which other programs on
@@ -163,11 +235,6 @@ pub(super) fn host(time: HostTime, count: u64, what: &str) -> [String; 3] {
     let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
     let rate = grouped((count as f64 / cpu.max(1e-6)) as u64);
     [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), format!("{rate} {what}/s of CPU")]
-}
-
-/// So many of something: `1 launch`, `2 launches`.
-pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { several })
 }
 
 #[cfg(test)]
@@ -198,6 +265,56 @@ mod tests {
         }
         // A name is never cut.
         assert!(columns_within(10, &["NAME", "WHAT", "FILE"], &rows).contains("a-file-without-blanks.toml"));
+    }
+
+    #[test]
+    fn columns_of_numbers_move_together_and_ranges_of_names_are_wrapped() {
+        let row = |name: &str| [vec![name.to_owned()], vec!["123,456,789".to_owned(); 5]].concat();
+        let rows = [row("machine"), row("      reduction[0]..reduction[47]")];
+        let head = ["BLOCK", "BITS", "FLIP-FLOPS", "um2", "LEAKAGE mW", "%"];
+        let wide = columns_within(200, &head, &rows);
+        assert!(wide.contains("\n      reduction[0]..reduction[47]  123,456,789  123"), "{wide}");
+        let narrow = columns_within(80, &head, &rows);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        assert!(narrow.contains("\n      reduction[0].. 123,456,789 123"), "{narrow}");
+        assert!(narrow.ends_with("\n      reduction[47]\n"), "{narrow}");
+    }
+
+    #[test]
+    fn words_are_wrapped_narrowly_where_nothing_else_helps_and_a_table_that_cannot_fit_stays_wide() {
+        let row =
+            ["gesummv, line 70", "136", "208", "+72", "66.7 %", "136 to 147", "700", "564 to 492", "0", "ld.a %f10;"];
+        let head = ["load", "A", "B", "change", "weight", "latency", "accesses", "hits", "pending hits", ""];
+        let rows = [row.map(str::to_owned).to_vec()];
+        let narrow = columns_within(80, &head, &rows);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        assert!(narrow.contains("\ngesummv, 136"), "{narrow}");
+        let numbers = [vec!["123,456,789".to_owned(); 10]];
+        assert_eq!(columns_within(80, &head, &numbers), columns_within(usize::MAX, &head, &numbers));
+    }
+
+    #[test]
+    fn a_name_with_control_characters_shifts_no_column() {
+        let rows =
+            [vec!["a\u{1b}[2J\nb\tc".to_owned(), "1".to_owned()], vec!["d".to_owned(), "\u{7}ld\t%r1\n".to_owned()]];
+        let text = "x                 y\na\\u001b[2J\\nb\\tc  1\nd                 \\u0007ld\t%r1\\n\n";
+        assert_eq!(columns_within(usize::MAX, &["x", "y"], &rows), text);
+    }
+
+    #[test]
+    fn a_line_is_wrapped_at_blanks_alone_and_only_where_it_is_wider_than_the_terminal() {
+        let line = "note: a-word-that-is-longer-than-twenty and others";
+        assert_eq!(folded_within(usize::MAX, line, 2), line);
+        assert_eq!(folded_within(24, line, 2), "note:\n  a-word-that-is-longer-than-twenty\n  and others");
+    }
+
+    #[test]
+    fn the_width_is_what_the_user_wants_or_what_the_terminal_has() {
+        assert_eq!(width_of(None, Some(80)), 80);
+        assert_eq!(width_of(Some(60), Some(80)), 60);
+        assert_eq!(width_of(Some(0), Some(80)), 80);
+        assert_eq!(width_of(Some(60), None), 60);
+        assert_eq!(width_of(None, None), usize::MAX);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use input::cut;
+use input::{cut, visible_line};
 use isa::alloc::allocate;
 use isa::program::{Inst, MemOp, Op, Program, Unit};
 use isa::types::Space;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::Exit;
 use super::args::{Format, PtxArguments};
-use super::output::{self, columns, grouped};
+use super::output::{self, columns, counted, folded, grouped};
 use warpsieve::content::Content;
 use warpsieve::limit;
 
@@ -189,18 +189,21 @@ const HEAD: [&str; 6] = ["pc", "line", "access", "space", "bytes", "text"];
 
 fn table(found: &File) -> String {
     let File { file, version, target, global_bytes, const_bytes, kernels } = found;
-    let mut text = format!(
-        "{file}: PTX {version} for {target}, {}, {} bytes of variables, {} of constants\n",
-        counted(kernels.len(), "kernel"),
-        grouped(*global_bytes),
+    let head = format!(
+        "{file}: PTX {version} for {target}, {}, {} of variables, {} of constants",
+        counted(kernels.len() as u64, "kernel", "kernels"),
+        counted(*global_bytes, "byte", "bytes"),
         grouped(*const_bytes),
     );
+    let mut text = folded(&visible_line(&head), 2) + "\n";
     for Kernel { name, program, refused } in kernels {
-        text += &format!("\nkernel {name}");
         match program {
-            Some(listing) => text += &listing_table(listing),
+            Some(listing) => text += &format!("\n{}", listing_table(name, listing)),
             None => {
-                text += &format!(": cannot be run, {}\n", counted(refused.len(), "reason"));
+                text += &format!(
+                    "\nkernel {name}: cannot be run, {}\n",
+                    counted(refused.len() as u64, "reason", "reasons")
+                );
                 let reason = |Refusal { line, column, message, .. }: &Refusal| {
                     let column = column.map_or(String::new(), |column| format!(":{column}"));
                     format!("{file}:{line}{column}: {message}")
@@ -216,7 +219,7 @@ fn table(found: &File) -> String {
     text
 }
 
-fn listing_table(listing: &Listing) -> String {
+fn listing_table(name: &str, listing: &Listing) -> String {
     let Listing { params, instructions, units, registers, predicates, shared_bytes, local_bytes, accesses } = listing;
     let params: Vec<_> = params.iter().map(|Param { name, ty, .. }| format!("{ty} {name}")).collect();
     let units: Vec<_> = units.iter().map(|(unit, count)| format!("{unit} {count}")).collect();
@@ -225,20 +228,19 @@ fn listing_table(listing: &Listing) -> String {
         vec![pc.to_string(), line.to_string(), (*what).to_owned(), (*space).to_owned(), bytes.to_string(), cut(text)]
     };
     let rows: Vec<_> = accesses.iter().map(row).collect();
+    let memory = format!(
+        "  {}, {}, shared memory {}, local memory {} a thread",
+        counted((*registers).into(), "register", "registers"),
+        counted((*predicates).into(), "predicate", "predicates"),
+        counted((*shared_bytes).into(), "byte", "bytes"),
+        counted((*local_bytes).into(), "byte", "bytes"),
+    );
     format!(
-        "({})\n  {}: {}\n  {}, {}, shared memory {} bytes, local memory {} bytes a thread\n{}",
-        params.join(", "),
-        counted(*instructions, "instruction"),
+        "{}\n  {}: {}\n{}\n{}",
+        folded(&format!("kernel {name}({})", params.join(", ")), 4),
+        counted(*instructions as u64, "instruction", "instructions"),
         units.join(", "),
-        counted((*registers).into(), "register"),
-        counted((*predicates).into(), "predicate"),
-        grouped((*shared_bytes).into()),
-        grouped((*local_bytes).into()),
+        folded(&memory, 4),
         columns(&HEAD, &rows),
     )
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(count as u64))
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use input::visible_line;
 use rtl::dram::counts::Counts;
 use rtl::kernel::Counted;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
 
-use super::output::{self, grouped};
+use super::output::{self, counted, folded_within, grouped};
 use warpsieve::config::Resolved;
 use warpsieve::estimate::{Energy, Unit};
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
@@ -104,7 +105,8 @@ impl Summary<'_> {
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RunReport { counters, simulating, written, .. } = self.report;
-        writeln!(f, "{} on {}", self.launch.display(), self.machine())?;
+        let name = format!("{} on {}", self.launch.display(), self.machine());
+        writeln!(f, "{}", visible_line(&name))?;
         self.counted().iter().try_for_each(|(label, cells)| row(f, label, cells))?;
         if let Some(energy) = self.energy {
             row(f, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
@@ -124,7 +126,7 @@ fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result
 fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
     let mut lines = vec![format!("  {label:<13}")];
     let mut at = 0;
-    for cell in cells {
+    for cell in cells.iter().map(|cell| visible_line(cell)) {
         if at > 0 && 16 + 26 * at + cell.chars().count() > width {
             lines.push(" ".repeat(15));
             at = 0;
@@ -134,7 +136,7 @@ fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
         }
         at += 1;
     }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    lines.iter().map(|line| folded_within(width, line.trim_end(), 16)).collect()
 }
 
 /// Cycles by reason, those of all units together, the most first; those without any left out.
@@ -164,13 +166,22 @@ fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -
         1 => unit.block.clone(),
         units => format!("{} x {units}", unit.block),
     };
-    let cells: Vec<_> = joules(unit.dynamic_pj, unit.leakage_pj).iter().map(|cell| format!("{cell:<21}")).collect();
     let label = format!("{:indent$}{name}", "", indent = 2 * depth);
-    writeln!(f, "{}", format!("  {label:<18}{}", cells.join(" ")).trim_end())?;
+    writeln!(f, "{}", unit_line(output::width(), &label, &joules(unit.dynamic_pj, unit.leakage_pj)))?;
     if depth < LEVELS_SHOWN {
         unit.children.iter().try_for_each(|child| units(f, child, depth + 1, whole_pj))?;
     }
     Ok(())
+}
+
+/// A block and its cells, closer together where a terminal is narrow.
+fn unit_line(width: usize, label: &str, cells: &[String]) -> String {
+    let line = |apart: usize| {
+        let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<apart$}")).collect();
+        format!("  {label:<18}{}", cells.join(" ")).trim_end().to_owned()
+    };
+    let wide = line(21);
+    if wide.chars().count() <= width { wide } else { line(18) }
 }
 
 fn joules(dynamic_pj: f64, leakage_pj: f64) -> Vec<String> {
@@ -187,16 +198,16 @@ fn percent(part: u64, whole: u64) -> String {
 fn fetches(icache: &InstructionStats) -> Vec<String> {
     let InstructionStats { accesses, hits, hit_pending, misses, .. } = *icache;
     vec![
-        format!("{} fetches", grouped(accesses)),
+        counted(accesses, "fetch", "fetches"),
         format!("{} hits", percent(hits, accesses)),
         format!("{} pending hits", percent(hit_pending, accesses)),
-        format!("{} reads of the L2", grouped(misses)),
+        counted(misses, "read of the L2", "reads of the L2"),
     ]
 }
 
 fn l1(cache: &L1Stats) -> Vec<String> {
     let mut cells = loads(cache);
-    cells.push(format!("{} stores", grouped(cache.store_hits + cache.store_misses)));
+    cells.push(counted(cache.store_hits + cache.store_misses, "store", "stores"));
     cells
 }
 
@@ -204,7 +215,7 @@ fn l1(cache: &L1Stats) -> Vec<String> {
 fn loads(cache: &L1Stats) -> Vec<String> {
     let L1Stats { accesses, hits, hit_pending, .. } = *cache;
     vec![
-        format!("{} loads", grouped(accesses)),
+        counted(accesses, "load", "loads"),
         format!("{} hits", percent(hits, accesses)),
         format!("{} pending hits", percent(hit_pending, accesses)),
     ]
@@ -213,13 +224,13 @@ fn loads(cache: &L1Stats) -> Vec<String> {
 fn l2(bank: &L2Stats) -> Vec<String> {
     let L2Stats { accesses, hits, hit_pending, writebacks, .. } = *bank;
     let mut cells = vec![
-        format!("{} reads", grouped(accesses)),
+        counted(accesses, "read", "reads"),
         format!("{} hits", percent(hits, accesses)),
         format!("{} pending hits", percent(hit_pending, accesses)),
-        format!("{} write-backs", grouped(writebacks)),
+        counted(writebacks, "write-back", "write-backs"),
     ];
     if bank.atomics() > 0 {
-        cells.push(format!("{} atomics", grouped(bank.atomics())));
+        cells.push(counted(bank.atomics(), "atomic", "atomics"));
     }
     cells
 }
@@ -229,7 +240,7 @@ fn evictions(report: &RunReport) -> Vec<Row> {
     let all = report.evictions();
     let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
         (0, 0) => format!("{cache} none"),
-        (0, _) => format!("{cache} none, {} bypasses", grouped(bypasses)),
+        (0, _) => format!("{cache} none, {}", counted(bypasses, "bypass", "bypasses")),
         _ => format!("{cache} {}", grouped(evictions)),
     };
     let mut rows = vec![("evictions", all.iter().map(cell).collect())];
@@ -256,10 +267,10 @@ fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
 fn dram(channels: &Counts) -> Vec<String> {
     let Counts { reads, writes, row_hits, bytes, .. } = *channels;
     vec![
-        format!("{} reads", grouped(reads)),
+        counted(reads, "read", "reads"),
         format!("{} row hits", percent(row_hits, reads + writes)),
-        format!("{} writes", grouped(writes)),
-        format!("{} bytes", grouped(bytes)),
+        counted(writes, "write", "writes"),
+        counted(bytes, "byte", "bytes"),
     ]
 }
 
@@ -277,7 +288,10 @@ fn stalls(counters: &Counters) -> Vec<String> {
     let idle = match (never, idle) {
         (0, 0) => None,
         (0, idle) => Some(format!("{} of SMs idle in a launch", percent(idle, all))),
-        (never, _) => Some(format!("{never} of {} SMs had no warp", counters.cores.len())),
+        (never, _) => {
+            let all = counted(counters.cores.len() as u64, "SM", "SMs");
+            Some(format!("{never} of {all} had no warp"))
+        }
     };
     reasons.chain(idle).collect()
 }
@@ -294,5 +308,22 @@ mod tests {
         let narrow = lines(80, "L1D", &cells);
         assert_eq!(narrow[1], "                0.1 % pending hits");
         assert!(narrow.len() == 2 && wide.starts_with(&narrow[0]), "{narrow:?}");
+    }
+
+    #[test]
+    fn a_cell_that_is_wider_than_the_terminal_is_wrapped_below_itself() {
+        let cells = ["every fill found an empty way, so no replacement scheme can save a miss there".to_owned()];
+        let narrow = lines(60, "no evictions", &cells).join("\n");
+        assert!(narrow.lines().all(|line| line.len() <= 60), "{narrow}");
+        assert_eq!(narrow.lines().nth(1), Some("                replacement scheme can save a miss there"));
+    }
+
+    #[test]
+    fn the_energy_of_a_block_fits_a_narrow_terminal() {
+        let cells = joules(2_171_000.0, 14_865_000.0);
+        let wide = "    sm x 15         17.036 uJ             2.171 uJ dynamic      14.865 uJ leakage";
+        assert_eq!(unit_line(usize::MAX, "  sm x 15", &cells), wide);
+        let narrow = unit_line(80, "  sm x 15", &cells);
+        assert_eq!(narrow, "    sm x 15         17.036 uJ          2.171 uJ dynamic   14.865 uJ leakage");
     }
 }

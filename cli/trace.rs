@@ -14,7 +14,7 @@ use trace::{Command, KernelTrace, KernelsList, Packing, Warning};
 
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
 use super::files::Files;
-use super::output::{self, grouped};
+use super::output::{self, counted, folded, grouped};
 use super::{Exit, interrupt};
 use papers::progress::progress_line;
 use warpsieve::config::Resolved;
@@ -58,7 +58,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let ran = interrupt::guarded(work, || {
         let Exported { files, .. } = std::mem::take(&mut *exported());
-        let launches = output::counted(files.len() as u64, "launch", "launches");
+        let launches = counted(files.len() as u64, "launch", "launches");
         if let Err(report) = output::wrote(*quiet, files) {
             output::print_report(&report);
         }
@@ -67,9 +67,9 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     interrupt::ended(ran, |()| {
         let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
         if !quiet {
-            let launches = files.len().saturating_sub(1);
-            let instructions = grouped(warp_instructions);
-            output::print(&format!("{}: {launches} launches, {instructions} warp instructions\n", folder.display()))?;
+            let launches = counted(files.len().saturating_sub(1) as u64, "launch", "launches");
+            let instructions = counted(warp_instructions, "warp instruction", "warp instructions");
+            output::print(&format!("{}: {launches}, {instructions}\n", folder.display()))?;
         }
         output::wrote(*quiet, files)?;
         Ok(Exit::Done)
@@ -290,13 +290,18 @@ fn table(kernel: &Kernel) -> String {
     let mut text = format!("{file}: {}\n", header.name);
     let mut row = |label: &str, cells: Vec<String>| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {label:<13} {}", cells.join("  "));
+        let _ = writeln!(text, "{}", folded(&format!("  {label:<13} {}", cells.join("  ")), 16));
     };
     row("launch", vec![format!("grid {}", shape(header.grid)), format!("block {}", shape(header.block)), machine]);
     row(
         "instructions",
         vec![
-            format!("{} of {} warps in {} CTAs", grouped(warp_instructions), grouped(warps), grouped(ctas)),
+            format!(
+                "{} of {} in {}",
+                grouped(warp_instructions),
+                counted(warps, "warp", "warps"),
+                counted(ctas, "CTA", "CTAs")
+            ),
             format!("{} of threads", grouped(profile.thread_instructions)),
             format!("{} distinct", grouped(*distinct as u64)),
         ],
@@ -309,18 +314,20 @@ fn table(kernel: &Kernel) -> String {
         row(
             class.name(),
             vec![
-                format!("{} instructions", grouped(traffic.instructions)),
-                format!("{} lines", grouped(traffic.transactions)),
+                counted(traffic.instructions, "instruction", "instructions"),
+                counted(traffic.transactions, "line", "lines"),
                 format!("{average:.2} each, at most {}", traffic.most),
             ],
         );
     }
     let (lines, accesses) = (profile.footprint.lines(), profile.footprint.accesses());
     let at_least = if profile.footprint.is_cut() { "at least " } else { "" };
-    let bytes = grouped(lines.saturating_mul(line_bytes));
     row(
         "footprint",
-        vec![format!("{at_least}{} lines of {line_bytes} bytes", grouped(lines)), format!("{bytes} bytes")],
+        vec![
+            format!("{at_least}{} of {line_bytes} bytes", counted(lines, "line", "lines")),
+            counted(lines.saturating_mul(line_bytes), "byte", "bytes"),
+        ],
     );
     let mut reuse = vec![format!("{:.2} accesses a line", accesses as f64 / lines.max(1) as f64)];
     for part in profile.footprint.reuse().iter().filter(|part| part.lines > 0) {

@@ -7,14 +7,18 @@
 //! | [`Text`]          | a named text that finds line and column of a place by an index              |
 //! | [`visible`]       | a text without characters that control a terminal or reorder its line       |
 //! | [`cut`]           | a message of a few lines, however long the value is that it quotes          |
+//! | [`visible_line`]  | the same on one line: a name in a row of a table                            |
 //! | [`nearest`]       | the name that was meant by a misspelt one                                   |
+//! | [`counted`]       | a number and what it counts, one or several                                 |
 
+mod count;
 mod near;
 mod read;
 mod text;
 mod visible;
 
+pub use count::{counted, grouped, noun};
 pub use near::{MOST_COMPARED, listed, nearest};
 pub use read::{MOST_BYTES, as_text, read_bytes, read_text};
 pub use text::Text;
-pub use visible::{cut, visible};
+pub use visible::{cut, visible, visible_line};

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use super::count::counted;
+
 /// Lines of a message at most.
 const MOST_LINES: usize = 100;
 /// Characters of a line of a message at most, and how many of them are its end, which says what is legal.
@@ -32,6 +34,16 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same of a text that stays on its line, as a name in a row of a table: a line end is written as `\n`, a tab as `\t`.
+#[must_use]
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    let shown = visible(text);
+    if !shown.contains(['\n', '\t']) {
+        return shown;
+    }
+    Cow::Owned(shown.replace('\n', "\\n").replace('\t', "\\t"))
+}
+
 /// True if a character may not reach a terminal from a file: controls of both kinds, direction marks and overrides, spaces
 /// of no width, separators of lines, annotations, and tags.
 fn is_hidden(character: char) -> bool {
@@ -52,7 +64,7 @@ pub fn cut(message: &str) -> String {
     let mut shown: Vec<_> = lines.by_ref().take(MOST_LINES).map(|line| cut_line(&visible(line))).collect();
     match lines.count() {
         0 => {}
-        more => shown.push(format!("... and {more} more lines")),
+        more => shown.push(format!("... and {}", counted(more as u64, "more line", "more lines"))),
     }
     shown.join("\n")
 }
@@ -88,6 +100,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_table_stays_on_its_line() {
+        for (text, shown) in [
+            ("plain ü", "plain ü"),
+            ("two\nlines\tapart", "two\\nlines\\tapart"),
+            ("\u{1b}[2J\r\n", "\\u001b[2J\\u000d\\n"),
+        ] {
+            assert_eq!(visible_line(text), shown);
+        }
+    }
+
+    #[test]
     fn what_stands_for_a_character_means_it_in_json() {
         let value = |inner: &str| format!("\"{inner}\"");
         let shown = value(&visible("\u{1b}\u{202e}\u{e0041}"));
@@ -102,6 +125,7 @@ mod tests {
         assert!(shown.contains(" ... 999028 characters ... "), "{shown}");
         assert_eq!(cut(&"line\n".repeat(500)).lines().count(), MOST_LINES + 1);
         assert!(cut(&"line\n".repeat(500)).ends_with("\n... and 400 more lines"));
+        assert!(cut(&"line\n".repeat(MOST_LINES + 1)).ends_with("\n... and 1 more line"));
         assert_eq!(cut("one\ntwo"), "one\ntwo");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::output::{columns, counted, grouped};
+use input::visible_line;
+
+use super::super::output::{columns, counted, folded, grouped};
 use super::changes::{Changes, Further, LeftOut, Row, Run, Section};
 
 /// Everything that changed, section by section.
@@ -15,9 +17,9 @@ pub fn text(changes: &Changes) -> String {
     let speedup = cycles.speedup.map_or(String::new(), |speedup| format!(", speed-up {speedup:.2}"));
     let (before, after) = (grouped(cycles.a), grouped(cycles.b));
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "kernels: {kernels}");
+    let _ = writeln!(text, "{}", folded(&format!("kernels: {}", visible_line(kernels)), 2));
     let _ = writeln!(text, "cycles: {before} in A, {after} in B{speedup}");
-    notes.iter().for_each(|note| text.push_str(&format!("note: {note}\n")));
+    notes.iter().for_each(|note| text.push_str(&format!("{}\n", folded(&format!("note: {note}"), 2))));
     sections.iter().for_each(|section| text.push_str(&self::section(section, *least)));
     text
 }
@@ -27,13 +29,13 @@ fn section(section: &Section, least: f64) -> String {
     if rows.is_empty() && *small == 0 {
         return String::new();
     }
-    let mut text = format!("\n{name}: {about}\n");
+    let mut text = format!("\n{}\n", folded(&format!("{name}: {about}"), 2));
     let (head, rows) = section.cells();
     if !rows.is_empty() {
         text.push_str(&columns(&head, &rows));
     }
     if *small > 0 {
-        let _ = writeln!(text, "{}", section.left_out(least));
+        let _ = writeln!(text, "{}", folded(&section.left_out(least), 2));
     }
     text
 }
@@ -74,14 +76,14 @@ impl Section {
     }
 }
 
-/// A number of three digits at least.
-pub fn plain(value: f64) -> String {
 /// A part of a whole; what rounds to nothing has no sign.
 fn percent(part: f64) -> String {
     let number = format!("{:.1}", 100.0 * part);
     format!("{} %", if number == "-0.0" { "0.0" } else { &number })
 }
 
+/// A number of three digits at least.
+pub fn plain(value: f64) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };
     match size {

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use comfy_table::{CellAlignment, Table, presets};
+use input::visible_line;
 use miette::{IntoDiagnostic, Report, miette};
 use rtl::sm::StallReason;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::args::TableFormat;
-use super::super::output::{self, columns, counted, grouped};
+use super::super::output::{self, columns, counted, folded, grouped};
 use warpsieve::config::near;
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Totals, Verdict, ratio};
 
@@ -214,10 +215,10 @@ fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
         let (head, rows) = rows.split_first().map_or((&[][..], &[][..]), |(head, rows)| (head.as_slice(), rows));
         columns(&head.iter().map(String::as_str).collect::<Vec<_>>(), rows)
     };
-    let Some((last, first)) = widths.split_last().filter(|_| output::total(&widths) > most) else {
+    let Some((last, first)) = widths.split_last().filter(|_| output::total(&widths, output::GAP) > most) else {
         return joined(&all);
     };
-    let width = |kept: usize| output::total(&[&first[..kept], &[GAP.len(), *last]].concat());
+    let width = |kept: usize| output::total(&[&first[..kept], &[GAP.len(), *last]].concat(), output::GAP);
     // What runs, on what, and how long it took are the least.
     let kept = (LEAST_COLUMNS..first.len()).take_while(|&kept| width(kept) <= most).last().unwrap_or(LEAST_COLUMNS);
     let cut = |row: &Vec<String>| {
@@ -230,9 +231,9 @@ fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     joined(&all.iter().map(cut).collect::<Vec<_>>()) + &textwrap::fill(&note, most.max(GAP.len())) + "\n"
 }
 
-/// Stands for columns that are left out.
 /// Stands for all columns on the command line.
 const ALL: &str = "all";
+/// Stands for columns that are left out.
 const GAP: &str = "...";
 /// Columns that are always there, besides the last.
 const LEAST_COLUMNS: usize = 3;
@@ -250,11 +251,14 @@ pub fn render(rows: &[Row], format: TableFormat, shown: &Shown) -> Result<String
         TableFormat::Table => {
             let most = if let Shown::Fitting(most) = shown { *most } else { usize::MAX };
             let table = fitting(&head(), &cells(grouped).collect::<Vec<_>>(), most);
-            Ok(no_evictions(rows).into_iter().fold(table, |table, note| format!("{table}{note}\n")))
+            Ok(no_evictions(rows).into_iter().fold(table, |table, note| format!("{table}{}\n", folded(&note, 2))))
         }
         TableFormat::Markdown => {
             let mut table = Table::new();
-            table.load_preset(presets::ASCII_MARKDOWN).set_header(head()).add_rows(cells(grouped));
+            let on_a_line =
+                |row: Vec<String>| row.iter().map(|cell| visible_line(cell).into_owned()).collect::<Vec<_>>();
+            let shown = cells(grouped).map(on_a_line);
+            table.load_preset(presets::ASCII_MARKDOWN).set_header(head()).add_rows(shown);
             let texts = these.iter().filter(|&&column| column < 2).count();
             table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
             let note = no_evictions(rows).map(|note| format!("\n{note}\n")).unwrap_or_default();

@@ -119,7 +119,7 @@ fn the_summary_tells_cycles_hits_bandwidth_and_latencies() {
     let run = Run::reference(&format!("{HEADING}0,R,0x0\n100,R,0x40\n200,W,0x80\n"));
     for part in [
         "2 reads",
-        "1 writes",
+        "1 write",
         "1 ACT  2 RD  1 WR",
         "row hits      66.7 %",
         "min 7  mean 16.3  max 27 cycles",

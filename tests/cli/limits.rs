@@ -264,6 +264,23 @@ fn names_and_values_of_files_control_no_terminal() {
 }
 
 #[test]
+fn a_name_of_two_lines_stays_on_one_in_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "two\nlines\t.toml";
+    fs::write(folder.path().join(name), launch_of(&buffers(3), "\"b0\", \"b1\", \"b2\"")).unwrap();
+    let compared = bounded(folder.path(), &["compare", name, "--columns", "launch-file,on,check", "--quiet"]);
+    assert!(
+        compared.out.starts_with("launch file        on        check\ntwo\\nlines\\t.toml  baseline  "),
+        "{compared:?}"
+    );
+    let markdown = bounded(folder.path(), &["compare", name, "--format", "markdown", "--quiet"]);
+    assert!(markdown.out.contains("| two\\nlines\\t.toml | baseline |"), "{markdown:?}");
+    let ran = bounded(folder.path(), &["run", name, "--stats", "s\n.json"]);
+    assert!(ran.out.starts_with("two\\nlines\\t.toml on fermi\n"), "{ran:?}");
+    assert!(ran.out.ends_with("  wrote         s\\n.json\n"), "{ran:?}");
+}
+
+#[test]
 fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);

@@ -337,6 +337,54 @@ fn completions_offer_no_name_that_a_shell_would_run_or_take_apart() {
 }
 
 #[test]
+fn what_a_program_reads_is_as_wide_as_it_is_whatever_the_terminal() {
+    let wide = warpsieve(&["list", "machines"]).out;
+    assert!(wide.lines().any(|line| line.chars().count() > 100), "{wide}");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+    let narrow = Ended::of(command.args(["list", "machines"]).current_dir(super::root()).env("COLUMNS", "40"));
+    assert_eq!(narrow.out, wide);
+}
+
+/// Where `script` of util-linux makes a terminal.
+#[test]
+fn tables_fit_a_terminal_of_80_columns() {
+    let program = assert_cmd::cargo::cargo_bin!("warpsieve").display().to_string();
+    let commands = [
+        "list machines",
+        "list designs",
+        "list kernels",
+        "list blocks",
+        "list counters",
+        "list stalls",
+        "list figures",
+        "area",
+        "area --depth 9",
+        "area --design pric --against baseline",
+        "counters hits",
+        "ptx kernels/syrk/syrk.ptx",
+        "run vadd/small --energy --quiet",
+        "run vadd/small --energy",
+        "profile vadd/small",
+        "compare vadd/small --design-set baseline,pric --quiet",
+        "explain vadd/small --design pric --against baseline --quiet",
+    ];
+    for command in commands {
+        let line = format!("stty rows 24 columns 80; exec {program} {command}");
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(super::root());
+        script.env("XDG_CACHE_HOME", super::CACHE).env_remove("COLUMNS").stdin(std::process::Stdio::null());
+        let Ok(output) = script.output() else { return };
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{command}: {text}");
+        for line in text.lines() {
+            // What a progress line draws is drawn over.
+            let line = line.rsplit('\r').next().unwrap_or_default();
+            assert!(line.chars().count() <= 80, "{command}: {line}");
+        }
+    }
+}
+
+#[test]
 fn every_command_has_a_manual_page() {
     let folder = tempfile::tempdir().unwrap();
     let pages = folder.path().join("man/man1");
