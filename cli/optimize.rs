@@ -11,7 +11,7 @@ use waves::part_file::PartFile;
 
 use super::args::{OptimizeArguments, Profiled};
 use super::files::Files;
-use super::output::{columns, grouped};
+use super::output::{columns, counted, grouped};
 use super::{Exit, interrupt, output};
 use papers::progress::progress_bar;
 use warpsieve::config::Resolved;
@@ -41,7 +41,8 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
         || {
             let (done, all) = (bar.position(), bar.length().unwrap_or(0));
             bar.finish_and_clear();
-            output::complain(&format!("interrupted after {done} of {all} profiling runs: nothing is written"));
+            let all = counted(all, "profiling run", "profiling runs");
+            output::complain(&format!("interrupted after {done} of {all}: nothing is written"));
         },
     )?
 }
@@ -155,7 +156,7 @@ fn shown(
         text += &format!("\n{}", columns(&["load", "with", "saves together"], &shown));
     }
     if hidden > 0 {
-        text += &format!("and {hidden} lighter pairs\n");
+        text += &format!("and {}\n", counted(hidden as u64, "lighter pair", "lighter pairs"));
     }
     if let Some(untimed) = untimed {
         text += &format!("\n{}", compared(&optimised.kernels, untimed));

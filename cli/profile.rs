@@ -6,7 +6,7 @@ use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 
 use super::args::{Format, ProfileArguments};
-use super::output::{columns, grouped};
+use super::output::{columns, counted, grouped};
 use super::{Exit, interrupt, output};
 use golden::untimed::{Load, Profile};
 use warpsieve::config::Resolved;
@@ -24,7 +24,7 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
             output::print_report(&report);
         }
         let launches: usize = done.iter().map(|kernel| kernel.launches.len()).sum();
-        let launches = output::counted(launches as u64, "launch", "launches");
+        let launches = counted(launches as u64, "launch", "launches");
         output::complain(&format!("interrupted after {launches}; those after them are missing"));
     })?;
     interrupt::ended(ran, |()| {
@@ -63,20 +63,19 @@ fn table(kernel: &KernelProfile) -> String {
     let mut rows: Vec<_> = all.loads.iter().map(|(pc, load)| row(pc.to_string(), line(*pc), load)).collect();
     rows.push(row("all".to_owned(), String::new(), &all.all_loads()));
     let stores = all.stores;
-    let stores = [stores.warps, stores.transactions, stores.l1_evictions].map(grouped);
-    let launches = output::counted(kernel.launches.len() as u64, "launch", "launches");
+    let launches = counted(kernel.launches.len() as u64, "launch", "launches");
     format!(
-        "{} of {}, {launches}, {} warp instructions\n{}stores: {} warps, {} lines, {} L1 evictions\n\
-         L2, loads and stores: {} % hits, {} write-backs\n",
+        "{} of {}, {launches}, {}\n{}stores: {}, {}, {}\n\
+         L2, loads and stores: {} % hits, {}\n",
         kernel.name,
         kernel.file,
-        grouped(all.warp_instructions),
+        counted(all.warp_instructions, "warp instruction", "warp instructions"),
         columns(&HEAD, &rows),
-        stores[0],
-        stores[1],
-        stores[2],
+        counted(stores.warps, "warp", "warps"),
+        counted(stores.transactions, "line", "lines"),
+        counted(stores.l1_evictions, "L1 eviction", "L1 evictions"),
         percent(l2(&all).hits, l2(&all).accesses),
-        grouped(all.write_backs),
+        counted(all.write_backs, "write-back", "write-backs"),
     )
 }
 

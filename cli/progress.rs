@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use papers::progress::progress_line;
 
-use super::output::{self, grouped};
+use super::output::{self, counted, grouped};
 use warpsieve::run::Progress;
 
 /// The progress line; nothing where stderr is no terminal.
@@ -31,7 +31,8 @@ impl ProgressLine {
             self.bar.reset_eta();
         }
         let rate = cycles as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        let message = format!("launch {}: {} cycles, {}/s", launches + 1, grouped(cycles), grouped(rate as u64));
+        let (cycles, rate) = (counted(cycles, "cycle", "cycles"), grouped(rate as u64));
+        let message = format!("launch {}: {cycles}, {rate}/s", launches + 1);
         self.bar.set_length(ctas_total);
         self.bar.set_position(ctas_done);
         self.bar.set_message(message);

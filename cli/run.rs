@@ -251,8 +251,8 @@ fn troubles(report: &RunReport) -> Vec<String> {
             Some(format!("no progress after cycle {cycle}: nothing can move any more\n{waiting}"))
         }
         Outcome::CycleLimit(limit) => {
-            let limit = output::grouped(*limit);
-            Some(format!("stopped after {limit} cycles (`--max-cycles`), before the kernels were done"))
+            let cycles = output::counted(*limit, "cycle", "cycles");
+            Some(format!("stopped after {cycles} (`--max-cycles`), before the kernels were done"))
         }
         Outcome::Interrupted(_) => Some(format!("interrupted after cycle {cycle}, before the kernels were done")),
     });

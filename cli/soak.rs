@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::SoakArguments;
-use super::output::{self, columns, grouped};
+use super::output::{self, columns, counted, grouped};
 use super::{Exit, interrupt};
 use kept::{Keeper, Passed, Seeds};
 use papers::progress::progress_line;
@@ -248,12 +248,13 @@ fn all(soak: &Soak, passed: &Passed) -> String {
 /// What was done; a soak of readers has no cycles, one of parts no instructions.
 fn told(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
-    let mut text = format!("soak {}: {} cases, {} runs", soak.name, grouped(cases), grouped(runs));
+    let (cases, runs) = (counted(cases, "case", "cases"), counted(runs, "run", "runs"));
+    let mut text = format!("soak {}: {cases}, {runs}", soak.name);
     if cycles > 0 {
-        text.push_str(&format!(", {} cycles", grouped(cycles)));
+        text.push_str(&format!(", {}", counted(cycles, "cycle", "cycles")));
     }
     if warp_instructions > 0 {
-        text.push_str(&format!(", {} warp instructions", grouped(warp_instructions)));
+        text.push_str(&format!(", {}", counted(warp_instructions, "warp instruction", "warp instructions")));
     }
     text
 }

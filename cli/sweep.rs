@@ -18,6 +18,7 @@ use waves::part_file::PartFile;
 
 use super::args::{GatherArguments, SweepArguments, SweepCommand, SweepHereArguments, SweepOutput, TableFormat};
 use super::files::Files;
+use super::output::{counted, noun};
 use super::progress::Heartbeat;
 use super::report::sweep as report;
 use super::{Exit, output};
@@ -66,7 +67,8 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     show(&done.results, false)?;
     let kept = done.results.len();
     if kept > 0 && !quiet {
-        output::complain(&format!("{kept} of {} runs were kept before", jobs.len()));
+        let (all, were) = (counted(jobs.len() as u64, "run", "runs"), noun(kept, "was", "were"));
+        output::complain(&format!("{kept} of {all} {were} kept before"));
     }
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     ended(&outputs, &plan, &jobs, done)
@@ -118,8 +120,8 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 /// If there are others, and they are not to be left out.
 fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Looked<'a>, Report> {
     let all = jobs.len();
-    let heartbeat =
-        Heartbeat::off_terminal(false, move || format!("looking which of {all} runs were kept and can be made"));
+    let all = counted(all as u64, "run", "runs");
+    let heartbeat = Heartbeat::off_terminal(false, move || format!("looking which of {all} were kept and can be made"));
     let looked = runs::look(runners, jobs);
     drop(heartbeat);
     runs::left_out(&looked.refused, leaves_out)?;

@@ -5,15 +5,16 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use input::noun;
 
 /// Shows how many of several runs are done.
 #[must_use]
 pub fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
-    progress_line(is_quiet, Some(runs as u64), "{pos} of {len} runs{left}; last: {msg}")
+    progress_line(is_quiet, Some(runs as u64), "{pos} of {len} {runs}{left}; last: {msg}")
 }
 
 /// A line on a terminal with so many steps, if that is known; nothing where nobody looks. In the template, `{left}` says
-/// how long it will take, as soon as that can be known.
+/// how long it will take, as soon as that can be known, and `{runs}` is the word for that many steps.
 #[must_use]
 pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> ProgressBar {
     let is_shown = !is_quiet && std::io::stderr().is_terminal();
@@ -28,6 +29,9 @@ fn style(template: &str) -> ProgressStyle {
     // A line that is not drawn now is drawn again soon.
     line.with_key("left", |state: &ProgressState, text: &mut dyn fmt::Write| {
         let _ = text.write_str(&left(state.eta()));
+    })
+    .with_key("runs", |state: &ProgressState, text: &mut dyn fmt::Write| {
+        let _ = text.write_str(noun(state.len().unwrap_or(0), "run", "runs"));
     })
 }
 

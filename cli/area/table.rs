@@ -2,7 +2,7 @@
 
 use ::area::{Basis, Kind};
 
-use super::super::output::{columns, grouped};
+use super::super::output::{columns, grouped, noun};
 use super::Estimate;
 use warpsieve::estimate::{Block, Delta, Folded};
 
@@ -100,10 +100,12 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     });
     let of_l1 = if l1 > 0.0 { format!("{:+.4} % of all L1s, ", 100.0 * um2 / l1) } else { String::new() };
     format!(
-        "more than with {against}: {} bits, {} flip-flops, {:+.6} mm2, {leakage_mw:+.3} mW\n\
+        "more than with {against}: {} {}, {} {}, {:+.6} mm2, {leakage_mw:+.3} mW\n\
          {of_l1}{:+.6} % of the {:.0} mm2 of a {}\n",
         signed(bits),
+        noun(bits.unsigned_abs(), "bit", "bits"),
         signed(flops),
+        noun(flops.unsigned_abs(), "flip-flop", "flip-flops"),
         um2 / 1e6,
         100.0 * um2 / 1e6 / chip.mm2,
         chip.mm2,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::super::output::escaped;
+use super::super::output::{counted, escaped};
 use rtl::kernel::{Bundle, Clocks, Group, Outline};
 use rtl::machine::CLOCKS;
 
@@ -36,7 +36,7 @@ pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
     let height = TOP + f64::from(rows.iter().copied().max().unwrap_or(0)) * ROW + 10.0;
     let width = LEFT + COLUMN * CLOCKS.len() as f64;
     let islands = match islands {
-        Some(islands) => format!("{islands} islands"),
+        Some(islands) => counted(*islands as u64, "island", "islands"),
         None => "one island".to_owned(),
     };
     let mut text = format!(

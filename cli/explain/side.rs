@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::super::output::counted;
 use super::super::sweep::tidy::flatten;
 use warpsieve::config::Resolved;
 use warpsieve::content::Content;
@@ -185,9 +186,10 @@ impl Side {
     /// Says how many SMs never had a warp, and how many had none in some launch, if any.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
+        let of = counted(all as u64, "SM", "SMs");
         let at_times = self.busy_sms().filter(|sm| sm.idle > 0).count();
-        let never = (busy < all).then(|| format!("{} of {all} SMs had no warp", all - busy));
-        let at_times = (at_times > 0).then(|| format!("{at_times} of {all} SMs had no warp in some launch"));
+        let never = (busy < all).then(|| format!("{} of {of} had no warp", all - busy));
+        let at_times = (at_times > 0).then(|| format!("{at_times} of {of} had no warp in some launch"));
         let said: Vec<_> = never.into_iter().chain(at_times).collect();
         (!said.is_empty()).then(|| said.join(", "))
     }

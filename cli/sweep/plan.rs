@@ -166,7 +166,9 @@ impl Plan {
 /// The configurations of variants, in order. Of many this takes a while: how far it is shows on a terminal, and in the log
 /// of a job.
 fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
-    let bar = progress_line(false, Some(variants.len() as u64), "checked {pos} of {len} machines{left}");
+    let machines = output::noun(variants.len(), "machine", "machines");
+    let bar =
+        progress_line(false, Some(variants.len() as u64), &format!("checked {{pos}} of {{len}} {machines}{{left}}"));
     let (told, all) = (bar.clone(), output::counted(variants.len() as u64, "machine", "machines"));
     let _heartbeat = Heartbeat::off_terminal(false, move || format!("checked {} of {all}", told.position()));
     let resolve = |variant: &Variant| {

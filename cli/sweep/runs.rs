@@ -15,6 +15,7 @@ use rtl::kernel::Mode;
 use serde_json::Value;
 
 use super::super::args::Shard;
+use super::super::output::{counted, noun};
 use super::super::progress::Heartbeat;
 use super::super::{Exit, interrupt, output};
 use super::plan::{Id, Run, why};
@@ -158,7 +159,7 @@ pub fn run(
     let (told, started) = (bar.clone(), Instant::now());
     let _heartbeat = Heartbeat::off_terminal(how.is_quiet, move || {
         let (ended, all) = (told.position(), told.length().unwrap_or(0));
-        format!("{ended} of {all} runs after {} s", started.elapsed().as_secs())
+        format!("{ended} of {} after {} s", counted(all, "run", "runs"), started.elapsed().as_secs())
     });
     interrupt::guarded(
         || runner.each(jobs, &bar, &work, &ended),
@@ -166,8 +167,8 @@ pub fn run(
             bar.finish_and_clear();
             let complete = show(true);
             let runs = jobs.iter().filter(|job| complete.contains_key(&job.what.ids[0])).count();
-            let all = jobs.len();
-            output::complain(&format!("interrupted: {runs} of {all} runs are complete, the others are missing"));
+            let (all, are) = (counted(jobs.len() as u64, "run", "runs"), noun(runs, "is", "are"));
+            output::complain(&format!("interrupted: {runs} of {all} {are} complete, the others are missing"));
         },
     )??;
     bar.finish_and_clear();
@@ -188,11 +189,15 @@ pub fn gathered(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report>
             contradictory.push(job.name.clone());
         }
     }
-    let told = |what: &str, names: &[String]| {
+    let told = |one: &str, several: &str, names: &[String]| {
         let lines = limit::lines(names, "run").join("\n");
-        (!names.is_empty()).then(|| format!("{} of {} runs {what}:\n{lines}", names.len(), jobs.len()))
+        let (all, what) = (counted(jobs.len() as u64, "run", "runs"), noun(names.len(), one, several));
+        (!names.is_empty()).then(|| format!("{} of {all} {what}:\n{lines}", names.len()))
     };
-    let problems = [told("are missing", &missing), told("have more than one result", &contradictory)];
+    let problems = [
+        told("is missing", "are missing", &missing),
+        told("has more than one result", "have more than one result", &contradictory),
+    ];
     let problems: Vec<_> = problems.into_iter().flatten().collect();
     if problems.is_empty() { Ok(()) } else { Err(miette!("{}", problems.join("\n"))) }
 }
@@ -241,7 +246,8 @@ impl Record {
                 Exit::NoProgress
             }
             (Outcome::CycleLimit(limit), _) => {
-                notes.push(format!("stopped after {} cycles, before the kernels were done", output::grouped(*limit)));
+                let cycles = counted(*limit, "cycle", "cycles");
+                notes.push(format!("stopped after {cycles}, before the kernels were done"));
                 Exit::NoProgress
             }
             (Outcome::Finished, Verdict::Failed(checks)) => {

@@ -7,6 +7,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
 use super::super::args::SlurmArguments;
+use super::super::output::counted;
 use super::super::{Exit, output};
 
 /// Writes the script of a sweep with so many runs, and submits it if it is to be.
@@ -51,12 +52,14 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let leave_out = if *leave_out_refused { " --leave-out-refused" } else { "" };
     Ok(format!(
         "#!/bin/bash\n\
-         # {runs} runs in {shards} jobs. What a job has done is kept: submitted again, it goes on where it was.\n\
+         # {} in {}. What a job has done is kept: submitted again, it goes on where it was.\n\
          #SBATCH --job-name={name}\n\
          #SBATCH --array=1-{shards}\n\
          #SBATCH --cpus-per-task={jobs}\n\
          {given}\
-         exec {command} sweep {file} --cache {cache} --jobs {jobs} --shard \"$SLURM_ARRAY_TASK_ID/{shards}\" --quiet{leave_out}\n"
+         exec {command} sweep {file} --cache {cache} --jobs {jobs} --shard \"$SLURM_ARRAY_TASK_ID/{shards}\" --quiet{leave_out}\n",
+        counted(runs as u64, "run", "runs"),
+        counted(shards as u64, "job", "jobs"),
     ))
 }
 

@@ -47,6 +47,7 @@ use super::ast::{Function, Instruction, Module, Span, Statement, Storage, Variab
 use super::data::Symbols;
 use super::forms::{self, Verdict};
 use super::{PtxError, Source};
+use input::counted;
 use isa::cfg::resolve_reconvergence;
 use isa::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
 
@@ -476,7 +477,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
             true => format!("{low}"),
             false => format!("{low} to {high}"),
         };
-        let message = format!("`{}` has {count} operands, expected {wanted}", inst.opcode.text);
+        let operands = counted(count as u64, "operand", "operands");
+        let message = format!("`{}` has {operands}, expected {wanted}", inst.opcode.text);
         Err(self.error(inst.span, "this instruction", message))
     }
 

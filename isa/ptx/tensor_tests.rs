@@ -156,7 +156,7 @@ fn matrices_are_loaded_by_their_rows() {
     assert!(help.contains("ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4"), "{help}");
     assert_eq!(
         refused("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r9];").0,
-        "a fragment of 1 registers, expected 2"
+        "a fragment of 1 register, expected 2"
     );
 }
 

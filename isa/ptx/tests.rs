@@ -684,7 +684,8 @@ fn a_barrier_expects_whole_warps() {
                 assert!(lowered.is_ok(), "{body}: {lowered:?}");
             } else {
                 let message = lowered.expect_err(&body).to_string();
-                let says = format!("a barrier of {count} threads, expected a multiple of 32 from {least} to 1024");
+                let unit = input::noun(count, "thread", "threads");
+                let says = format!("a barrier of {count} {unit}, expected a multiple of 32 from {least} to 1024");
                 assert!(message.starts_with("k.ptx:6:") && message.ends_with(&says), "{body}: {message}");
             }
         }

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use input::noun;
 use isa::MOST_ADDRESS_BITS;
 use isa::recorded::code::Code;
 use isa::recorded::header::Header;
@@ -242,7 +243,8 @@ impl KernelTrace {
         let id = self.value("warp", "a number", number)?;
         let warps = self.header.num_warps();
         if id >= warps {
-            let message = format!("warp {id} stands in a CTA of {warps} warps, numbered from 0");
+            let unit = noun(warps, "warp", "warps");
+            let message = format!("warp {id} stands in a CTA of {warps} {unit}, numbered from 0");
             return Err(self.lines.refuse(message));
         }
         if cta.warps.iter().any(|other| other.id == id) {
@@ -259,7 +261,8 @@ impl KernelTrace {
             let line = self.lines.line();
             let first = line.trim_ascii_start().first();
             if matches!(first, Some(b'#' | b'w')) {
-                let message = format!("warp {id} ends after {step} of its {steps} instructions");
+                let unit = noun(steps, "instruction", "instructions");
+                let message = format!("warp {id} ends after {step} of its {steps} {unit}");
                 return Err(self.lines.refuse(message));
             }
             let parsed = match self.known.read(self.format, line, &mut addresses) {

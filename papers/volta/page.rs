@@ -116,10 +116,13 @@ fn about(is_quick: bool, found: &Found) -> String {
     let which = if is_quick {
         format!("They run their small files, which fit the caches of `{VOLTA}`: this page shows that everything runs.")
     } else {
+        let others = match left_out.len() {
+            1 => "kernel has".to_owned(),
+            several => format!("{several} kernels have"),
+        };
         format!(
             "Their data are at least four times as large as the L2 of `{VOLTA}` and twice as large as all its L1s together.\n\
-             [kernels/README.md](../../kernels/README.md#data-that-exceed-the-caches-of-a-v100) says why the other {} kernels have no such file.",
-            left_out.len()
+             [kernels/README.md](../../kernels/README.md#data-that-exceed-the-caches-of-a-v100) says why the other {others} no such file."
         )
     };
     format!(
@@ -446,7 +449,7 @@ mod tests {
     fn a_page_has_its_rule_its_charts_and_all_numbers() {
         let found = found(&[(BASELINE, [100, 100], [100, 100]), ("pric", [100, 25], [100, 50])]);
         let page = draw(false, &found).unwrap();
-        assert!(page.markdown.contains("says why the other 1 kernels have no such file"), "{}", page.markdown);
+        assert!(page.markdown.contains("says why the other kernel has no such file"), "{}", page.markdown);
         assert_eq!(page.csv.lines().count(), 1 + 2 * 2 * 2);
         let suffixes: Vec<_> = page.charts.iter().map(|(suffix, _)| suffix.as_str()).collect();
         assert_eq!(suffixes, ["", "-kernels", "-hits", "-dram", "-energy"]);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use input::counted;
 use toml::de::{DeTable, DeValue};
 
 use super::as_file;
@@ -293,7 +294,8 @@ fn missing_message(missing: &[&str]) -> Option<String> {
     match missing.len() {
         0 => None,
         more if more > SHOWN => {
-            Some(format!("the file leaves out {} and {} more fields", names.join(", "), more - SHOWN))
+            let more = counted((more - SHOWN) as u64, "more field", "more fields");
+            Some(format!("the file leaves out {} and {more}", names.join(", ")))
         }
         _ => Some(format!("the file leaves out {}", names.join(", "))),
     }

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use input::noun;
 use thiserror::Error;
 
 use crate::content::Content;
@@ -119,14 +120,19 @@ fn heading_columns(heading: &str) -> Result<usize, (usize, String)> {
     }
     let is_whole = [NEEDED.len(), legal.len()].contains(&count);
     let end = heading.chars().count() + 1;
-    if is_whole { Ok(count) } else { Err((end, format!("the heading has {count} columns, {}", expected()))) }
+    if is_whole {
+        return Ok(count);
+    }
+    let columns = noun(count, "column", "columns");
+    Err((end, format!("the heading has {count} {columns}, {}", expected())))
 }
 
 fn request(line: &str, columns: usize, memory_bytes: u64) -> Result<TraceRequest, (usize, String)> {
     let end = line.chars().count() + 1;
     let given = line.split(',').count();
     if given != columns {
-        return Err((end, format!("the line has {given} fields, expected {columns} as the heading has")));
+        let fields = noun(given, "field", "fields");
+        return Err((end, format!("the line has {given} {fields}, expected {columns} as the heading has")));
     }
     let mut cells = cells(line);
     let mut next = || cells.next().unwrap_or((end, ""));

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use golden::reference::ElementType;
+use input::noun;
 use isa::program::LaunchLimits;
 use isa::types::Type;
 
@@ -100,8 +101,9 @@ impl KernelLaunch {
         if given != wanted {
             let parameters: Vec<_> = kernel.parameters.iter().map(ParameterShape::show).collect();
             let message = format!(
-                "`{}` has {given} arguments, expected {wanted}: kernel `{}` has parameters {}",
+                "`{}` has {given} {}, expected {wanted}: kernel `{}` has parameters {}",
                 self.args_place.path,
+                noun(given, "argument", "arguments"),
                 kernel.name,
                 match parameters.as_slice() {
                     [] => "none".to_owned(),
@@ -116,7 +118,7 @@ impl KernelLaunch {
             if !parameter.takes(argument) {
                 let (kernel, shown, legal) = (&kernel.name, parameter.show(), parameter.legal());
                 let given = argument.padded_bytes();
-                let size = if given == parameter.bytes { String::new() } else { format!(", not {given} bytes") };
+                let size = if given == parameter.bytes { String::new() } else { format!(", not {}", in_bytes(given)) };
                 let expected = format!("{legal}{size} for parameter {shown} of kernel `{kernel}`");
                 problems.refuse(place, expected);
             }
@@ -129,6 +131,11 @@ impl KernelLaunch {
 enum Kind {
     Address,
     Value(ElementType),
+}
+
+/// A size in words.
+fn in_bytes(bytes: usize) -> String {
+    format!("{bytes} {}", noun(bytes, "byte", "bytes"))
 }
 
 impl ParameterShape {
@@ -160,7 +167,7 @@ impl ParameterShape {
             () if ty.is_untyped() => "a scalar",
             () => "an integer scalar",
         };
-        let scalar = format!("{kind} of {bytes} bytes ({})", self.element_names().join(", "));
+        let scalar = format!("{kind} of {} ({})", in_bytes(*bytes), self.element_names().join(", "));
         match *bytes == ADDRESS_BYTES && !ty.is_float() {
             true => format!("a buffer, \"null\" or {scalar}"),
             false => scalar,

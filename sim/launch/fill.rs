@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use golden::reference::{Array, ElementType, Expected, Reference};
+use input::noun;
 
 use super::model::{Buffer, BufferId, Expect, Init, LaunchFile, Number, Output};
 use super::problem::{LaunchError, Problems};
@@ -40,8 +41,9 @@ impl LaunchFile {
                 Ok(Some(Expected { values, .. })) if values.len() != output.view.count => {
                     let (name, has) = (&output.name, output.view.count);
                     let count = values.len();
+                    let unit = noun(has, "element", "elements");
                     let message =
-                        format!("output `{name}` has {has} elements, expected {count}: what its reference computes");
+                        format!("output `{name}` has {has} {unit}, expected {count}: what its reference computes");
                     problems.add(output.place.span.clone(), message, None);
                 }
                 Ok(_) => {}

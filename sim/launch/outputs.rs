@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use golden::reference::{self, ElementType, ParameterKind, ParameterValue, Reference, Rule, lookup};
+use input::noun;
 
 use super::model::{Comparison, Expect, Output};
 use super::node::{Node, Place, Table};
@@ -227,7 +228,8 @@ fn read_expected_file(
         Ok(values) if values.len() == elements => Some(Expect::File { values, rule }),
         Ok(values) => {
             let found = values.len();
-            let expected = format!("a file of {elements} elements, as output `{name}` has: it holds {found}");
+            let unit = noun(elements, "element", "elements");
+            let expected = format!("a file of {elements} {unit}, as output `{name}` has: it holds {found}");
             problems.refuse(&node.place, expected);
             None
         }

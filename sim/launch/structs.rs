@@ -1,6 +1,7 @@
 //! `[[type]]`: structs, and what buffers of them hold before the first launch.
 
 use golden::reference::ElementType;
+use input::noun;
 
 use super::buffers::{read_element, read_init};
 use super::model::Init;
@@ -97,7 +98,8 @@ pub(super) fn read_struct_init(
             && array.len() != structs
         {
             let found = array.len();
-            problems.refuse(&node.place, format!("a file of {structs} elements, as the buffer has: it holds {found}"));
+            let unit = noun(structs, "element", "elements");
+            problems.refuse(&node.place, format!("a file of {structs} {unit}, as the buffer has: it holds {found}"));
             return Some(None);
         }
         Some(init.map(|init| (field.clone(), init)))

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use golden::reference::{Array, ElementType};
+use input::noun;
 use isa::program::{Addresses, Program};
 use isa::texture::Texture;
 use isa::types::Type;
@@ -214,11 +215,9 @@ fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> 
         return Ok(());
     }
     let symbol = buffer.symbol.as_deref().unwrap_or_default();
-    let message = format!(
-        "buffer `{}` has {} bytes, expected {bytes}: as many as variable `{symbol}`",
-        buffer.name,
-        buffer.bytes()
-    );
+    let (name, has) = (&buffer.name, buffer.bytes());
+    let unit = noun(has, "byte", "bytes");
+    let message = format!("buffer `{name}` has {has} {unit}, expected {bytes}: as many as variable `{symbol}`");
     Err(file.refuse_buffer(buffer, message).into())
 }
 

@@ -1,5 +1,6 @@
 //! Walks through the steps of a prepared file: what repeats, and what the host does between launches.
 
+use input::noun;
 use serde::{Deserialize, Serialize};
 
 use super::RunError;
@@ -73,7 +74,8 @@ impl<D: Device> Host<'_, D> {
             }
         }
         let name = &buffer.name;
-        Err(self.bad(&format!("flag `{name}` is still set after {at_most} iterations (`at_most`)")).into())
+        let iterations = noun(at_most, "iteration", "iterations");
+        Err(self.bad(&format!("flag `{name}` is still set after {at_most} {iterations} (`at_most`)")).into())
     }
 
     fn iteration(&mut self, step: usize, iteration: u32) -> Result<(), D::Stop> {

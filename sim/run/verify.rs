@@ -11,6 +11,7 @@ use golden::l1::reuse::{Histograms, Reuse};
 use golden::l1::unified;
 use golden::memory::FlatMemory;
 use golden::reference::{Array, compare};
+use input::noun;
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::l1::config::{Fetch, L1Config};
@@ -261,7 +262,8 @@ impl Shadow {
     pub(super) fn undefined_notes(&self) -> Vec<String> {
         let (known, notes) = &self.undefined;
         let more = known.len() - notes.len();
-        let more = (more > 0).then(|| format!("and {more} more reads of registers that nothing had written"));
+        let reads = noun(more, "read", "reads");
+        let more = (more > 0).then(|| format!("and {more} more {reads} of registers that nothing had written"));
         notes.iter().cloned().chain(more).collect()
     }
 
@@ -274,7 +276,8 @@ impl Shadow {
     /// What so far depends on the order of warps, so that it was not judged.
     pub(super) fn order_notes(&self) -> Vec<String> {
         let (notes, more) = &self.order_notes;
-        let more = (*more > 0).then(|| format!("and {more} more that depend on the order of warps"));
+        let depend = noun(*more, "depends", "depend");
+        let more = (*more > 0).then(|| format!("and {more} more that {depend} on the order of warps"));
         notes.iter().cloned().chain(more).collect()
     }
 }

@@ -137,7 +137,7 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     running.signal("-INT");
     let ended = running.end();
     assert_eq!(ended.status, Some(130), "{ended:?}");
-    assert!(ended.err.ends_with("interrupted: 1 of 2 runs are complete, the others are missing\n"), "{ended:?}");
+    assert!(ended.err.ends_with("interrupted: 1 of 2 runs is complete, the others are missing\n"), "{ended:?}");
     assert_eq!(names(folder.path()), ["count.ptx", "long.toml", "short.toml", "table.csv"]);
     let table = fs::read_to_string(folder.path().join("table.csv")).unwrap();
     assert!(table.lines().count() == 2 && table.contains("\nshort.toml,baseline,"), "{table}");

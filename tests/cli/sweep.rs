@@ -172,7 +172,7 @@ fn shards_together_are_the_whole() {
     assert_eq!(rows(&folder.read("one.csv")).len(), 2, "the first and the fourth of four");
     assert_eq!(folder.runs("sweep s.toml --cache two --shard 2/3").status, Some(0));
     folder.runs("sweep gather s.toml --cache one --cache two --csv no.csv").refused(&[
-        "1 of 4 runs are missing",
+        "1 of 4 runs is missing",
         "KERNELS/vadd/small.toml on pric l1.ways=2"
             .replace("KERNELS", root().join("kernels").canonicalize().unwrap().to_str().unwrap())
             .as_str(),
@@ -193,7 +193,7 @@ fn shards_together_are_the_whole() {
     assert_ne!(other, text);
     fs::write(&path, with_digest(&other)).unwrap();
     let both = folder.runs("sweep gather s.toml --cache one --cache two --cache three");
-    both.refused(&["1 of 4 runs have more than one result", "vadd/small.toml on "]);
+    both.refused(&["1 of 4 runs has more than one result", "vadd/small.toml on "]);
     folder.runs("sweep gather s.toml --cache four").refused(&["`--cache` is four, expected a folder"]);
 }
 

@@ -10,6 +10,7 @@ use super::layout::{extent, locals};
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::ParamPlace;
+use input::counted;
 use isa::lanes::CompareOp;
 use isa::program::{Dst, Guard, Inst, Op, Src};
 use isa::types::{Cmp, Type};
@@ -281,9 +282,11 @@ impl<'a> Lowering<'_, 'a> {
         }
         let (given, wanted) = ((returns, arguments), (function.returns.len(), function.params.len()));
         if given != wanted {
+            let results = counted(given.0 as u64, "result", "results");
+            let arguments = counted(given.1 as u64, "argument", "arguments");
             let message = format!(
-                "`{}` is called with {} results and {} arguments, it has {} and {}",
-                name.text, given.0, given.1, wanted.0, wanted.1
+                "`{}` is called with {results} and {arguments}, it has {} and {}",
+                name.text, wanted.0, wanted.1
             );
             return Err(self.error(name.span, "this call", message));
         }

@@ -5,6 +5,7 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
+use input::noun;
 use isa::lanes::{CompareOp, WarpOp};
 use isa::program::{BARRIER_WARP, BarrierKind, Dst, Guard, Inst, MAX_CTA_THREADS, NO_PC, Op, Src};
 use isa::types::{Cmp, Scope, Type};
@@ -179,8 +180,9 @@ impl<'a> Lowering<'_, 'a> {
         match count {
             Src::Imm(threads) if !kind.takes_count(threads as u32, MAX_CTA_THREADS) => {
                 let least = if kind == BarrierKind::Arrive { BARRIER_WARP } else { 0 };
+                let unit = noun(threads as u32, "thread", "threads");
                 let message = format!(
-                    "a barrier of {threads} threads, expected a multiple of {BARRIER_WARP} from {least} to {MAX_CTA_THREADS}"
+                    "a barrier of {threads} {unit}, expected a multiple of {BARRIER_WARP} from {least} to {MAX_CTA_THREADS}"
                 );
                 let error = self.error(operand.span, "threads of the barrier", message);
                 Err(error.with_help("whole warps take part in a barrier"))

@@ -6,6 +6,7 @@ use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::widened;
+use input::counted;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
 use isa::map;
 use isa::program::{Dst, Guard, Inst, Op, Place, Src, Target};
@@ -105,7 +106,8 @@ impl<'a> Lowering<'_, 'a> {
             (64, 4) | (32, 2) => Ok(B16),
             (32, 4) | (16, 2) => Ok(Type::B8),
             (bits, _) => {
-                let message = format!("{count} parts of {bits} bits, expected 2 or 4 whole ones");
+                let parts = counted(count as u64, "part", "parts");
+                let message = format!("{parts} of {bits} bits, expected 2 or 4 whole ones");
                 Err(self.error(operand.span, "here", message))
             }
         }

@@ -5,6 +5,7 @@ use super::super::ast::{Instruction, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
+use input::counted;
 use isa::lanes::{AluFn, AluOp};
 use isa::map;
 use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
@@ -88,7 +89,8 @@ impl<'a> Lowering<'_, 'a> {
         if elements.len() == count {
             return Ok(elements);
         }
-        let message = format!("a fragment of {} registers, expected {count}", elements.len());
+        let registers = counted(elements.len() as u64, "register", "registers");
+        let message = format!("a fragment of {registers}, expected {count}");
         Err(self.error(operand.span, "here", message))
     }
 

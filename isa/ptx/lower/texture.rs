@@ -6,6 +6,7 @@ use super::super::data::Symbol;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
+use input::counted;
 use isa::program::{Inst, Op, Place, Src, Target};
 use isa::texture::TexOp;
 use isa::types::Type;
@@ -39,7 +40,9 @@ impl<'a> Lowering<'_, 'a> {
         // The machine's vectors of coordinates may be padded to a power of two.
         let wanted = usize::from(dims);
         if elements.len() != 4 || !(wanted..=wanted.next_power_of_two().max(4)).contains(&at.len()) {
-            let message = format!("{} results and {} coordinates, expected 4 and {dims}", elements.len(), at.len());
+            let results = counted(elements.len() as u64, "result", "results");
+            let coordinates = counted(at.len() as u64, "coordinate", "coordinates");
+            let message = format!("{results} and {coordinates}, expected 4 and {dims}");
             return Err(self.error(inst.span, "here", message));
         }
         let mut lowered = Inst::new(Op::Texture(TexOp { dims, layered, coordinates, result }));

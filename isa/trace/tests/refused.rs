@@ -91,7 +91,7 @@ fn a_file_that_ends_within_a_cta_is_refused() {
 fn warps_that_the_block_does_not_have_are_refused() {
     let exit = "0000 ffffffff 0 EXIT 0 0 0";
     let beyond = volta(exit).replace("warp = 0", "warp = 1");
-    assert_eq!(refused(&beyond), "t.traceg:14:1: warp 1 stands in a CTA of 1 warps, numbered from 0");
+    assert_eq!(refused(&beyond), "t.traceg:14:1: warp 1 stands in a CTA of 1 warp, numbered from 0");
     let twice = volta(exit).replace("#END_TB", "warp = 0\ninsts = 0\n#END_TB");
     assert_eq!(refused(&twice), "t.traceg:18:1: warp 0 stands twice in this CTA");
 }

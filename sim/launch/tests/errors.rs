@@ -549,7 +549,7 @@ fn an_argument_that_does_not_fit_is_answered_with_what_does() {
     };
     refused(U64, 8, "{ f64 = 1 }", "a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64)");
     refused(S64, 8, "{ i32 = 1 }", "a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64), not 4 bytes");
-    refused(B64, 8, "{ u8 = 1 }", "a buffer, \"null\" or a scalar of 8 bytes (i64, u64, f64), not 1 bytes");
+    refused(B64, 8, "{ u8 = 1 }", "a buffer, \"null\" or a scalar of 8 bytes (i64, u64, f64), not 1 byte");
     refused(F64, 8, "\"a\"", "a real scalar of 8 bytes (f64)");
     refused(U16, 2, "{ f16 = 1 }", "an integer scalar of 2 bytes (i16, u16)");
     refused(U32, 16, "{ u32 = [1, 2, 3] }", "a list of 4 values of i32 or u32, or a struct of 16 bytes, not 12 bytes");
@@ -562,7 +562,7 @@ fn an_argument_that_does_not_fit_is_answered_with_what_does() {
         "a buffer, \"null\" or an integer scalar of 8 bytes (i64, u64), not 4 bytes",
     );
     refused(B8, 12, "{ struct = [{ u32 = 1 }, \"a\"] }", "a struct of at most 12 bytes, or 12 bytes, not 16 bytes");
-    refused(B8, 12, "{ bytes = \"00\" }", "a struct of at most 12 bytes, or 12 bytes, not 1 bytes");
+    refused(B8, 12, "{ bytes = \"00\" }", "a struct of at most 12 bytes, or 12 bytes, not 1 byte");
 }
 
 #[test]
