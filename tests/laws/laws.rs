@@ -481,8 +481,8 @@ pub const LAWS: &[Law] = &[
         holds: |s| {
             let is_crossbar = s.config.noc.routed().is_none();
             let passed_on = |network: String| {
-                let (bytes, hops) = (s.count(&format!("{network}.bytes")), s.count(&format!("{network}.hop_bytes")));
-                if is_crossbar { Equal(hops, 0) } else { AtMost(bytes, hops) }
+                let passed_on = s.count(&format!("{network}.hop_bytes"));
+                if is_crossbar { Equal(passed_on, 0) } else { AtMost(s.count(&format!("{network}.bytes")), passed_on) }
             };
             networks(s).map(passed_on).collect()
         },

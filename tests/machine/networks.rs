@@ -33,7 +33,9 @@ fn meshes_and_rings_give_every_result() {
 #[test]
 fn recalls_and_forwards_have_meshes_and_rings_of_their_own() {
     for kind in [MESH, RING] {
-        let recalled = Setup::checked().machine("southern-islands").sets(kind).passes(&launch("syrk", "small.toml"));
+        let small = ["l2.sets=8", "l2.ways=2", "l2.flow.coherence=sharers"];
+        let recalled = Setup::checked().designs(&["transient"]).sets(&small).sets(kind);
+        let recalled = recalled.passes(&launch("syrk", "padded.toml"));
         assert!(sum(&recalled.counters.recalls, |output| output.hop_bytes) > 0);
         let tracked = Setup::checked().machine("hybrid").designs(&["tracker"]).sets(kind);
         let tracked = tracked.passes(&launch("bfs", "small.toml"));
