@@ -117,9 +117,9 @@ impl Rig {
             let id = BlockId { domain: 2, slot: sink as u8 };
             rig.links.push(link(&format!("to{sink}"), SITE_DEPTH, &[1; 3], router(at), id, SHAPE));
         }
-        for from in 0..all {
+        for (from, numbers) in numbers.iter().enumerate() {
             for neighbour in topology.neighbours(from) {
-                let first = numbers[from].iter().find(|(to, _)| *to == neighbour).unwrap().1;
+                let first = numbers.iter().find(|(to, _)| *to == neighbour).unwrap().1;
                 rig.out[from].extend(first..first + channels as u32);
             }
             let to_sites = (0u32..).zip(&outputs).filter(|(_, at)| **at == from);
