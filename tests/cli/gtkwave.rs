@@ -10,7 +10,7 @@ use waves::view::BUILT_IN;
 use super::warpsieve;
 
 /// Arguments of the runs, whose views are all that there are.
-const RUNS: [&[&str]; 6] = [
+const RUNS: [&[&str]; 7] = [
     &[
         "--wave-scope",
         "sm0",
@@ -25,6 +25,7 @@ const RUNS: [&[&str]; 6] = [
     &["--design", "frc", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.frc.entry[*]"],
     &["--design", "l2-sectored", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.mshr.entry[*]"],
     &["--design", "decoupled", "--design", "dwt-cs", "--wave-scope", "coordinator", "--wave-scope", "sm1.l1.tags.*[0]"],
+    &["--set", "noc.kind=mesh", "--wave-scope", "noc_*.router7", "--wave-scope", "noc_*.router8"],
     &["--machine", "hybrid", "--design", "tracker", "--wave-scope", "partition0", "--wave-scope", "sm0.l1"],
 ];
 
