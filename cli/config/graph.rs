@@ -83,6 +83,9 @@ fn draw_group(text: &mut String, Group { name, blocks, .. }: &Group, Place { x, 
 /// The links from one kind of blocks to another: a line, and a line of text for each name.
 fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle: u32) {
     let half = BOX[0] / 2.0;
+    if (from.x, from.y) == (to.x, to.y) {
+        return draw_loop(text, from, links, cycle);
+    }
     // Lines there and back stand apart.
     let (start, end, bend) = if from.x == to.x {
         let side = if to.y > from.y { half } else { -half };
@@ -111,6 +114,28 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
     let at = |a: f64, b: f64, c: f64, d: f64| u * u * u * a + 3.0 * u * u * t * b + 3.0 * u * t * t * c + t * t * t * d;
     let (x, y) = (at(start.x, bend[0], bend[1], end.x), at(start.y, start.y, end.y, end.y));
     let above = if from.x <= to.x { -(links.len() as f64 - 1.0) * LINE - 3.0 } else { LINE };
+    draw_names(text, Place { x, y: y + above }, links, cycle);
+}
+
+/// Draws the links between blocks of one kind as a loop above their box.
+fn draw_loop(text: &mut String, Place { x, y }: Place, links: &[Bundle], cycle: u32) {
+    let (top, reach) = (y - BOX[1] / 2.0, 26.0);
+    let _ = writeln!(
+        text,
+        "<path d=\"M{:.1},{top:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{top:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
+        x + reach,
+        x + reach,
+        top - reach,
+        x - reach,
+        top - reach,
+        x - reach
+    );
+    let above = (links.len() as f64 - 1.0) * LINE + reach * 0.75 + 3.0;
+    draw_names(text, Place { x, y: top - above }, links, cycle);
+}
+
+/// Writes the names of links, one per line of text, with their counts and delays.
+fn draw_names(text: &mut String, Place { x, y }: Place, links: &[Bundle], cycle: u32) {
     for (row, Bundle { name, links, spec, .. }) in links.iter().enumerate() {
         let cycles = |ticks: u64| ticks / u64::from(cycle);
         let delays = match [spec.latency, spec.credit].map(cycles) {
@@ -120,7 +145,7 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
         let _ = writeln!(
             text,
             "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">{links} {}{delays}</text>",
-            y + above + row as f64 * LINE,
+            y + row as f64 * LINE,
             escaped(name.trim_end_matches('_'))
         );
     }
