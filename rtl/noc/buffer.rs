@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::config::XbarConfig;
 use super::packet::Packet;
 use crate::kernel::{
-    Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
-    Storage, digest_of,
+    Accesses, AnyEdge, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt,
+    Logic, Rx, Storage, digest_of,
 };
 
 /// A packet and its length in flits.
@@ -52,6 +52,24 @@ struct Flits<P: Packet> {
     level: usize,
     /// Flits that have entered and left.
     accesses: Accesses,
+}
+
+/// Result of [`InputBuffer::take`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// There is no packet.
+    Nothing,
+    /// The packet can be taken from this cycle on.
+    At(u64),
+    /// The packet can be taken only after the head packet is granted.
+    AfterGrant,
+    /// The packet was taken.
+    Entered {
+        /// Destination of the packet, if it is now the head of the buffer.
+        head: Option<usize>,
+        /// The first cycle in which the packet behind it can be taken, if there is one.
+        next: Option<u64>,
+    },
 }
 
 /// One input's buffer.
@@ -117,6 +135,26 @@ impl<P: Packet> InputBuffer<P> {
         }
         // A flit that leaves in a cycle makes room from the next one on.
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
+    }
+
+    /// Takes the packet at the input's link, if its wires are free and there is room for the whole packet.
+    #[inline(always)]
+    pub fn take(&mut self, from: &mut Rx<'_, P>, flit_bytes: u32, at: &mut impl AnyEdge) -> Taken {
+        let Some(packet) = from.peek(at) else { return Taken::Nothing };
+        if self.wires_free > at.cycle() {
+            return Taken::At(self.wires_free);
+        }
+        let flits = packet.bytes().div_ceil(flit_bytes);
+        match self.room_from(flits) {
+            Some(cycle) if cycle <= at.cycle() => {
+                let head = self.is_empty().then(|| packet.destination());
+                self.enter(at.cycle(), flits, packet);
+                from.drop_head(at);
+                Taken::Entered { head, next: from.waiting(at).then_some(self.wires_free) }
+            }
+            Some(cycle) => Taken::At(cycle),
+            None => Taken::AfterGrant,
+        }
     }
 
     /// Lets a packet in, its header in this cycle.

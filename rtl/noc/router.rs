@@ -27,16 +27,16 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::buffer::InputBuffer;
+use super::buffer::{InputBuffer, Taken};
 use super::config::XbarConfig;
 use super::packet::Packet;
 use super::topology::Topology;
-use super::xbar::{OutputStats, XbarIo};
+use super::xbar::{OutputCount, OutputStats, XbarIo};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
 
-/// What a router must know of its place.
+/// Position of a router in its network.
 #[derive(Clone, Debug)]
 pub struct RouterPlace {
     /// Path in descriptions.
@@ -61,7 +61,7 @@ struct Passing {
 /// The wires to a neighbour, or to a site.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Wire {
-    /// Its outputs: the virtual channels, or one to a site.
+    /// Outputs that share the wires: one per virtual channel, or the output to a site.
     outputs: std::ops::Range<usize>,
     arbiter: RoundRobin,
     /// None while no packet passes.
@@ -72,10 +72,8 @@ struct Wire {
 struct Output {
     /// Inputs whose head packet wants this output, a bit each.
     requests: u64,
-    /// To a site.
-    stats: OutputStats,
-    /// A packet waits for a site that has no room, since this cycle.
-    blocked_since: Option<u64>,
+    /// Counts of an output to a site; unused between routers.
+    count: OutputCount,
 }
 
 /// The router.
@@ -134,11 +132,12 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// What this router did for a destination: bytes passed on, and, where the destination is a site of its own, packets sent.
+    /// Counts for a destination: bytes forwarded to other routers, and packets delivered if the destination is local.
     #[must_use]
     pub fn stats(&self, destination: usize) -> OutputStats {
         let output = usize::from(self.routes[destination]);
-        let sent = if output < self.to_neighbours { OutputStats::default() } else { self.outputs[output].stats };
+        let sent =
+            if output < self.to_neighbours { OutputStats::default() } else { *self.outputs[output].count.stats() };
         OutputStats { hop_bytes: self.hop_bytes[destination], ..sent }
     }
 
@@ -150,41 +149,26 @@ impl<P: Packet> Router<P> {
 
     /// Charges the cycles of a stall that still lasts, at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
-        for output in &mut self.outputs {
-            if let Some(since) = &mut output.blocked_since {
-                output.stats.blocked += cycle.saturating_sub(*since);
-                *since = cycle;
-            }
-        }
+        self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
     /// Takes packets whose wires and room are there; returns the inputs whose header enters in this cycle at the head.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) -> u64 {
-        let (mut entered, cycle) = (0, at.cycle());
+        let mut entered = 0;
         for i in 0..self.inputs.len() {
-            let mut from = from.at(i);
-            let Some(packet) = from.peek(at) else { continue };
-            let input = &mut self.inputs[i];
-            if input.wires_free() > cycle {
-                wake.at(input.wires_free());
-                continue;
-            }
-            let flits = packet.bytes().div_ceil(self.flit_bytes);
-            match input.room_from(flits) {
-                Some(room) if room <= cycle => {
-                    let (is_head, destination) = (input.is_empty(), packet.destination());
-                    input.enter(cycle, flits, packet);
-                    from.drop_head(at);
-                    if from.waiting(at) {
-                        wake.at(input.wires_free());
+            match self.inputs[i].take(&mut from.at(i), self.flit_bytes, at) {
+                Taken::Nothing => {}
+                Taken::At(cycle) => wake.at(cycle),
+                Taken::AfterGrant => wake.roomless |= 1 << i,
+                Taken::Entered { head, next } => {
+                    if let Some(cycle) = next {
+                        wake.at(cycle);
                     }
-                    if is_head {
+                    if let Some(destination) = head {
                         entered |= 1 << i;
-                        self.request(cycle, i, destination);
+                        self.request(at.cycle(), i, destination);
                     }
                 }
-                Some(room) => wake.at(room),
-                None => wake.roomless |= 1 << i,
             }
         }
         entered
@@ -201,16 +185,14 @@ impl<P: Packet> Router<P> {
                 if asks != 0 && to.at(o).ready(at) {
                     eligible |= asks;
                 } else if asks != 0 && o >= self.to_neighbours {
-                    outputs[o].blocked_since.get_or_insert(at.cycle());
+                    outputs[o].count.block(at.cycle());
                 }
             }
             let Some(i) = wire.arbiter.grant(eligible) else { continue };
             let Some(o) = wire.outputs.clone().find(|&o| outputs[o].requests & 1 << i != 0) else { continue };
             let (output, input) = (&mut outputs[o], &mut inputs[i as usize]);
             output.requests &= !(1 << i);
-            if let Some(since) = output.blocked_since.take() {
-                output.stats.blocked += at.cycle() - since;
-            }
+            output.count.grant(at.cycle());
             let tail_at = input.leave(at.cycle());
             wire.passing = Some(Passing { input: i as u8, channel: (o - wire.outputs.start) as u8, tail_at });
             wake.granted |= 1 << i;
@@ -233,13 +215,8 @@ impl<P: Packet> Router<P> {
             if o < self.to_neighbours {
                 input.release(at.cycle());
             } else {
-                let (cycle, stats, flit_bytes) = (at.cycle(), &mut self.outputs[o].stats, u64::from(self.flit_bytes));
-                to.at(o).push_with(at, |beat| {
-                    let flits = u64::from(input.pop(cycle, beat));
-                    stats.packets += 1;
-                    stats.flits += flits;
-                    stats.bytes += flits * flit_bytes;
-                });
+                let (cycle, count) = (at.cycle(), &mut self.outputs[o].count);
+                to.at(o).push_with(at, |beat| count.send(input.pop(cycle, beat), self.flit_bytes));
             }
             if let Some(next) = input.head() {
                 let destination = next.destination();
@@ -261,7 +238,7 @@ impl<P: Packet> Router<P> {
     fn has_more(&self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) -> bool {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {
-            let is_noted = o < self.to_neighbours || self.outputs[o].blocked_since.is_some();
+            let is_noted = o < self.to_neighbours || self.outputs[o].count.is_blocked();
             self.outputs[o].requests != 0 && (!to.at(o).blocked(at) || !is_noted)
         })
     }
@@ -312,11 +289,11 @@ impl<P: Packet + 'static> Block for Router<P> {
             to.parts("input", i as u32, |to| input.describe(to));
         }
         for (o, output) in outputs.iter().enumerate() {
-            let Output { requests, stats, blocked_since: _ } = output;
+            let Output { requests, count } = output;
             to.parts("output", o as u32, |to| {
                 requests.describe("requests", inputs.len() as u32, to);
                 if o >= *to_neighbours {
-                    stats.describe(&(), to);
+                    count.stats().describe(&(), to);
                 }
             });
         }

@@ -51,6 +51,55 @@ pub struct OutputStats {
     pub hop_bytes: u64,
 }
 
+/// Counts what leaves by an output, and the cycles in which the output is blocked: statistics, no hardware.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct OutputCount {
+    stats: OutputStats,
+    blocked_since: Option<u64>,
+}
+
+impl OutputCount {
+    /// The counts so far.
+    pub fn stats(&self) -> &OutputStats {
+        &self.stats
+    }
+
+    /// True if the output has been blocked since an earlier cycle.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked_since.is_some()
+    }
+
+    /// Notes that a packet waits for a receiver that is full.
+    #[inline(always)]
+    pub fn block(&mut self, cycle: u64) {
+        self.blocked_since.get_or_insert(cycle);
+    }
+
+    /// Notes that the output was granted.
+    #[inline(always)]
+    pub fn grant(&mut self, cycle: u64) {
+        if let Some(since) = self.blocked_since.take() {
+            self.stats.blocked += cycle - since;
+        }
+    }
+
+    /// Counts a packet that leaves.
+    #[inline(always)]
+    pub fn send(&mut self, flits: u32, flit_bytes: u32) {
+        self.stats.packets += 1;
+        self.stats.flits += u64::from(flits);
+        self.stats.bytes += u64::from(flits) * u64::from(flit_bytes);
+    }
+
+    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    pub fn settle(&mut self, cycle: u64) {
+        if let Some(since) = &mut self.blocked_since {
+            self.stats.blocked += cycle.saturating_sub(*since);
+            *since = cycle;
+        }
+    }
+}
+
 /// Ports of a crossbar.
 #[derive(Default, Ports)]
 pub struct XbarPorts<P: Packet + 'static> {

@@ -50,13 +50,13 @@ struct Rig {
     routers: Vec<Router<Request>>,
     sources: Vec<Source<Request>>,
     sinks: Vec<Sink<Request>>,
-    /// Those into each router side by side, then those to the sinks.
+    /// Links into each router, adjacent per router, then the links to the sinks.
     links: Vec<Chan<Request>>,
-    /// Of each router, the first link into it and the one behind the last.
+    /// For each router, the range of links into it.
     into: Vec<std::ops::Range<usize>>,
-    /// Of each router, the links out of it.
+    /// For each router, the links out of it.
     out: Vec<Vec<u32>>,
-    /// Of each source.
+    /// For each source, the link from it.
     from_sites: Vec<usize>,
     first_to_site: usize,
 }
@@ -182,9 +182,8 @@ impl Bench for Rig {
 mod tests {
     use super::*;
     use crate::kit::{Random, Stall, for_each_seed, run_in_all_modes};
-    use crate::noc::xbar::packet;
+    use crate::noc::xbar::{expect_all_to_arrive, packet};
     use golden::noc::flits;
-    use golden::noc::xbar::{Class, Route, Scoreboard};
     use rtl::noc::packet::Packet;
 
     const LIMIT: u64 = 1_000_000;
@@ -201,7 +200,7 @@ mod tests {
         packet.bytes().div_ceil(32) as usize
     }
 
-    /// The same network for the twin.
+    /// Builds the same network for the twin.
     fn twin(config: &Config, sites: Sites) -> flits::Network {
         let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
         let all = topology.routers();
@@ -295,20 +294,11 @@ mod tests {
             });
             let takes: Vec<Vec<u64>> = takes.collect();
             let rig = compare(&config, sites, &scripts, &takes);
-            let mut board = Scoreboard::new();
-            let route = |packet: &Request| Route {
-                source: packet.sm.into(),
-                destination: packet.partition.into(),
-                class: Class::Request,
-            };
-            rig.sources.iter().flat_map(|source| source.sent()).for_each(|(_, packet)| {
-                board.send(route(packet), packet.clone());
-            });
+            expect_all_to_arrive(&rig.sources, &rig.sinks);
             let way = twin(&config, sites);
             for (o, sink) in rig.sinks.iter().enumerate() {
                 let (mut bytes, mut passed_on) = (0, 0);
                 for (_, packet) in sink.received() {
-                    assert_eq!(board.receive(Route { destination: o, ..route(packet) }, packet), Ok(()));
                     let links = way.hops(packet.sm.into(), o) as u64;
                     bytes += 32 * flits_of(packet) as u64;
                     passed_on += 32 * flits_of(packet) as u64 * links;
@@ -318,7 +308,6 @@ mod tests {
                 assert_eq!(sum(|stats| stats.packets), sink.received().len() as u64);
                 assert_eq!((sum(|stats| stats.bytes), sum(|stats| stats.hop_bytes)), (bytes, passed_on));
             }
-            assert_eq!(board.finish(), []);
             assert!(rig.routers.iter().all(Router::is_idle));
         });
     }

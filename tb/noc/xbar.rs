@@ -116,6 +116,28 @@ pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     packet
 }
 
+/// Checks that every packet has arrived once, unchanged and in the order of its pair of input and output.
+///
+/// # Panics
+/// If one has not.
+pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Request>]) {
+    let mut board = Scoreboard::new();
+    let route = |packet: &Request| Route {
+        source: packet.sm.into(),
+        destination: packet.partition.into(),
+        class: Class::Request,
+    };
+    for (_, packet) in sources.iter().flat_map(|source| source.sent()) {
+        board.send(route(packet), packet.clone());
+    }
+    for (destination, sink) in sinks.iter().enumerate() {
+        for (_, packet) in sink.received() {
+            assert_eq!(board.receive(Route { destination, ..route(packet) }, packet), Ok(()));
+        }
+    }
+    assert_eq!(board.finish(), []);
+}
+
 const NAME: &str = "packets that crossbars deliver";
 
 /// Inputs and outputs; the host has wider words where there are more than 64, and more than 128.
@@ -165,21 +187,11 @@ pub(crate) fn run(seed: u64, packets: u64) -> u64 {
         Rig::new([33, 66, 50], sources, sinks)
     };
     let rig = run_in_all_modes(build, LIMIT);
-    let mut board = Scoreboard::new();
-    let route = |packet: &Request| Route {
-        source: packet.sm.into(),
-        destination: packet.partition.into(),
-        class: Class::Request,
-    };
-    for (_, packet) in rig.sources.iter().flat_map(|source| source.sent()) {
-        board.send(route(packet), packet.clone());
-    }
+    expect_all_to_arrive(&rig.sources, &rig.sinks);
     let mut arrived = 0;
     for (o, sink) in rig.sinks.iter().enumerate() {
         let mut before = None;
         for (_, packet) in sink.received() {
-            let arrival = Route { destination: o, ..route(packet) };
-            assert_eq!(board.receive(arrival, packet), Ok(()));
             if let Some(before) = before.replace(packet.sm) {
                 let flits = FLITS[packet.bytes().div_ceil(32) as usize - 1];
                 hit(NAME, &[name, BEFORE[usize::from(before != packet.sm)], flits]);
@@ -188,7 +200,6 @@ pub(crate) fn run(seed: u64, packets: u64) -> u64 {
         assert_eq!(rig.xbar.stats(o).packets, sink.received().len() as u64);
         arrived += sink.received().len() as u64;
     }
-    assert_eq!(board.finish(), []);
     assert!(rig.xbar.is_idle() && rig.sources.iter().all(|source| source.left() == 0));
     arrived
 }

@@ -5,11 +5,11 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::{MOST_PORTS, OutputStats, XbarIo};
+use super::{MOST_PORTS, OutputCount, OutputStats, XbarIo};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Counted, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
-use crate::noc::buffer::InputBuffer;
+use crate::noc::buffer::{InputBuffer, Taken};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
@@ -32,8 +32,7 @@ struct Output<M: Lines> {
     /// Inputs whose head packet wants this output.
     requests: M,
     passing: Passing,
-    stats: OutputStats,
-    blocked_since: Option<u64>,
+    count: OutputCount,
 }
 
 /// A crossbar whose inputs, and whose outputs, have a bit each in a word `M` of the host.
@@ -68,8 +67,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             arbiter: RoundRobin::new(inputs),
             requests: M::NONE,
             passing: Passing::default(),
-            stats: OutputStats::default(),
-            blocked_since: None,
+            count: OutputCount::default(),
         };
         Self {
             path: path.to_owned(),
@@ -84,7 +82,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
 
     /// What went through output `output`.
     pub(super) fn stats(&self, output: usize) -> &OutputStats {
-        &self.outputs[output].stats
+        self.outputs[output].count.stats()
     }
 
     /// True if no packet is inside.
@@ -94,12 +92,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
 
     /// Charges the cycles of a stall that still lasts, at the end of a run.
     pub(super) fn settle(&mut self, cycle: u64) {
-        for output in &mut self.outputs {
-            if let Some(since) = &mut output.blocked_since {
-                output.stats.blocked += cycle.saturating_sub(*since);
-                *since = cycle;
-            }
-        }
+        self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
     /// Takes packets whose wires and room are there.
@@ -109,29 +102,19 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         while let Some(i) = outside.first() {
             let i = i as usize;
             outside = outside.without_first();
-            let input = &mut self.inputs[i];
-            if input.wires_free() > at.cycle() {
-                edge.wake_at(input.wires_free());
-                continue;
-            }
-            let mut from = from.at(i);
-            let Some(packet) = from.peek(at) else { continue };
-            let flits = packet.bytes().div_ceil(self.flit_bytes);
-            match input.room_from(flits) {
-                Some(cycle) if cycle <= at.cycle() => {
-                    let (new_head, output) = (input.is_empty(), packet.destination());
-                    input.enter(at.cycle(), flits, packet);
-                    from.drop_head(at);
-                    if from.waiting(at) {
-                        edge.wake_at(input.wires_free());
+            match self.inputs[i].take(&mut from.at(i), self.flit_bytes, at) {
+                Taken::Nothing => {}
+                Taken::At(cycle) => edge.wake_at(cycle),
+                Taken::AfterGrant => edge.roomless |= M::line(i as u32),
+                Taken::Entered { head, next } => {
+                    if let Some(cycle) = next {
+                        edge.wake_at(cycle);
                     }
-                    if new_head {
+                    if let Some(output) = head {
                         edge.entered |= M::line(i as u32);
                         self.request(at.cycle(), i, output);
                     }
                 }
-                Some(cycle) => edge.wake_at(cycle),
-                None => edge.roomless |= M::line(i as u32),
             }
         }
     }
@@ -144,7 +127,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             idle = idle.without_first();
             let output = &mut self.outputs[o];
             if !to.at(o).ready(at) {
-                output.blocked_since.get_or_insert(at.cycle());
+                output.count.block(at.cycle());
                 edge.stuck |= M::line(o as u32);
                 continue;
             }
@@ -157,9 +140,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             let tail_at = self.inputs[i as usize].leave(at.cycle());
             output.passing = Passing { input: i as u8, tail_at };
             self.tails[(tail_at % CALENDAR) as usize] |= M::line(o as u32);
-            if let Some(since) = output.blocked_since.take() {
-                output.stats.blocked += at.cycle() - since;
-            }
+            output.count.grant(at.cycle());
             edge.granted |= M::line(i);
         }
     }
@@ -174,13 +155,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             let output = &mut self.outputs[o];
             let i = output.passing.input;
             let input = &mut self.inputs[usize::from(i)];
-            let (cycle, flit_bytes) = (at.cycle(), u64::from(self.flit_bytes));
-            to.at(o).push_with(at, |beat| {
-                output.stats.packets += 1;
-                let flits = u64::from(input.pop(cycle, beat));
-                output.stats.flits += flits;
-                output.stats.bytes += flits * flit_bytes;
-            });
+            let cycle = at.cycle();
+            to.at(o).push_with(at, |beat| output.count.send(input.pop(cycle, beat), self.flit_bytes));
             if let Some(next) = input.head() {
                 let wanted = next.destination();
                 self.request(at.cycle(), usize::from(i), wanted);
@@ -266,12 +242,12 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
 
 impl<M: Lines> Output<M> {
     fn describe(&self, inputs: u32, flit_bits: u32, to: &mut dyn Describe) {
-        let Self { arbiter, requests, passing: Passing { input, tail_at }, stats, blocked_since: _ } = self;
+        let Self { arbiter, requests, passing: Passing { input, tail_at }, count } = self;
         to.part("arbiter", |to| arbiter.describe(to));
         requests.describe("requests", inputs, to);
         to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
         to.bits("tail_at", u3::masked_new(*tail_at));
         to.logic("flit", Logic::Mux { ways: inputs, width: flit_bits });
-        stats.describe(&(), to);
+        count.stats().describe(&(), to);
     }
 }
