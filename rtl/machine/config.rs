@@ -258,12 +258,13 @@ impl MachineConfig {
     fn validate_noc(&self, rules: &mut Rules) {
         self.noc.validate(rules);
         let domains = CLOCKS.len() + self.more_domains().iter().sum::<usize>();
+        let (sms, partitions) = (self.num_sms, self.num_partitions);
         rules.expect(
             domains <= MOST_DOMAINS,
             "kind",
             if matches!(self.noc, NocConfig::Mesh(_)) { "mesh" } else { "ring" },
-            "crossbar with so many SMs and partitions",
-            "all routers together are at most some hundred blocks",
+            &format!("crossbar with num_sms = {sms} and num_partitions = {partitions}"),
+            "each SM and each partition has a router per network, and the simulator has places for 8 x 128 blocks in all",
         );
     }
 
