@@ -77,7 +77,7 @@ impl Names {
     }
 }
 
-/// Whether a name is one word to every shell, which does nothing but stand there: those of folders can be anything.
+/// True if every shell reads the name as one plain word. Folder names may contain anything.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }

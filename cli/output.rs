@@ -125,7 +125,7 @@ pub(super) fn folded(line: &str, indent: usize) -> String {
     folded_within(width(), line, indent)
 }
 
-/// The same of a line that may be so wide.
+/// Wraps a line that is wider than `most` columns; continuation lines are indented.
 pub(super) fn folded_within(most: usize, line: &str, indent: usize) -> String {
     if line.chars().count() <= most {
         return line.to_owned();
@@ -144,7 +144,7 @@ pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Width below which no column is wrapped.
 const LEAST_WRAPPED: usize = 20;
-/// The same where nothing else helps, if its longest word is longer.
+/// Least width of a wrapped column in the narrowest layout, if its longest word is longer.
 const NARROWEST: usize = 10;
 /// Stands between two ends of a range of names, behind which one may be wrapped.
 const RANGE: &str = "..";
@@ -214,7 +214,7 @@ fn wrapped(cell: &str, width: usize) -> Vec<String> {
     lines.map(|line| format!("{indent}{line}")).collect()
 }
 
-/// What is between two columns.
+/// Text between two columns.
 pub(super) const GAP: &str = "  ";
 
 /// The widths of columns.

@@ -34,7 +34,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same of a text that stays on its line, as a name in a row of a table: a line end is written as `\n`, a tab as `\t`.
+/// Escapes control characters in a text that must stay on one line, such as a name in a table row: a line end becomes
+/// `\n`, a tab `\t`.
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     let shown = visible(text);

@@ -18,7 +18,7 @@ pub enum Shape {
         /// Rows.
         rows: usize,
     },
-    /// A circle of so many.
+    /// A circle of this many routers.
     Ring(usize),
 }
 
@@ -44,7 +44,7 @@ pub struct Network {
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its number.
+    /// Number of the packet.
     pub id: u32,
     /// Output to which it goes.
     pub to: usize,

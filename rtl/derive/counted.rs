@@ -16,7 +16,7 @@ struct OfStruct {
     sums: Vec<(String, String, Expr)>,
 }
 
-/// What the attributes of a field say.
+/// Attributes of a field.
 #[derive(Default)]
 struct OfField {
     unit: Option<Ident>,

@@ -78,10 +78,10 @@ pub fn encoding(input: TokenStream) -> TokenStream {
 ///
 /// | attribute            | meaning                                                                         |
 /// |----------------------|---------------------------------------------------------------------------------|
-/// | `width = EXPR`       | a number, or numbers of an array, of so many bits                               |
+/// | `width = EXPR`       | a number, or numbers of an array, of EXPR bits                                  |
 /// | `state`              | the code of a state register: its type derives [`Encoding`]                     |
 /// | `bytes`              | bytes, of an array or a number                                                  |
-/// | `bytes = EXPR`       | the first so many bytes                                                         |
+/// | `bytes = EXPR`       | the first EXPR bytes                                                            |
 /// | `inside`             | the fields of another payload, whose shape is `()`                              |
 /// | `inside = SHAPE`     | the fields of another payload                                                   |
 /// | `skip`               | no hardware: in no list                                                         |

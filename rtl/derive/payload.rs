@@ -12,11 +12,11 @@ use super::counted::{condition, text};
 enum Form {
     /// As its type says: a flag, a number, or a number a lane.
     Typed,
-    /// A number, or one a lane, of so many bits.
+    /// A number of this many bits, or one per lane.
     Sized(Expr),
     /// The code of a state register.
     State,
-    /// So many bytes, or all.
+    /// The first bytes, up to this count, or all bytes.
     Bytes(Option<Expr>),
     /// The fields of a payload, whose shape is this, or `()`.
     Inside(Option<Expr>),
@@ -24,7 +24,7 @@ enum Form {
     Skipped,
 }
 
-/// What the attributes of a field say.
+/// Attributes of a field.
 struct OfField {
     name: Option<String>,
     only: Option<Expr>,

@@ -12,7 +12,7 @@ fn name(argument: &FnArg) -> Result<Option<Ident>> {
     Ok(Some(format_ident!("{}", named.ident.to_string().trim_start_matches('_'))))
 }
 
-/// Passes one hook on, in a call that is noted with its cycle, if the hook is told that.
+/// Forwards one hook, and notes the call with the cycle if the hook has one among its arguments.
 fn passed_on(slot: &LitStr, number: usize, hook: &Signature) -> Result<TokenStream> {
     let mut signature = hook.clone();
     let mut names = Vec::new();

@@ -483,7 +483,7 @@ impl<'a, T: Payload> RxBank<'a, T> {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// Of each end whether a beat is to be seen there in the next cycle or before.
+    /// For each end: true if a beat is visible there in the next cycle or before.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
@@ -545,7 +545,7 @@ pub struct Ends<'a, T: Payload> {
 }
 
 impl<'a, T: Payload> Ends<'a, T> {
-    /// The ends of channels that stand side by side: so many inputs, and outputs behind them.
+    /// The ends of channels that are adjacent: `inputs` inputs first, then the outputs.
     ///
     /// # Panics
     /// If there are more than 256 in all.
@@ -561,13 +561,13 @@ impl<'a, T: Payload> Ends<'a, T> {
         Self { pool, from, to }
     }
 
-    /// Those at which it receives.
+    /// The receiving ends.
     #[inline]
     pub fn from(&mut self) -> RxBank<'_, T> {
         RxBank(&mut self.pool[self.from.clone()])
     }
 
-    /// Those at which it sends.
+    /// The sending ends.
     #[inline]
     pub fn to(&mut self) -> TxBank<'_, T> {
         TxBank { pool: self.pool, ids: self.to }

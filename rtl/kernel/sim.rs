@@ -130,7 +130,7 @@ impl Due {
         self.domain
     }
 
-    /// Those of the slots that are due, by their place in the word.
+    /// The slots that are due, a bit per slot of the word.
     #[must_use]
     #[inline(always)]
     pub fn among(&self, seats: Seats) -> u64 {

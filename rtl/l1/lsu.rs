@@ -83,7 +83,7 @@ enum Shown {
     Stall,
 }
 
-/// What the configuration and the kernel fix.
+/// Constants of a run: fixed by the configuration and the kernel.
 #[derive(Debug, Serialize, Deserialize)]
 struct Fixed {
     place: LsuPlace,
@@ -105,12 +105,12 @@ struct Fixed {
     monitored: bool,
 }
 
-/// What follows from the hardware, kept for the host's speed.
+/// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Known {
     /// Requests that were served beside the last head.
     beside: u32,
-    /// The head of the queue goes past the cache.
+    /// The head of the queue bypasses the cache.
     head_bypasses: bool,
     /// What SM dueling has been told of the counters of the L1D.
     told: (u64, u64),
@@ -123,7 +123,7 @@ struct Known {
 /// Statistics, and what waves and twins are shown.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Noted {
-    /// Of each load instruction of the kernel, by its program counter.
+    /// Statistics of each load instruction of the kernel, by program counter.
     loads: Vec<LoadStats>,
     stages: Stages,
     shown: Shown,

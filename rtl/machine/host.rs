@@ -47,7 +47,7 @@ pub struct NotIdle;
 pub struct Network<'a, P: Packet + 'static>(&'a [Box<Wired<Node<P>>>]);
 
 impl<P: Packet + 'static> Network<'_, P> {
-    /// What went through one of its outputs.
+    /// Counts of one output of the network.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         let nodes: Vec<OutputStats> = self.0.iter().map(|node| node.stats(output)).collect();

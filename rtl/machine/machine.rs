@@ -1,5 +1,5 @@
 //! # The machine
-//! A netlist with its configuration, and what a simulator, a reader, and whoever watches ask of it.
+//! A netlist with its configuration, and the queries of simulator, readers and observers.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -23,7 +23,7 @@ pub struct Machine {
     pub(super) kinds: Kinds,
 }
 
-/// What is saved of a machine.
+/// Saved state of a machine.
 #[derive(Serialize, Deserialize)]
 struct Saved<S> {
     #[serde(with = "crate::config::text")]
@@ -77,7 +77,7 @@ impl Machine {
         (0..self.lsus().len()).fold(0, |all, sm| all | was_due(self.net.id(self.kinds.lsus, sm)) << sm)
     }
 
-    /// Its kinds of blocks and the links between them.
+    /// The kinds of blocks of the machine and the links between them.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.net.outline()
@@ -106,7 +106,7 @@ impl Machine {
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).taken_at(tick)?)))
     }
 
-    /// What load-store units answered to them at a tick.
+    /// Replies of the load-store units at a tick.
     pub fn warps_answered(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
         let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).sent_at(tick)?)))

@@ -23,7 +23,7 @@ impl<P: Packet + 'static> HasPorts for Node<P> {
 }
 
 impl<P: Packet> Node<P> {
-    /// What it did for an output of the network.
+    /// Counts of an output of the network, as far as this block contributes to them.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         match self {

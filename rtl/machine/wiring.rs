@@ -67,7 +67,7 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// Of a throttle that has one.
+    /// The coordinator of a throttle that has one.
     pub hub: Option<Family<Coordinator>>,
     /// Where SMs duel.
     pub duel: Option<Family<Dueling>>,
@@ -444,7 +444,7 @@ struct Links<'a> {
     cycle: u64,
     /// Ticks of a cycle of the networks.
     hop: u64,
-    /// Of networks of routers.
+    /// Topology, if the networks have routers.
     topology: Option<Topology>,
     packets: PacketShape,
 }

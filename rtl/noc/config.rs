@@ -39,7 +39,7 @@ impl Default for RoutedConfig {
 }
 
 impl NocConfig {
-    /// Those of a network of routers.
+    /// Parameters of a network of routers; `None` for crossbars.
     #[must_use]
     pub fn routed(&self) -> Option<&RoutedConfig> {
         match self {

@@ -36,7 +36,7 @@ pub struct Hop {
 }
 
 impl Topology {
-    /// The routers of so many SMs and partitions; `None` for crossbars, which have none.
+    /// Builds the topology for this many SMs and partitions; `None` for crossbars, which have no routers.
     #[must_use]
     pub fn new(noc: &NocConfig, sms: u32, partitions: u32) -> Option<Self> {
         let (channels, is_ring) = (noc.routed()?.virtual_channels as usize, matches!(noc, NocConfig::Ring(_)));
@@ -52,7 +52,7 @@ impl Topology {
         self.channels
     }
 
-    /// How many routers there are: a mesh has some without a site, so that its rows are full.
+    /// Number of routers. A mesh is padded with routers without a site, so that all rows are full.
     #[must_use]
     pub fn routers(&self) -> usize {
         (self.sms + self.partitions).next_multiple_of(self.columns)
@@ -71,7 +71,7 @@ impl Topology {
         partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
     }
 
-    /// Routers with a link from this one, and to it.
+    /// Neighbors of a router: there is a link to each of them and one back.
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let (all, columns) = (self.routers(), self.columns);
@@ -85,7 +85,7 @@ impl Topology {
         [east, west, south, north].into_iter().flatten().collect()
     }
 
-    /// The next link on the way from a router to another, of a packet to this destination; `None` if it is there.
+    /// Next hop from a router toward another, for a packet to this destination; `None` at the destination.
     #[must_use]
     pub fn hop(&self, router: usize, to: usize, destination: usize) -> Option<Hop> {
         if router == to {

@@ -76,7 +76,7 @@ pub struct SmPorts {
     pub mem: Out<WarpAccess>,
     /// Replies of the LSU.
     pub wb: In<WarpReply>,
-    /// What few machines have.
+    /// Optional ports, which few machines have.
     pub extra: Extra<SmExtraPorts>,
 }
 

@@ -1,4 +1,4 @@
-//! Drives the machine through launches, whoever asks for them, before the eyes of all who look on.
+//! Runs the launches of a launch file or a trace on the machine, and calls the observers at each edge.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -465,7 +465,7 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// What is to be done every so many core cycles, if ever.
+    /// Schedules a task for every multiple of `cycles` core cycles, or never.
     fn every(&self, cycles: Option<u64>) -> Periodic {
         let ticks = cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         Periodic::after(self.sim.tick(), ticks)
@@ -520,7 +520,7 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// What comes at the multiples of so many ticks.
+/// A task that is due at the multiples of a period [ticks].
 struct Periodic {
     ticks: u64,
     next: u64,
@@ -531,7 +531,7 @@ impl Periodic {
         Self { ticks, next: (tick / ticks + 1).saturating_mul(ticks) }
     }
 
-    /// Whether it comes by this tick.
+    /// True if the task is due at this tick; then schedules the next time.
     fn come(&mut self, tick: u64) -> bool {
         let comes = tick >= self.next;
         if comes {

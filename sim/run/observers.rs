@@ -1,4 +1,4 @@
-//! Who looks on while a machine runs: golden models, waveform, event files, time series, course. None of them influences it.
+//! Observers of a running machine: golden models, waveform, event files, time series, history. They never influence it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::wave::Wave;
 use super::{RunError, RunOptions};
 use crate::readers::Changed;
 
-/// Those that a run was asked for.
+/// The observers that a run was asked for.
 pub(super) struct Observers {
     /// The golden models, under `--check`.
     pub(super) shadow: Option<Shadow>,
     wave: Option<Wave>,
     traces: Traces,
-    /// What the last edge changed, for waveform and event files.
+    /// Blocks changed by the last edge, for waveform and event files.
     changed: Changed,
     series: Option<Series>,
     history: Option<History>,
@@ -55,17 +55,17 @@ impl Observers {
         }
     }
 
-    /// What time series and course have counted, for a checkpoint.
+    /// Returns the counts of time series and history, for a checkpoint.
     pub(super) fn counted(&self) -> (Option<Counted>, Option<History>) {
         (self.series.as_ref().map(Series::counted), self.history.clone())
     }
 
-    /// Whether any of them looks at every edge.
+    /// True if any observer looks at every edge.
     pub(super) fn look_at_edges(&self) -> bool {
         self.shadow.is_some() || self.wave.is_some() || self.traces.are_on()
     }
 
-    /// Whether any of them needs all blocks at one tick, so that no island may run ahead.
+    /// True if any observer needs all blocks at the same tick, so that no island may run ahead.
     pub(super) fn need_all_together(&self) -> bool {
         self.look_at_edges() || self.series.is_some() || self.history.is_some()
     }
@@ -78,7 +78,7 @@ impl Observers {
         self.traces.begin(image);
     }
 
-    /// Before an edge: time series and course put down all cycles up to it, if it comes before `end`.
+    /// Before an edge: time series and history record all cycles up to it, if it comes before `end`.
     pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
         if self.series.is_none() && self.history.is_none() {
             return Ok(());

@@ -23,7 +23,7 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// The links between so many cores and the coordinator, on a clock of one tick.
+/// The links between `count` cores and the coordinator, on a clock of one tick.
 struct Links {
     reports: Vec<Chan<Report>>,
     orders: Vec<Chan<Order>>,

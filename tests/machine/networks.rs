@@ -49,7 +49,7 @@ fn a_gpu_of_eighty_sms_has_a_mesh_too() {
     Setup::checked().machine("volta").sets(&sets).passes(&launch("vadd", "small.toml"));
 }
 
-/// What is sent does not depend on the way; how long it takes does.
+/// The topology changes how long packets take, not which packets are sent.
 #[test]
 fn the_way_through_the_network_costs_cycles_and_is_counted() {
     let run = |sets: &[&str]| Setup::checked().sets(sets).passes(&launch("vadd", "small.toml")).counters;

@@ -91,7 +91,7 @@ impl<'a> Modifiers<'a> {
         self.ty_of(lowering, self.opcode.text, legal)
     }
 
-    /// The same of an instruction whose types depend on more than its opcode: `name` is as much of it as decides.
+    /// Refuses a type of an instruction whose legal types depend on more than the opcode; `name` is the part that decides.
     pub(super) fn ty_of(&mut self, lowering: &Lowering<'_, 'a>, name: &str, legal: &[Type]) -> Result<Type, PtxError> {
         let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
         let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));

@@ -21,7 +21,7 @@ pub struct Cut {
     pub(super) ahead: Vec<u64>,
     /// How far each may run beyond what another has come to, if nothing was heard of that: from, to, ticks.
     pub(super) bounds: Vec<Bound>,
-    /// Islands that tell the end of a run, and the ticks after which that is heard of: nobody runs farther beyond them.
+    /// Islands that signal the end of a run, and the latency of that signal [ticks]: no island runs farther ahead of them.
     pub(super) news: Vec<(usize, u64)>,
 }
 

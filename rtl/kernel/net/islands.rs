@@ -44,7 +44,7 @@ struct Shore {
     links: Vec<Vec<u32>>,
     /// How far it is ahead of the last island.
     ahead: u64,
-    /// Islands beyond which it must not run by so many ticks.
+    /// Islands that this island must not run ahead of by more than this distance [ticks].
     bounds: Vec<(usize, u64)>,
     /// Islands of higher numbers, with the links to them and those from them.
     guests: Vec<Guest>,
@@ -220,7 +220,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 }
 
 impl Shore {
-    /// Its blocks, in the wake wheels.
+    /// Blocks of the island, by their ids in the wake wheels.
     fn blocks(&self) -> impl Iterator<Item = BlockId> {
         self.domains.iter().flatten().flat_map(Place::ids)
     }

@@ -83,7 +83,7 @@ pub struct Place {
     pub(super) first: usize,
     pub(super) count: usize,
     seats: Seats,
-    /// What the number of a block is more, or less, than its bit in the half of the domain.
+    /// Number of a block minus its bit in the half of the domain, modulo 2^64.
     base: usize,
 }
 
@@ -168,7 +168,7 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.iter_mut().for_each(|wired| wired.ports.visit(&mut Renumber(new)));
     }
 
-    /// Hands out the blocks, with their ports, to so many islands.
+    /// Distributes the blocks, with their ports, to `count` islands.
     pub fn split(&mut self, island_of: &[usize], count: usize) -> Vec<Self> {
         let mut parts: Vec<_> = (0..count).map(|_| Self::default()).collect();
         for (block, &island) in std::mem::take(&mut self.blocks).into_iter().zip(island_of) {
@@ -207,7 +207,7 @@ pub trait Kind<L>: Sized + Send {
     fn count(&self) -> usize;
     /// Gives the links of all ports other numbers.
     fn renumber(&mut self, new: &dyn Fn(TypeId, u32) -> u32);
-    /// Hands out the blocks, with their ports, to so many islands.
+    /// Distributes the blocks, with their ports, to `count` islands.
     fn split(&mut self, island_of: &[usize], count: usize) -> Vec<Self>;
     /// Takes the blocks back from all islands.
     fn unite(&mut self, island_of: &[usize], parts: Vec<Self>);

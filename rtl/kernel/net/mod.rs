@@ -459,7 +459,7 @@ fn of<B: Unit<L>, L: Links, K: Kind<L>>(board: &Board<L, K>, family: Family<B>) 
     of
 }
 
-/// What is saved of a netlist: what its blocks and links hold. The rest follows from how it was built.
+/// Saved state of a netlist: the state of its blocks and links. Everything else is rebuilt from the configuration.
 #[derive(Serialize, Deserialize)]
 pub struct State<L, K> {
     links: L,

@@ -34,7 +34,7 @@ pub struct Bundle {
     pub from: usize,
     /// The kind that receives.
     pub to: usize,
-    /// What the links are called.
+    /// Name of the links.
     pub name: &'static str,
     /// How many there are.
     pub links: usize,

@@ -69,7 +69,7 @@ impl<T> Many<In<T>> {
     }
 }
 
-/// Ports that most blocks of a kind do not have: whoever looks for them pays one comparison where there are none.
+/// Optional ports that most blocks of a kind lack: where there are none, looking for them costs one comparison.
 #[derive(Debug)]
 pub struct Extra<P>(Option<Box<P>>);
 

@@ -30,7 +30,7 @@ struct Station {
     number: u8,
     held: Option<(u64, u16)>,
     passed: u32,
-    /// It calls the host when it has passed so many.
+    /// The station calls the host after this many beats.
     calls_at: Option<u32>,
 }
 
@@ -138,7 +138,7 @@ impl Unit<Wires> for Office {
 const STATIONS: usize = 6;
 const PERIODS: [u32; 2] = [7, 5];
 
-/// A ring of stations of two clocks around an office; the links between stations take so many ticks there and back.
+/// A ring of stations of two clocks around an office, with the given latencies of beats and credits [ticks].
 struct Ring {
     net: Net<Wires, Roles>,
     stations: [Family<Station>; 2],
@@ -177,7 +177,7 @@ impl Ring {
         self.stations.iter().flat_map(|&kind| self.net.all(kind)).map(|station| station.passed).collect()
     }
 
-    /// What has happened, and the state at the end.
+    /// History of the beats, and the final state.
     fn outcome(&self, sim: &Simulator) -> (Vec<u8>, Vec<u32>, u64, u64, u64) {
         let digests = (self.net.beat_digest(), sim.state_digest(&self.net));
         (self.gone().to_vec(), self.passed(), digests.0, digests.1, sim.tick())

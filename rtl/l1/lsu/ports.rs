@@ -24,7 +24,7 @@ pub struct LsuPorts {
     pub mem_req: Out<Request>,
     /// Replies from the network.
     pub mem_rsp: In<Reply>,
-    /// What few machines have.
+    /// Optional ports, which few machines have.
     pub extra: Extra<LsuExtraPorts>,
 }
 

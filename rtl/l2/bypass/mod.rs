@@ -40,7 +40,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
 pub type L2Bypass = Choice<dyn Scheme>;
 
 impl L2Bypass {
-    /// What decides in one bank, each call of its hooks noted.
+    /// The bypass policy of one bank, with each call of its hooks noted.
     pub(super) fn watched(&self) -> Option<Box<dyn Hooks>> {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
