@@ -70,8 +70,10 @@ pub enum Roles {
 impl Unit<Wires> for Dispatcher {
     #[inline(always)]
     fn edge(&mut self, ports: &DispatcherPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
-        let Wires { launches, ends, .. } = wires;
-        self.eval_any(DispatcherIo { launch: launches.tx_bank(&ports.launch), done: ends.rx_bank(&ports.done) }, at)
+        self.eval_any(
+            DispatcherIo { launch: wires.launches.tx_bank(&ports.launch), done: wires.ends.rx_bank(&ports.done) },
+            at,
+        )
     }
 
     #[inline(always)]
@@ -86,9 +88,8 @@ impl Unit<Wires> for SmCore {
         if let Some(extra) = ports.extra.get() {
             return edge_with_schemes(self, (ports, extra), wires, at);
         }
-        let Wires { launches, ends, accesses, replies_to_warps, .. } = wires;
-        let (launch, done) = (launches.rx(&ports.launch), ends.tx(&ports.done));
-        let (mem, wb) = (accesses.tx(&ports.mem), replies_to_warps.rx(&ports.wb));
+        let (launch, done) = (wires.launches.rx(&ports.launch), wires.ends.tx(&ports.done));
+        let (mem, wb) = (wires.accesses.tx(&ports.mem), wires.replies_to_warps.rx(&ports.wb));
         self.eval_any(SmIo { launch, done, mem, wb, fetch: None }, at)
     }
 
@@ -110,34 +111,21 @@ fn edge_with_schemes(
     wires: &mut Wires,
     at: &mut impl AnyEdge,
 ) -> Sleep {
-    let Wires {
-        launches,
-        ends,
-        accesses,
-        replies_to_warps,
-        lines_wanted,
-        lines_brought,
-        misses,
-        periods,
-        reports,
-        orders,
-        ..
-    } = wires;
-    let fetch = extra
-        .wanted
-        .is_connected()
-        .then(|| FetchIo { wanted: lines_wanted.tx(&extra.wanted), brought: lines_brought.rx(&extra.brought) });
+    let fetch = extra.wanted.is_connected().then(|| FetchIo {
+        wanted: wires.lines_wanted.tx(&extra.wanted),
+        brought: wires.lines_brought.rx(&extra.brought),
+    });
     let side = extra.misses.is_connected().then(|| CoreSide {
-        misses: misses.rx(&extra.misses),
-        periods: extra.periods.is_connected().then(|| periods.tx(&extra.periods)),
-        reports: extra.reports.is_connected().then(|| reports.tx(&extra.reports)),
-        orders: extra.orders.is_connected().then(|| orders.rx(&extra.orders)),
+        misses: wires.misses.rx(&extra.misses),
+        periods: extra.periods.is_connected().then(|| wires.periods.tx(&extra.periods)),
+        reports: extra.reports.is_connected().then(|| wires.reports.tx(&extra.reports)),
+        orders: extra.orders.is_connected().then(|| wires.orders.rx(&extra.orders)),
     });
     let io = SmIo {
-        launch: launches.rx(&ports.launch),
-        done: ends.tx(&ports.done),
-        mem: accesses.tx(&ports.mem),
-        wb: replies_to_warps.rx(&ports.wb),
+        launch: wires.launches.rx(&ports.launch),
+        done: wires.ends.tx(&ports.done),
+        mem: wires.accesses.tx(&ports.mem),
+        wb: wires.replies_to_warps.rx(&ports.wb),
         fetch,
     };
     core.eval_beside(io, side, at)
@@ -149,9 +137,8 @@ impl Unit<Wires> for Lsu {
         if let Some(extra) = ports.extra.get() {
             return lsu_edge_with_schemes(self, (ports, extra), wires, at);
         }
-        let Wires { accesses, replies_to_warps, requests, replies, .. } = wires;
-        let (core_req, core_rsp) = (accesses.rx(&ports.core_req), replies_to_warps.tx(&ports.core_rsp));
-        let (mem_req, mem_rsp) = (requests.tx(&ports.mem_req), replies.rx(&ports.mem_rsp));
+        let (core_req, core_rsp) = (wires.accesses.rx(&ports.core_req), wires.replies_to_warps.tx(&ports.core_rsp));
+        let (mem_req, mem_rsp) = (wires.requests.tx(&ports.mem_req), wires.replies.rx(&ports.mem_rsp));
         self.eval_any(LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None }, at)
     }
 
@@ -168,48 +155,31 @@ fn lsu_edge_with_schemes(
     wires: &mut Wires,
     at: &mut impl AnyEdge,
 ) -> Sleep {
-    let Wires {
-        accesses,
-        replies_to_warps,
-        requests,
-        replies,
-        lines_wanted,
-        lines_brought,
-        misses,
-        periods,
-        modes,
-        seen,
-        recalls,
-        recalled,
-        forwards,
-        answers,
-        ..
-    } = wires;
-    let core = extra
-        .wanted
-        .is_connected()
-        .then(|| SupplierIo { wanted: lines_wanted.rx(&extra.wanted), brought: lines_brought.tx(&extra.brought) });
-    let side = extra.misses.is_connected().then(|| L1Side {
-        misses: misses.tx(&extra.misses),
-        periods: extra.periods.is_connected().then(|| periods.rx(&extra.periods)),
+    let core = extra.wanted.is_connected().then(|| SupplierIo {
+        wanted: wires.lines_wanted.rx(&extra.wanted),
+        brought: wires.lines_brought.tx(&extra.brought),
     });
-    let duel = extra
-        .mode
-        .is_connected()
-        .then(|| DuelIo { mode: modes.rx(&extra.mode), seen: extra.seen.is_connected().then(|| seen.tx(&extra.seen)) });
+    let side = extra.misses.is_connected().then(|| L1Side {
+        misses: wires.misses.tx(&extra.misses),
+        periods: extra.periods.is_connected().then(|| wires.periods.rx(&extra.periods)),
+    });
+    let duel = extra.mode.is_connected().then(|| DuelIo {
+        mode: wires.modes.rx(&extra.mode),
+        seen: extra.seen.is_connected().then(|| wires.seen.tx(&extra.seen)),
+    });
     let recall = extra
         .inv
         .is_connected()
-        .then(|| RecalledIo { inv: recalls.rx(&extra.inv), inv_ack: recalled.tx(&extra.inv_ack) });
+        .then(|| RecalledIo { inv: wires.recalls.rx(&extra.inv), inv_ack: wires.recalled.tx(&extra.inv_ack) });
     let (mem_rsp, supply) = if extra.supply.is_connected() {
-        let (mem_rsp, supply) = replies.both(&ports.mem_rsp, &extra.supply);
-        let (forward, answer) = (forwards.rx(&extra.forward), answers.tx(&extra.answer));
+        let (mem_rsp, supply) = wires.replies.both(&ports.mem_rsp, &extra.supply);
+        let (forward, answer) = (wires.forwards.rx(&extra.forward), wires.answers.tx(&extra.answer));
         (mem_rsp, Some(SupplyIo { forward, answer, supply }))
     } else {
-        (replies.rx(&ports.mem_rsp), None)
+        (wires.replies.rx(&ports.mem_rsp), None)
     };
-    let (core_req, core_rsp) = (accesses.rx(&ports.core_req), replies_to_warps.tx(&ports.core_rsp));
-    let io = LsuIo { core_req, core_rsp, mem_req: requests.tx(&ports.mem_req), mem_rsp, duel, recall, supply };
+    let (core_req, core_rsp) = (wires.accesses.rx(&ports.core_req), wires.replies_to_warps.tx(&ports.core_rsp));
+    let io = LsuIo { core_req, core_rsp, mem_req: wires.requests.tx(&ports.mem_req), mem_rsp, duel, recall, supply };
     lsu.eval_beside(io, side, core, at)
 }
 
@@ -230,9 +200,9 @@ impl Unit<Wires> for L2Bank {
         if ports.inv.is_connected() {
             return bank_edge_with_recalls(self, ports, wires, at);
         }
-        let Wires { requests, replies, dram_requests, dram_replies, .. } = wires;
-        let (req, rsp) = (requests.rx(&ports.req), replies.tx(&ports.rsp));
-        let (dram_req, dram_rsp) = (dram_requests.tx_bank(&ports.dram_req), dram_replies.rx_bank(&ports.dram_rsp));
+        let (req, rsp) = (wires.requests.rx(&ports.req), wires.replies.tx(&ports.rsp));
+        let (dram_req, dram_rsp) =
+            (wires.dram_requests.tx_bank(&ports.dram_req), wires.dram_replies.rx_bank(&ports.dram_rsp));
         self.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at)
     }
 
@@ -244,18 +214,20 @@ impl Unit<Wires> for L2Bank {
 /// One edge of a bank that recalls lines.
 #[inline(never)]
 fn bank_edge_with_recalls(bank: &mut L2Bank, ports: &L2Ports, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
-    let Wires { requests, replies, dram_requests, dram_replies, recalls, recalled, .. } = wires;
-    let recall = Some(RecallIo { inv: recalls.tx(&ports.inv), inv_ack: recalled.rx(&ports.inv_ack) });
-    let (req, rsp) = (requests.rx(&ports.req), replies.tx(&ports.rsp));
-    let (dram_req, dram_rsp) = (dram_requests.tx_bank(&ports.dram_req), dram_replies.rx_bank(&ports.dram_rsp));
+    let recall = Some(RecallIo { inv: wires.recalls.tx(&ports.inv), inv_ack: wires.recalled.rx(&ports.inv_ack) });
+    let (req, rsp) = (wires.requests.rx(&ports.req), wires.replies.tx(&ports.rsp));
+    let (dram_req, dram_rsp) =
+        (wires.dram_requests.tx_bank(&ports.dram_req), wires.dram_replies.rx_bank(&ports.dram_rsp));
     bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall }, at)
 }
 
 impl Unit<Wires> for DramChannel {
     #[inline(always)]
     fn edge(&mut self, ports: &DramPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
-        let Wires { dram_requests, dram_replies, .. } = wires;
-        self.eval_any(DramIo { req: dram_requests.rx_bank(&ports.req), rsp: dram_replies.tx_bank(&ports.rsp) }, at)
+        self.eval_any(
+            DramIo { req: wires.dram_requests.rx_bank(&ports.req), rsp: wires.dram_replies.tx_bank(&ports.rsp) },
+            at,
+        )
     }
 
     fn record(&mut self) {
@@ -265,10 +237,9 @@ impl Unit<Wires> for DramChannel {
 
 impl Unit<Wires> for Tracker {
     fn edge(&mut self, ports: &TrackerPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
-        let Wires { requests, replies, forwards, answers, .. } = wires;
-        let (req, to_bank) = requests.both(&ports.req, &ports.to_bank);
-        let (from_bank, rsp) = replies.both(&ports.from_bank, &ports.rsp);
-        let (forward, answer) = (forwards.tx(&ports.forward), answers.rx(&ports.answer));
+        let (req, to_bank) = wires.requests.both(&ports.req, &ports.to_bank);
+        let (from_bank, rsp) = wires.replies.both(&ports.from_bank, &ports.rsp);
+        let (forward, answer) = (wires.forwards.tx(&ports.forward), wires.answers.rx(&ports.answer));
         let io = TrackerIo { req, to_bank, from_bank, rsp, forward, answer };
         at.with_edge(|at| self.eval(io, at))
     }
@@ -280,9 +251,8 @@ impl Unit<Wires> for Tracker {
 
 impl Unit<Wires> for Dueling {
     fn edge(&mut self, ports: &DuelingPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
-        let Wires { seen, modes, .. } = wires;
         at.with_edge(|at| {
-            self.eval(DuelingIo { seen: seen.rx_bank(&ports.seen), mode: modes.tx_bank(&ports.mode) }, at)
+            self.eval(DuelingIo { seen: wires.seen.rx_bank(&ports.seen), mode: wires.modes.tx_bank(&ports.mode) }, at)
         })
     }
 }
@@ -309,8 +279,7 @@ impl Block for Coordinator {
 
 impl Unit<Wires> for Coordinator {
     fn edge(&mut self, ports: &HubPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
-        let Wires { reports, orders, .. } = wires;
-        let io = HubIo { reports: reports.rx_bank(&ports.reports), orders: orders.tx_bank(&ports.orders) };
+        let io = HubIo { reports: wires.reports.rx_bank(&ports.reports), orders: wires.orders.tx_bank(&ports.orders) };
         at.with_edge(|at| self.eval(io, at))
     }
 }
