@@ -62,7 +62,7 @@ fn suite() -> Vec<(String, PathBuf)> {
 fn every_ptx_file_of_the_suite_is_optimised_to_the_same_program_and_passes_its_check() {
     let suite = suite();
     assert!(suite.len() > 80, "{} files", suite.len());
-    for (launch, ptx) in sampled(suite, 3) {
+    for (launch, ptx) in sampled(suite, 6) {
         let (_folder, path) = folder();
         let (given, out) = (ptx.display().to_string(), path("out.ptx"));
         done(&["optimize", &launch, "--ptx", &given, "-o", &out, "--quiet"]);

@@ -30,7 +30,7 @@ fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
 
 #[test]
 fn accel_sim_reads_every_exported_kernel_and_needs_no_unit_that_a_configuration_may_lack() {
-    for kernel in some_kernels(2) {
+    for kernel in some_kernels(4) {
         let units = judged(&kernel, TraceForm::default());
         assert!(!units.iter().any(|unit| unit.starts_with("UNIT")), "{kernel}: {units:?}");
     }

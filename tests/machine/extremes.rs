@@ -44,7 +44,7 @@ const LEAST: [&str; 36] = [
 
 #[test]
 fn the_least_machine_runs_every_kernel() {
-    for kernel in &some_kernels(2) {
+    for kernel in &some_kernels(4) {
         Setup::checked().sets(&LEAST_QUEUES).sets(&LEAST).passes(&launch(kernel, "small.toml"));
     }
 }
@@ -52,7 +52,7 @@ fn the_least_machine_runs_every_kernel() {
 #[test]
 fn warps_of_64_lanes_on_pipes_of_16_run_every_kernel() {
     let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
-    for kernel in &some_kernels(2) {
+    for kernel in &some_kernels(4) {
         Setup::checked().sets(&wide).passes(&launch(kernel, "small.toml"));
     }
 }

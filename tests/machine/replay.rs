@@ -636,7 +636,7 @@ const RACING: [&str; 2] = ["bfs_queue", "mrigridding"];
 
 #[test]
 fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time() {
-    for kernel in some_kernels(2) {
+    for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
         let trace = exported(&kernel, Packing::Plain).passes(&Setup::default()).counters;
         // Division and roots are shorter in a trace: SASS does them in several instructions. Vectors are waited for whole.

@@ -16,7 +16,7 @@ fn slices() -> Setup {
 
 #[test]
 fn every_kernel_gives_its_results() {
-    for kernel in &some_kernels(3) {
+    for kernel in &some_kernels(5) {
         slices().passes(&launch(kernel, "small.toml"));
     }
 }

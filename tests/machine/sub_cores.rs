@@ -7,7 +7,7 @@ use super::{Setup, launch, some_kernels};
 
 #[test]
 fn every_kernel_gives_its_results() {
-    for kernel in &some_kernels(3) {
+    for kernel in &some_kernels(5) {
         Setup::checked().designs(&["sub-cores"]).passes(&launch(kernel, "small.toml"));
     }
 }

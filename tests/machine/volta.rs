@@ -23,7 +23,7 @@ fn file(name: &str) -> PathBuf {
 
 #[test]
 fn every_kernel_gives_its_results() {
-    for kernel in &some_kernels(3) {
+    for kernel in &some_kernels(5) {
         // Twelve SMs are enough for small launches, and take a check less time.
         volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small.toml"));
     }
