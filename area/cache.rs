@@ -1,5 +1,6 @@
 //! # Caches
-//! A cache as its data, its tags and the box around both; and the published ones to compare with.
+//! Estimates a cache as its data, its tags and the bounding box around both; holds published caches for
+//! comparison.
 
 use serde::Deserialize;
 
@@ -14,34 +15,34 @@ pub(crate) struct CacheData {
     bounding_box: f64,
 }
 
-/// A cache of one read a line.
+/// Cache that reads one line per access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// Bytes of data, over all banks.
+    /// Data capacity over all banks [bytes].
     pub bytes: u32,
-    /// Bytes of a line.
+    /// Line size [bytes].
     pub line: u32,
-    /// Lines of a set.
+    /// Number of lines in a set.
     pub ways: u32,
-    /// Banks.
+    /// Number of banks.
     pub banks: u32,
-    /// Ports of data and of tags.
+    /// Ports of the data array and of the tag array.
     pub ports: Ports,
-    /// Bits of an address.
+    /// Width of an address [bits].
     pub addr_bits: u32,
-    /// Bits of a tag entry besides the tag.
+    /// Bits of a tag entry in addition to the tag.
     pub state_bits: u32,
 }
 
 impl Cache {
-    /// Its data: a word is a line.
+    /// Returns the data array, whose words are lines.
     #[must_use]
     pub fn data(&self) -> Memory {
         let Self { bytes, line, banks, ports, .. } = *self;
         Memory { kind: Kind::Sram, entries: bytes / line / banks, width: line * BYTE as u32, ports, banks }
     }
 
-    /// Its tags: a word is a set.
+    /// Returns the tag array, whose words are the tag entries of a whole set.
     #[must_use]
     pub fn tags(&self) -> Memory {
         let Self { bytes, line, ways, banks, ports, addr_bits, state_bits } = *self;
@@ -52,7 +53,7 @@ impl Cache {
 }
 
 impl Technology {
-    /// What a cache costs. An access reads a line and the tags of its set.
+    /// Returns the cost of a cache. An access reads a line and the tags of its set.
     #[must_use]
     pub fn cache(&self, node: Node, cache: &Cache) -> Cost {
         let (data, tags) = (self.memory(node, &cache.data()), self.memory(node, &cache.tags()));
@@ -67,53 +68,53 @@ impl Technology {
     }
 }
 
-/// Caches with published figures.
+/// Table of published caches (anssari2012 table 4.3).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table43 {
-    /// The publication.
+    /// Publication from which the figures are taken.
     pub source: String,
-    /// Node.
+    /// Technology node of the figures.
     pub node: Node,
-    /// How CACTI 6.5 was run for the figures beside the published ones.
+    /// Settings of the CACTI 6.5 runs that gave the `cacti` figures.
     pub setting: String,
-    /// Energy in pJ of a DRAM access.
+    /// Energy of a DRAM access [pJ].
     pub dram_pj_per_access: f64,
-    /// Bytes of a DRAM access.
+    /// Bytes per DRAM access.
     pub dram_bytes_per_access: u32,
-    /// Energy in pJ of moving a byte by a millimetre.
+    /// Energy of moving one byte by one millimeter [pJ].
     pub interconnect_pj_per_byte_mm: f64,
-    /// The caches.
+    /// The published caches.
     pub rows: Vec<Published>,
     addr_bits: u32,
     state_bits: u32,
 }
 
-/// A published cache. Figures are mm2, mW, pJ a line read, pJ a line write, of all copies together but for
-/// the energies.
+/// Published cache. Its figures are area [mm2], leakage [mW], and the energies of a line read and a line
+/// write [pJ]. Area and leakage are those of all copies together, energies those of one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// What it is.
+    /// Name of the cache.
     pub name: String,
-    /// How many the chip has.
+    /// Number of copies on the chip.
     pub copies: u32,
     bytes: u32,
     line: u32,
     ways: u32,
     banks: u32,
     ports: Ports,
-    /// As published.
+    /// Figures as published.
     pub published: [f64; 4],
-    /// As CACTI 6.5 gives them.
+    /// Figures that CACTI 6.5 computes.
     pub cacti: [f64; 4],
-    /// CACTI itself does not give the published figures.
+    /// True if CACTI itself does not reproduce the published figures.
     #[serde(default)]
     pub not_reproduced: bool,
 }
 
 impl Table43 {
-    /// A row's cache.
+    /// Returns the cache that a row describes.
     #[must_use]
     pub fn cache(&self, row: &Published) -> Cache {
         Cache {

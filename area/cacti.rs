@@ -1,12 +1,13 @@
 //! # Input for CACTI
-//! The file with which CACTI 7.0 computes a memory again, with the setting of the grid.
+//! Writes the input file with which CACTI 7.0 recomputes a memory, under the same settings as the grid.
 
 use crate::memory::{Kind, Memory, Node};
 
-/// The form of the file; `{name}` stands for what differs between memories.
+/// Template of the input file; `{name}` stands for a value that differs between memories.
 const FORM: &str = include_str!("cacti.cfg");
 
-/// The input file for one bank of a memory. CACTI counts in bytes: a word is rounded up to whole ones.
+/// Returns the input file for one bank of a memory. CACTI counts in bytes, so the width is rounded up to
+/// whole bytes.
 #[must_use]
 pub fn cacti_input(name: &str, node: Node, memory: &Memory) -> String {
     let Memory { kind, entries, width, ports, banks } = *memory;

@@ -1,5 +1,6 @@
 //! # Content-addressed memory
-//! Closed forms in the entries and the bits of an entry, fitted to CACTI's CAMs.
+//! Estimates CAMs by closed forms in the number of entries and the bits per entry, fitted to figures of
+//! CACTI.
 
 use serde::Deserialize;
 
@@ -16,7 +17,8 @@ pub(crate) struct CamData {
     pub table: Vec<CamTable>,
 }
 
-/// Each pair is the value of one search port and what each further one adds.
+/// Coefficients of the area form. Each pair holds the value for one search port and the increase per further
+/// port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamArea {
@@ -34,7 +36,7 @@ pub(crate) struct CamForm {
     second_port: f64,
 }
 
-/// What CACTI computed: entries, bits, search ports, mm2, mW, pJ a search, pJ a write.
+/// Figures that CACTI computed: entries, bits, search ports, mm2, mW, pJ per search, pJ per write.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamTable {

@@ -1,4 +1,4 @@
-//! The data file, read and checked.
+//! Technology data file: reads and checks it, and computes costs from it.
 
 use std::sync::OnceLock;
 
@@ -13,25 +13,25 @@ use crate::gates::{FlopData, GateData, Gates, LogicData};
 use crate::memory::{Cost, Kind, Memory, Node};
 use crate::sram::{ClosedForms, GridData, Sram};
 
-/// Something wrong with a data file.
+/// Error in a technology data file.
 #[derive(Debug, Error)]
 pub enum TechnologyError {
-    /// It cannot be read.
+    /// The file cannot be parsed.
     #[error("the technology file cannot be read: {0}")]
     Syntax(#[from] toml::de::Error),
-    /// A value that makes no sense.
+    /// A value is out of its legal range.
     #[error("{place} is {value}, expected {expected}")]
     Value {
-        /// Where.
+        /// Key of the value in the file.
         place: String,
-        /// What stands there.
+        /// Value found in the file.
         value: String,
-        /// What is legal, and why.
+        /// Legal values, and why no others are.
         expected: &'static str,
     },
 }
 
-/// One value a node.
+/// One value per technology node.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByNode<T> {
@@ -50,19 +50,19 @@ impl<T: Copy> ByNode<T> {
     }
 }
 
-/// A chip that overheads are compared with.
+/// Chip with which overheads are compared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
-    /// Its name.
+    /// Name of the chip.
     pub name: String,
-    /// Where its area is from.
+    /// Publication that states the area.
     pub source: String,
-    /// Its area in mm2.
+    /// Area of the chip [mm2].
     pub mm2: f64,
 }
 
-/// How far a byte goes.
+/// Wire lengths for the energy of moving data.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnergyData {
@@ -85,7 +85,7 @@ struct File {
     table43: Table43,
 }
 
-/// Everything that turns structures into um2, mW and pJ.
+/// Technology data: turns structures into area [um2], leakage [mW] and energy [pJ].
 #[derive(Debug)]
 pub struct Technology {
     pub(crate) sram: Sram,
@@ -99,12 +99,12 @@ pub struct Technology {
 }
 
 impl Technology {
-    /// The technology that this crate brings along.
+    /// Returns the technology that is compiled into this crate.
     ///
     /// # Errors
-    /// If its file is damaged.
+    /// If the built-in file is damaged.
     pub fn built_in() -> Result<&'static Self, TechnologyError> {
-        // A sweep prices each of its runs, and to parse the file may take longer than a run.
+        // A sweep computes the cost of each of its runs, and parsing the file may take longer than a run.
         static READ: OnceLock<Technology> = OnceLock::new();
         if let Some(technology) = READ.get() {
             return Ok(technology);
@@ -113,10 +113,10 @@ impl Technology {
         Ok(READ.get_or_init(|| technology))
     }
 
-    /// A technology from the text of its file.
+    /// Parses a technology from the text of its file.
     ///
     /// # Errors
-    /// If it cannot be read, or a value makes no sense.
+    /// If the text cannot be parsed, or a value is out of its legal range.
     pub fn read(text: &str) -> Result<Self, TechnologyError> {
         let File { grid, closed, cache, cam, gates, logic, flops, chip, energy, table43 } = toml::from_str(text)?;
         let sources = vec![
@@ -143,36 +143,36 @@ impl Technology {
         Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
-    /// What each kind of figure is from.
+    /// Returns each kind of figure with its source.
     pub fn sources(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }
 
-    /// The chip that overheads are compared with.
+    /// Chip with which overheads are compared.
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.chip
     }
 
-    /// Millimetres that a byte goes from an SM to a partition or back.
+    /// Wire length between an SM and a partition, in one direction [mm].
     #[must_use]
     pub fn hop_mm(&self) -> f64 {
         self.hop_mm
     }
 
-    /// The published caches of anssari2012.
+    /// Published caches of anssari2012.
     #[must_use]
     pub fn table43(&self) -> &Table43 {
         &self.table43
     }
 
-    /// The kind that a memory is built as: one of few words is of flip-flops, whatever is asked for.
+    /// Returns the kind as which a memory is built: an SRAM of few words is built of flip-flops.
     #[must_use]
     pub fn built_as(&self, memory: &Memory) -> Kind {
         if memory.kind == Kind::Sram && memory.entries <= self.gates.most_words { Kind::Flops } else { memory.kind }
     }
 
-    /// What a memory costs, all banks together; an access is one of one bank.
+    /// Returns the cost of all banks of a memory; an access reads or writes one bank.
     #[must_use]
     pub fn memory(&self, node: Node, memory: &Memory) -> Cost {
         let one = match self.built_as(memory) {
@@ -183,13 +183,13 @@ impl Technology {
         one.times(f64::from(memory.banks))
     }
 
-    /// What so many flip-flops cost.
+    /// Returns the cost of `count` flip-flops.
     #[must_use]
     pub fn flops(&self, node: Node, count: u64) -> Cost {
         self.gates.flops(node, count)
     }
 
-    /// What a piece of logic costs.
+    /// Returns the cost of a piece of logic.
     #[must_use]
     pub fn logic(&self, node: Node, logic: Logic) -> Cost {
         self.gates.logic(node, logic)
@@ -197,6 +197,6 @@ impl Technology {
 }
 
 impl Cost {
-    /// Nothing.
+    /// Cost of nothing.
     pub const ZERO: Self = Self { um2: 0.0, leakage_mw: 0.0, read_pj: None, write_pj: None, basis: Basis::Cells };
 }

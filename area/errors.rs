@@ -1,29 +1,29 @@
 //! # How far interpolation is off
-//! Every point of CACTI's grid is left out in turn and estimated from the points beside it, and those
-//! between the points of the grid are estimated from it.
+//! Measures the error of the memory estimates. Each point of CACTI's grid is left out in turn and estimated
+//! from its neighbors. Memories that CACTI computed between the grid points are estimated from the grid.
 
 use crate::data::Technology;
 use crate::memory::{Node, Ports};
 use crate::sram::{Place, UM2, Values};
 
-/// A figure of a memory.
+/// Figure of a memory whose estimation error is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Area.
+    /// Area of the memory.
     Area,
-    /// Leakage.
+    /// Leakage power of the memory.
     Leakage,
-    /// Energy of a read.
+    /// Energy of a read access.
     Read,
-    /// Energy of a write.
+    /// Energy of a write access.
     Write,
 }
 
 impl Metric {
-    /// Every metric.
+    /// Every metric, in the order of the figures of a memory.
     pub const ALL: [Self; 4] = [Self::Area, Self::Leakage, Self::Read, Self::Write];
 
-    /// Its name in reports.
+    /// Name of the metric in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,18 +35,19 @@ impl Metric {
     }
 }
 
-/// Relative errors of some estimates, as parts of one.
+/// Relative errors of a set of estimates, as fractions of one, ascending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Errors(Vec<f64>);
 
 impl Errors {
-    /// How many estimates.
+    /// Number of estimates.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The error that a part of the estimates does not exceed: 0.5 for the median, 1 for the worst.
+    /// Returns the error that the fraction `part` of the estimates does not exceed: 0.5 for the median, 1 for
+    /// the worst.
     #[must_use]
     pub fn quantile(&self, part: f64) -> f64 {
         let rank = (part * self.0.len() as f64).ceil() as usize;
@@ -63,8 +64,8 @@ impl FromIterator<f64> for Errors {
 }
 
 impl Technology {
-    /// Points of the grid estimated from their neighbours: the mean along words, along width, or of both
-    /// where a point has neighbours on both sides in both. Corners have none and are not counted.
+    /// Returns the leave-one-out errors of the grid. Each point is estimated as the mean of its two neighbors
+    /// along words, along width, or of all four where they exist. Corners have no such pairs and are skipped.
     #[must_use]
     pub fn left_out(&self, metric: Metric, node: Option<Node>) -> Errors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));
@@ -82,7 +83,7 @@ impl Technology {
         errors.collect()
     }
 
-    /// Memories between the points of the grid, which CACTI computed for this comparison.
+    /// Returns the errors at memories between the grid points, which CACTI computed for this comparison.
     #[must_use]
     pub fn between(&self, metric: Metric) -> Errors {
         let error = |(place, values): (&Place, &Values)| {
@@ -92,7 +93,7 @@ impl Technology {
         self.sram.between.iter().map(|point| error((&point.place, &point.values))).collect()
     }
 
-    /// CAMs that CACTI computed, by the forms fitted to them; read energy is that of a search.
+    /// Returns the errors of the forms fitted to CACTI's CAMs; the read energy is that of a search.
     #[must_use]
     pub fn cams(&self, metric: Metric) -> Errors {
         let mut errors = Vec::new();

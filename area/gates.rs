@@ -1,5 +1,6 @@
 //! # Flip-flops and logic
-//! Standard cells counted. The library is one of 45 nm; other nodes scale it, an estimate.
+//! Estimates flip-flops and logic by counting standard cells. The library is a 45 nm one; its figures are
+//! scaled to the other nodes, which is an estimate.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use serde::Deserialize;
 use crate::data::{ByNode, TechnologyError};
 use crate::memory::{Cost, Memory, Node};
 
-/// Cells by name, of one unit of something.
+/// Number of standard cells, by name, in one unit of a structure.
 type Recipe = BTreeMap<String, f64>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateData {
     pub source: String,
-    /// um2 and nW of each.
+    /// Area [um2] and leakage [nW] of each cell, by name.
     cells: BTreeMap<String, [f64; 2]>,
     pub scale: Scale,
 }
@@ -57,12 +58,12 @@ pub(crate) struct FlopData {
     pub energy: FlopEnergy,
 }
 
-/// pJ at 45 nm of what an access of a memory of flip-flops moves.
+/// Energies of the events in an access of a flip-flop memory [pJ at 45 nm].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlopEnergy {
     pub source: String,
-    /// Bits of a word that differ from those before, of all.
+    /// Fraction of the bits of a word that differ from the word accessed before.
     changing: f64,
     clocked_bit: f64,
     changed_bit: f64,
@@ -78,10 +79,10 @@ pub(crate) struct EnergyScale {
 }
 
 impl FlopEnergy {
-    /// A read and a write of a word, in pJ.
+    /// Returns the energies of reading and of writing one word [pJ].
     fn of_access(&self, node: Node, entries: u32, width: u32) -> [f64; 2] {
         let (word, changed) = (f64::from(width), f64::from(width) * self.changing);
-        // The tree of multiplexers behind the words has a level for every doubling of them.
+        // The read multiplexers form a binary tree over the words.
         let levels = f64::from(entries.max(1)).log2().ceil();
         let read = changed * levels * self.changed_mux;
         let write = word * self.clocked_bit + changed * (self.changed_bit + self.changed_mux);
@@ -89,7 +90,7 @@ impl FlopEnergy {
     }
 }
 
-/// um2 and mW of one unit at 45 nm.
+/// Area [um2] and leakage [mW] of one unit at 45 nm.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     um2: f64,
@@ -98,9 +99,9 @@ struct Unit {
 
 #[derive(Debug)]
 pub(crate) struct Gates {
-    /// um2 of each cell.
+    /// Area of each cell [um2], by name.
     cells: BTreeMap<String, f64>,
-    /// Memories of no more words are flip-flops.
+    /// Largest number of words for which a memory is built of flip-flops.
     pub most_words: u32,
     scale: ByNode<f64>,
     xor_input: Unit,
@@ -174,7 +175,7 @@ impl Gates {
         self.cost(node, &[(self.state_bit, count)])
     }
 
-    /// One bank of flip-flops with its multiplexers.
+    /// Returns the cost of one bank of flip-flops with its multiplexers.
     pub(crate) fn memory(&self, node: Node, memory: &Memory) -> Cost {
         let Memory { kind: _, entries, width, ports, banks: _ } = *memory;
         let bits = u64::from(entries) * u64::from(width);
@@ -197,16 +198,18 @@ impl Gates {
             Logic::Mux { ways, width } => (self.mux_input, product(ways.saturating_sub(1), width)),
             Logic::Adder { width } => (self.adder_bit, width.into()),
             Logic::Counter { width } => (self.counter_bit, width.into()),
-            // A tree of adders: each takes three bits and leaves two.
+            // A tree of full adders: each adder takes three bits and leaves two.
             Logic::Population { inputs } => (self.adder_bit, u64::from(inputs.saturating_sub(1))),
             Logic::Multiplier { width, by } => (self.multiplier_bit, product(width, by)),
-            // An adder for each further bit that is set, on average half as much wider as the constant has bits.
+            // One adder per set bit beyond the first; it is wider than the operand by half the bits of the
+            // constant on average.
             Logic::ConstantMultiplier { width, factor } => {
                 let half = (u32::BITS - factor.leading_zeros()) / 2;
                 (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
             }
             Logic::ConstantDivider { width, divisor } => {
-                // A remainder is below the divisor, and one bit is brought down to it.
+                // Long division: a row holds a remainder, which is below the divisor, and one bit brought
+                // down from the dividend.
                 let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;
                 (self.divider_bit, product(width, row))
             }

@@ -1,20 +1,20 @@
 //! # Area, leakage and energy from structures
-//! Turns what a design is built of (memories, flip-flops, logic) into um2, mW and pJ at 45, 32 and
-//! 22 nm. Of the design it knows nothing but the kinds of logic that `rtl` lists: whoever
-//! counts its structures asks here what each costs.
-//! No coefficient stands in the code; all are in `technology.toml`, each with its source.
+//! Estimates the cost of a design from its structures. It turns memories, flip-flops and logic into area
+//! [um2], leakage [mW] and energy [pJ] at 45, 32 and 22 nm. It depends on the design only through the kinds
+//! of logic that `rtl` lists. Callers count the structures of a design and look up the cost of each. The code
+//! contains no coefficients; all are in `technology.toml`, each with its source.
 //!
 //! | module   | holds                                                                     |
 //! |----------|---------------------------------------------------------------------------|
 //! | `data`   | [`Technology`]: the data file, read and checked                           |
-//! | `memory` | what is asked for: [`Memory`], its [`Ports`], and the answer: [`Cost`]    |
+//! | `memory` | the query: [`Memory`] with its [`Ports`], and the result: [`Cost`]        |
 //! | `sram`   | memories of more than a few words: CACTI's grid and the form fitted to it |
 //! | `cam`    | content-addressed memories                                                |
 //! | `gates`  | flip-flops and logic, from standard cells                                 |
-//! | `cache`  | a cache as data, tags and the box around both; the published ones         |
-//! | `errors` | how far interpolation is from points left out                             |
-//! | `cacti`  | the input file with which CACTI computes a memory again                   |
-//! | `liberty`| the cells as synthesis reads them                                         |
+//! | `cache`  | a cache as data, tags and their bounding box; published caches            |
+//! | `errors` | interpolation errors at points that are left out                          |
+//! | `cacti`  | the input file with which CACTI recomputes a memory                       |
+//! | `liberty`| the standard cells in the format of synthesis tools                       |
 
 mod cache;
 mod cacti;

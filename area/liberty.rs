@@ -1,12 +1,12 @@
 //! # Cells for synthesis
-//! The standard cells with what each computes, in the format that synthesis reads: so that gates of a module cost what
-//! those of an estimate do.
+//! Writes the standard cells, with the function of each, in the Liberty format that synthesis tools read. A
+//! synthesized module then costs the same per cell as an estimate.
 
 use std::fmt::Write as _;
 
 use crate::Technology;
 
-/// Cells that logic is mapped to: name, inputs, output.
+/// Name, inputs and output function of the cells to which logic is mapped.
 const GATES: [(&str, &[&str], &str); 5] = [
     ("inv", &["A"], "A'"),
     ("nand2", &["A", "B"], "(A*B)'"),
@@ -15,11 +15,11 @@ const GATES: [(&str, &[&str], &str); 5] = [
     ("mux2", &["A", "B", "S"], "(A*S')+(B*S)"),
 ];
 const FLIP_FLOP: &str = "dff";
-/// A buffer, which mapping asks for and hardly uses: two inverters.
+/// Buffer cell, which technology mapping requires but hardly uses; it costs two inverters.
 const BUFFER: &str = "buf";
 
 impl Technology {
-    /// The library of cells at 45 nm.
+    /// Returns the library of cells at 45 nm.
     #[must_use]
     pub fn liberty(&self) -> String {
         let mut text = "library(cells) {\n".to_owned();
@@ -38,7 +38,7 @@ impl Technology {
         text + "}\n"
     }
 
-    /// Area of a cell of the library at 45 nm; `None` if it has no such cell.
+    /// Returns the area of a cell at 45 nm [um2], or `None` if the library has no such cell.
     #[must_use]
     pub fn cell_um2(&self, name: &str) -> Option<f64> {
         match name {
@@ -47,7 +47,7 @@ impl Technology {
         }
     }
 
-    /// Whether a cell of the library is a flip-flop.
+    /// True if a cell of the library is a flip-flop.
     #[must_use]
     pub fn is_flip_flop(name: &str) -> bool {
         name == FLIP_FLOP

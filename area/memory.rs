@@ -1,4 +1,4 @@
-//! What is asked for, and the answer.
+//! Memories whose cost is estimated, and the resulting cost.
 
 use std::fmt;
 
@@ -17,10 +17,10 @@ pub enum Node {
 }
 
 impl Node {
-    /// Every node.
+    /// Every node, from the smallest to the largest.
     pub const ALL: [Self; 3] = [Self::N22, Self::N32, Self::N45];
 
-    /// Its name in nm.
+    /// Feature size of the node [nm].
     #[must_use]
     pub fn nm(self) -> u32 {
         match self {
@@ -30,7 +30,7 @@ impl Node {
         }
     }
 
-    /// Its name in um, the unit of closed forms.
+    /// Feature size of the node [um], the unit of the closed forms.
     pub(crate) fn um(self) -> f64 {
         f64::from(self.nm()) / 1000.0
     }
@@ -44,27 +44,27 @@ impl TryFrom<u32> for Node {
     }
 }
 
-/// How a memory is built.
+/// Implementation of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Static RAM, or a register file: the same cells with other ports.
+    /// Static RAM, or a register file, which has the same cells with other ports.
     Sram,
-    /// Content-addressed: every entry compares in a search.
+    /// Content-addressed memory: a search compares all entries.
     Cam,
     /// Flip-flops with multiplexers.
     Flops,
 }
 
-/// Ports of a memory, in text as `1RW`, `2R1W`.
+/// Numbers of ports of a memory, written as `1RW` or `2R1W` in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ports {
-    /// Ports that read or write.
+    /// Number of ports that read or write.
     pub shared: u32,
-    /// Ports that read (search, in a CAM).
+    /// Number of ports that only read (search, in a CAM).
     pub reads: u32,
-    /// Ports that write.
+    /// Number of ports that only write.
     pub writes: u32,
 }
 
@@ -76,7 +76,7 @@ impl Ports {
     /// One port that reads and one that writes.
     pub const READ_AND_WRITE: Self = Self { shared: 0, reads: 1, writes: 1 };
 
-    /// Ports of all kinds.
+    /// Total number of ports.
     #[must_use]
     pub fn count(self) -> u32 {
         self.shared + self.reads + self.writes
@@ -121,43 +121,43 @@ impl TryFrom<String> for Ports {
     }
 }
 
-/// A memory: `banks` times `entries` words of `width` bits, one word an access of a port.
+/// Memory of `banks` banks of `entries` words of `width` bits; each access of a port moves one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Memory {
-    /// How it is built.
+    /// Implementation of the memory.
     pub kind: Kind,
-    /// Words of a bank.
+    /// Number of words in a bank.
     pub entries: u32,
-    /// Bits of a word.
+    /// Width of a word [bits].
     pub width: u32,
-    /// Ports of a bank.
+    /// Ports of each bank.
     pub ports: Ports,
-    /// Banks, each accessed on its own.
+    /// Number of banks, each accessed independently.
     pub banks: u32,
 }
 
 impl Memory {
-    /// Bits of all banks.
+    /// Returns the number of bits of all banks.
     #[must_use]
     pub fn bits(&self) -> u64 {
         u64::from(self.entries) * u64::from(self.width) * u64::from(self.banks)
     }
 }
 
-/// Where a figure comes from.
+/// Method by which a figure was estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Standard cells counted.
+    /// Sum of standard cells.
     Cells,
-    /// Between points that CACTI computed.
+    /// Interpolation between points that CACTI computed.
     Grid,
-    /// A closed form fitted to points that CACTI computed, outside of them or instead of them.
+    /// Closed form fitted to points that CACTI computed, used outside the grid or in place of it.
     ClosedForm,
 }
 
 impl Basis {
-    /// Its name in reports.
+    /// Name of the method in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -168,23 +168,23 @@ impl Basis {
     }
 }
 
-/// What a structure costs.
+/// Cost of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Area in um2.
+    /// Area [um2].
     pub um2: f64,
-    /// Leakage in mW.
+    /// Leakage [mW].
     pub leakage_mw: f64,
-    /// Energy in pJ of a read (a search, in a CAM); none is known for flip-flops and logic outside memories.
+    /// Energy of a read, or of a search in a CAM [pJ]; `None` for flip-flops and logic outside memories.
     pub read_pj: Option<f64>,
-    /// Energy in pJ of a write.
+    /// Energy of a write [pJ].
     pub write_pj: Option<f64>,
-    /// Where it comes from.
+    /// Method by which the figures were estimated.
     pub basis: Basis,
 }
 
 impl Cost {
-    /// The area and leakage of so many alike, of which one is accessed at a time.
+    /// Returns the cost of `count` copies, only one of which is accessed at a time.
     #[must_use]
     pub fn times(self, count: f64) -> Self {
         Self { um2: self.um2 * count, leakage_mw: self.leakage_mw * count, ..self }

@@ -1,9 +1,9 @@
 //! # Static RAM
-//! An estimate is a closed form times a correction: the ratio of CACTI's figure to the form, taken
-//! between the nearest points of CACTI's grid, in the logarithms of words and width. At a point of
-//! the grid the estimate is CACTI's figure itself; outside, the ratio is that of the edge, so that
-//! nothing jumps there, and the answer is marked as a closed form. A word wider than any of the
-//! grid is several memories of the widest side by side.
+//! Estimates the cost of static RAM as a closed form times a correction. The correction is the ratio of
+//! CACTI's figure to the form. It is interpolated between the nearest points of CACTI's grid, in the
+//! logarithms of words and width. At a grid point the estimate equals CACTI's figure. Outside the grid the
+//! ratio of the edge applies, so that the estimate is continuous, and the result is marked as a closed form.
+//! A word wider than the grid is split into slices of the greatest width.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use serde::Deserialize;
 use crate::data::{ByNode, TechnologyError};
 use crate::memory::{Basis, Cost, Node, Ports};
 
-/// Bits of a byte and um2 of a mm2: units, no coefficients.
+/// Bits per byte, a unit conversion and not a coefficient.
 pub(crate) const BYTE: f64 = 8.0;
 pub(crate) const UM2: f64 = 1e6;
 
-/// Area, leakage, energy of a read, energy of a write; in um2, mW, pJ.
+/// Area [um2], leakage [mW], read energy [pJ] and write energy [pJ] of a memory.
 pub(crate) type Values = [f64; 4];
 
 #[derive(Debug, Deserialize)]
@@ -40,7 +40,7 @@ struct TableData {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedForms {
-    /// log2 of all bits and of bits a word at the origin of the logarithmic forms.
+    /// log2 of the number of bits, and log2 of the bits per word, at the origin of the logarithmic forms.
     origin: [f64; 2],
     pub area: AreaForm,
     pub leakage_mw: LogForm,
@@ -48,7 +48,7 @@ pub(crate) struct ClosedForms {
     pub write_pj: LogForm,
 }
 
-/// Each pair is the value of one port and what each further port adds.
+/// Coefficients of the area form. Each pair holds the value for one port and the increase per further port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AreaForm {
@@ -70,7 +70,7 @@ pub(crate) struct LogForm {
     q: [f64; 3],
 }
 
-/// A place in the grid: log2 of words and of bits a word, with its ports.
+/// Memory in the coordinates of the grid: log2 of the number of words and log2 of the bits per word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub node: Node,
@@ -80,7 +80,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Ports beyond the first, and 1 for two shared ones.
+    /// Returns the number of ports beyond the first, and 1.0 if the memory has two shared ports, otherwise
+    /// 0.0.
     fn ports(&self) -> (f64, f64) {
         let beyond = f64::from(self.ports.count().saturating_sub(1));
         (beyond, if self.ports == Ports::TWO_SHARED { 1.0 } else { 0.0 })
@@ -118,31 +119,32 @@ impl LogForm {
     }
 }
 
-/// The logarithm of what ports beyond the first multiply a value by, `second` being that of the second.
-/// The form was fitted to one port and two; each further one adds as much as the second did, as in area.
+/// Returns the logarithm of the factor by which `beyond` ports beyond the first multiply a value; `second` is
+/// the logarithm for two ports. The form was fitted to one and two ports. Each further port adds as much as
+/// the second, as in the area form.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
 }
 
 impl ClosedForms {
-    /// Logarithms of all four values.
+    /// Returns the logarithms of all four figures.
     pub(crate) fn ln(&self, place: &Place) -> Values {
         let Self { origin, area, leakage_mw, read_pj, write_pj } = self;
         [area.ln(place), leakage_mw.ln(*origin, place), read_pj.ln(*origin, place), write_pj.ln(*origin, place)]
     }
 }
 
-/// CACTI's points of one node and one kind of ports.
+/// Figures that CACTI computed for one node and one combination of ports.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub node: Node,
     pub ports: Ports,
-    /// CACTI's figures by log2 of words and of bits a word, as logarithms of their ratios to the form.
+    /// Logarithms of the ratios of CACTI's figures to the form, by log2 of words and log2 of bits per word.
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
-/// A memory that CACTI computed, apart from the tables.
+/// Memory that CACTI computed and that is not in a table.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub place: Place,
@@ -154,7 +156,7 @@ pub(crate) struct Sram {
     pub closed: ClosedForms,
     pub tables: Vec<Table>,
     pub between: Vec<Point>,
-    /// Least and greatest log2 of words, and of bits a word, over all tables.
+    /// Smallest and largest log2 of words over all tables; `width` is the same for the bits per word.
     words: (u32, u32),
     width: (u32, u32),
 }
@@ -190,7 +192,8 @@ impl Sram {
         Ok(Self { words, width, closed, tables, between })
     }
 
-    /// The table to correct by: more ports than it has are left to the closed form.
+    /// Returns the table that corrects an estimate. For more ports than a table has, the closed form adds the
+    /// difference.
     fn table(&self, node: Node, ports: Ports) -> &Table {
         let nearest = match ports.count() {
             0 | 1 => Ports::ONE_SHARED,
@@ -202,7 +205,7 @@ impl Sram {
         table
     }
 
-    /// What one bank costs.
+    /// Returns the cost of one bank.
     pub(crate) fn cost(&self, node: Node, entries: u32, width: u32, ports: Ports) -> Cost {
         let widest = f64::from(self.width.1).exp2();
         let width = f64::from(width.max(1));
@@ -214,7 +217,7 @@ impl Sram {
         Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
     }
 
-    /// Logarithms of the four values, and whether they lie between measured points.
+    /// Returns the logarithms of the four figures, and true if they lie between points that CACTI computed.
     pub(crate) fn ln(&self, place: &Place) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);
@@ -236,7 +239,8 @@ impl Sram {
 }
 
 impl Table {
-    /// The correction at a corner; where CACTI has no memory, that of the next one with such words.
+    /// Returns the correction at a grid point, and true. Where CACTI has no memory at that point, returns the
+    /// correction at the nearest number of words of that width, and false.
     fn correction(&self, words: u32, width: u32) -> (Values, bool) {
         let of_width = self.corrections.iter().filter(|((_, at), _)| *at == width);
         let nearest = of_width.min_by_key(|((at, _), _)| at.abs_diff(words));
@@ -244,7 +248,8 @@ impl Table {
     }
 }
 
-/// The cell of the grid that holds a logarithm, the part of it below, and whether it was inside.
+/// Returns the lower corner of the grid cell of `log`, the fraction of the cell below `log`, and true if
+/// `log` lies within the grid. A value outside is clamped to the edge.
 fn cell(log: f64, (least, most): (u32, u32)) -> (u32, f64, bool) {
     let held = log.clamp(least.into(), most.into());
     let floor = held.floor();

@@ -1,93 +1,97 @@
-//! # What is known of the loads of a kernel
-//! The metrics of xie2013 section 4.3. For N loads they take N runs in which one load alone is cached,
-//! N(N-1)/2 in which two are, one in which all are and one in which none is.
+//! # Metrics of the loads of a kernel
+//! Holds the metrics by which xie2013 section 4.3 characterizes the static loads of a kernel. For N loads
+//! there are N runs with one load cached, N(N-1)/2 runs with two cached, one with all, and one with none.
 
 use serde::Serialize;
 
 use crate::Triangle;
 
-/// Bytes that the L2 sends for each part of a line that a bypassing load touches.
+/// Size of the sectors in which the L2 serves a bypassing load [bytes]: only the sectors of a line that the
+/// load touches are sent.
 pub const SECTOR_BYTES: u64 = 32;
 
-/// A static load in the run in which it alone is cached.
+/// Counts of a static load, from the run in which only this load is cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LoadMetrics {
-    /// Lines asked of the L1.
+    /// Number of cache lines that the load requests from the L1.
     pub accesses: u64,
-    /// Lines found there.
+    /// Number of requested lines that hit in the L1.
     pub hits: u64,
-    /// Sectors touched, line by line: what it asks of the L2 when it is bypassed.
+    /// Number of sectors touched, summed over the requested lines: the load's L2 requests when it is
+    /// bypassed.
     pub sectors: u64,
 }
 
-/// Bytes that lanes asked for and bytes that were moved for them, over all loads of a run.
+/// Bytes that lanes requested and bytes that were transferred for them, over all loads of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Asked for by lanes; a byte that two lanes read counts twice.
+    /// Bytes requested by lanes; a byte that two lanes read counts twice.
     pub useful_bytes: u64,
-    /// Moved: whole lines where loads are cached, sectors where they are not.
+    /// Bytes transferred: whole lines for cached loads, sectors for bypassed ones.
     pub transferred_bytes: u64,
 }
 
 impl Moved {
-    /// Load efficiency: useful bytes of those moved; none where nothing was.
+    /// Load efficiency: ratio of useful bytes to transferred bytes, or `None` if nothing was transferred.
     #[must_use]
     pub fn efficiency(&self) -> Option<f64> {
         (self.transferred_bytes > 0).then(|| self.useful_bytes as f64 / self.transferred_bytes as f64)
     }
 }
 
-/// How the traffic of a load that is bypassed is known.
+/// Model of the L2 traffic of a bypassed load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bypassed {
-    /// By the efficiency of all loads together, as on hardware that counts no sectors of one load.
+    /// Traffic from the efficiency of all loads together, as on hardware that cannot count the sectors of one
+    /// load.
     #[default]
     Uniform,
-    /// By its own sectors.
+    /// Traffic from the sectors of the load itself.
     Exact,
 }
 
-/// A kernel, measured.
+/// Metrics of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characterisation {
-    /// Bytes of a line of the L1.
+    /// Size of an L1 line [bytes].
     pub line_bytes: u64,
-    /// Numbers of its loads in the PTX file, ascending.
+    /// Numbers of the kernel's loads in the PTX file, ascending.
     pub loads: Vec<usize>,
-    /// Each load alone.
+    /// Metrics of each load when only this load is cached.
     pub alone: Vec<LoadMetrics>,
-    /// Hits of both loads of each pair, when these two are cached.
+    /// Hits of both loads of each pair, when only these two loads are cached.
     pub pair_hits: Triangle<u64>,
-    /// The run in which every load is cached.
+    /// Bytes of the run in which every load is cached.
     pub all_cached: Moved,
-    /// The run in which none is.
+    /// Bytes of the run in which no load is cached.
     pub all_bypassed: Moved,
 }
 
 impl Characterisation {
-    /// Hits that two loads have together beyond those that each has alone: positive where one finds
-    /// what the other brought, negative where they throw out each other's lines.
+    /// Returns the hits of two loads cached together minus the hits of each cached alone. The gain is
+    /// positive where one load hits on lines that the other filled, and negative where the loads evict each
+    /// other's lines.
     #[must_use]
     pub fn gain(&self, i: usize, j: usize) -> i64 {
         self.pair_hits.get(i, j).cast_signed() - (self.alone[i].hits + self.alone[j].hits).cast_signed()
     }
 
-    /// Bytes that a load asks of the L2 when it alone is cached.
+    /// Returns the bytes that a load requests from the L2 when only this load is cached.
     #[must_use]
     pub fn cached_bytes(&self, i: usize) -> u64 {
         (self.alone[i].accesses - self.alone[i].hits) * self.line_bytes
     }
 
-    /// Bytes that a load asks of the L2, cached and bypassed, if none of its accesses finds what another has
-    /// brought: what a rule sees that looks at one access of one warp at a time.
+    /// Returns the bytes that a load requests from the L2, first cached and then bypassed, if no access hits
+    /// on an earlier fill. A rule that considers one access of one warp at a time sees exactly this traffic.
     #[must_use]
     pub fn bytes_without_reuse(&self, i: usize) -> [u64; 2] {
         let LoadMetrics { accesses, sectors, .. } = self.alone[i];
         [accesses * self.line_bytes, sectors * SECTOR_BYTES]
     }
 
-    /// Bytes that a load asks of the L2 when it is bypassed.
+    /// Returns the bytes that a load requests from the L2 when it is bypassed.
     #[must_use]
     pub fn bypassed_bytes(&self, i: usize, how: Bypassed) -> f64 {
         let [through_l1, past_l1] = self.bytes_without_reuse(i);
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
-        // E_on is 1/4 and E_off 4/7: seven quarters of a sector a line on average.
+        // E_on is 1/4 and E_off 4/7, which gives 7/4 sectors per line on average.
         assert_eq!(bytes(Bypassed::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
         assert_eq!(bytes(Bypassed::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }

@@ -1,17 +1,18 @@
 //! # The traffic reduction graph
-//! xie2013 definition 1: a node for each load, an edge for each pair, weighted with the bytes of L2
-//! traffic that are saved by caching the load alone, or the pair beyond its two loads. The weights of the
-//! nodes and edges among the cached loads are taken to add up to what caching them saves.
+//! Predicts how many bytes of L2 traffic are saved by caching a set of loads (xie2013 definition 1). A node
+//! stands for a load and weighs the bytes saved by caching it alone. An edge stands for a pair of loads and
+//! weighs the bytes saved beyond its two nodes when both are cached. The bytes saved by a set of cached loads
+//! are taken to be the sum of the nodes and edges among them.
 //!
-//! A graph may hold the loads of several kernels. Between launches the L1 forgets everything, so that
-//! edges from kernel to kernel weigh nothing and each kernel is a part of its own.
+//! A graph may hold the loads of several kernels. The L1 is invalidated between launches, so edges between
+//! kernels weigh nothing, and the loads of different kernels are in different connected components.
 
 use std::fmt::Write;
 
 use crate::Triangle;
 use crate::characterise::{Bypassed, Characterisation};
 
-/// A complete weighted graph.
+/// Complete graph with weighted nodes and edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     loads: Vec<usize>,
@@ -20,7 +21,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph of loads `0..nodes.len()`.
+    /// Creates a graph of the loads `0..nodes.len()`.
     ///
     /// # Panics
     /// If `edges` is for another number of nodes.
@@ -30,7 +31,8 @@ impl Graph {
         Self { loads: (0..nodes.len()).collect(), nodes, edges }
     }
 
-    /// The graph of all that was measured; a load that several kernels have counts in all of them.
+    /// Creates the graph of several characterized kernels. The weights of a load that occurs in several
+    /// kernels add up.
     #[must_use]
     pub fn measured(kernels: &[Characterisation], how: Bypassed) -> Self {
         let mut loads: Vec<usize> = kernels.iter().flat_map(|kernel| &kernel.loads).copied().collect();
@@ -52,44 +54,44 @@ impl Graph {
         graph
     }
 
-    /// Numbers in the PTX file of the loads, ascending.
+    /// Numbers of the loads in the PTX file, ascending.
     #[must_use]
     pub fn loads(&self) -> &[usize] {
         &self.loads
     }
 
-    /// How many loads it has.
+    /// Number of loads.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether it has none.
+    /// True if the graph has no loads.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Bytes saved by caching a load alone.
+    /// Returns the bytes saved by caching load `i` alone.
     #[must_use]
     pub fn node(&self, i: usize) -> f64 {
         self.nodes[i]
     }
 
-    /// Bytes saved beyond the nodes by caching both.
+    /// Returns the bytes saved by caching both loads, beyond the sum of the two nodes.
     #[must_use]
     pub fn edge(&self, i: usize, j: usize) -> f64 {
         self.edges.get(i, j)
     }
 
-    /// Bytes saved beyond the nodes by caching a load with others; itself does not count among them.
+    /// Returns the sum of the edges between load `i` and `others`; `i` itself is skipped.
     #[must_use]
     pub fn edges_to(&self, i: usize, others: impl IntoIterator<Item = usize>) -> f64 {
-        // Added to zero, since a sum of nothing is a negative one.
+        // The sum of an empty iterator is -0.0; adding it to 0.0 gives 0.0.
         0.0 + others.into_iter().filter(|&other| other != i).map(|other| self.edge(i, other)).sum::<f64>()
     }
 
-    /// Bytes saved by caching these loads.
+    /// Returns the bytes saved by caching the loads marked in `cached`.
     ///
     /// # Panics
     /// If there is not one entry for each load.
@@ -101,8 +103,8 @@ impl Graph {
         0.0 + chosen.iter().enumerate().map(with_those_before).sum::<f64>()
     }
 
-    /// Sets of nodes without an edge that weighs anything between two of them, in the order of their
-    /// first nodes. What is best for one of them does not depend on the others.
+    /// Returns the connected components of the edges with a nonzero weight, in the order of their first
+    /// nodes. Each component can be solved on its own.
     #[must_use]
     pub fn parts(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.len()).collect();
@@ -122,7 +124,7 @@ impl Graph {
         parts
     }
 
-    /// The graph of some of the nodes.
+    /// Returns the subgraph of `nodes`.
     #[must_use]
     pub fn part(&self, nodes: &[usize]) -> Self {
         Self {
@@ -132,8 +134,9 @@ impl Graph {
         }
     }
 
-    /// Graphviz text: nodes by the number of their load, filled where it is cached; edges that weigh
-    /// something, broken where they weigh against caching both.
+    /// Returns the graph as Graphviz text. Nodes have the numbers of their loads and are filled if cached.
+    /// Edges of weight zero are left out, and edges with a negative weight, which speak against caching both
+    /// loads, are dashed.
     #[must_use]
     pub fn dot(&self, cached: &[bool]) -> String {
         let mut text = "graph traffic_reduction {\n    node [shape=circle];\n".to_owned();
@@ -156,7 +159,7 @@ mod tests {
     use crate::characterise::{LoadMetrics, Moved};
 
     fn path() -> Graph {
-        // 0 and 2 belong together, 1 and 3 are alone.
+        // Loads 0 and 2 form one component; 1 and 3 have no edges.
         Graph::new(vec![1.0, 2.0, 4.0, 8.0], Triangle::new(4, |pair| if pair == (0, 2) { -16.0 } else { 0.0 }))
     }
 
@@ -182,7 +185,8 @@ mod tests {
     #[test]
     fn weights_are_bytes_saved() {
         let graph = Graph::measured(&[kernel([3, 5], [6, 0], 9)], Bypassed::Uniform);
-        // Bypassed, a load moves two sectors a line: 640 bytes. Cached, 4 and 10 lines of 128 bytes.
+        // A bypassed load moves two sectors per line: 640 bytes. The cached loads move 4 and 10 lines of 128
+        // bytes.
         assert_eq!((graph.node(0), graph.node(1)), (640.0 - 512.0, 640.0 - 1280.0));
         assert_eq!(graph.edge(0, 1), 3.0 * 128.0);
         assert_eq!(graph.loads(), [3, 5]);

@@ -1,15 +1,16 @@
 //! # Which loads go through the L1
-//! The compiler of xie2013: from what the loads of a kernel ask of the L1, alone and in pairs, to PTX in
-//! which each of them says whether it is cached.
+//! Selects the loads of a kernel that the L1 should cache, as the compiler of xie2013 does. The input is how
+//! the loads use the L1, alone and in pairs. The output is PTX in which a cache operator marks each load as
+//! cached or bypassed.
 //!
-//! | module           | holds                                                                    |
-//! |------------------|--------------------------------------------------------------------------|
-//! | [`characterise`] | what was measured of each load and of each pair (section 4.3)            |
-//! | [`graph`]        | the traffic reduction graph: bytes of L2 traffic that caching saves      |
-//! | [`solve`]        | which loads to cache: by a heuristic, by integer programming, by trying  |
-//! | [`rewrite`]      | the loads of a PTX text, and the text with other cache operators         |
+//! | module           | holds                                                                      |
+//! |------------------|----------------------------------------------------------------------------|
+//! | [`characterise`] | metrics of each load and of each pair (section 4.3)                        |
+//! | [`graph`]        | traffic reduction graph: bytes of L2 traffic that caching saves            |
+//! | [`solve`]        | which loads to cache: heuristic, integer programming, or exhaustive search |
+//! | [`rewrite`]      | the loads of a PTX text, and the text with other cache operators           |
 //!
-//! Nothing is measured here: whoever has a model of the caches fills in a
+//! This crate measures nothing: a caller that has a model of the caches fills in a
 //! [`Characterisation`](characterise::Characterisation).
 
 pub mod characterise;

@@ -1,11 +1,9 @@
 //! # Cache operators of a PTX text
-//! Finds the loads of global memory in a text and writes the text with other cache operators
-//! (xie2013 section 3). Only the operators change: every other byte, comments and line ends included,
-//! stays as it is.
+//! Finds the loads of global memory in a PTX text and gives them other cache operators (xie2013 section 3).
+//! Only the operators change: all other bytes, including comments and line ends, stay.
 //!
-//! An operator can be given to a plain `ld.global`, with or without one already. It cannot be given to
-//! a load that the PTX ISA allows none, and is not given to one whose order or coherence the program
-//! relies on.
+//! A plain `ld.global` can get an operator, whether or not it already has one. A load for which the PTX ISA
+//! forbids operators cannot. Neither does a load get one if the program relies on its order or coherence.
 
 use std::fmt;
 
@@ -13,13 +11,13 @@ use ptx::ast::{Instruction, Name, Span, Statement};
 use ptx::{PtxError, Source};
 use serde::Serialize;
 
-/// Whether a load goes through the L1.
+/// Cache operator of a load: selects whether the load goes through the L1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operator {
-    /// `.ca`: through the L1.
+    /// `.ca`: cached in the L1.
     Ca,
-    /// `.cg`: past it.
+    /// `.cg`: bypasses the L1.
     Cg,
 }
 
@@ -32,10 +30,10 @@ impl fmt::Display for Operator {
     }
 }
 
-/// Operators that stand where `.ca` and `.cg` may stand.
+/// Cache operators of the PTX ISA that `.ca` or `.cg` can replace.
 const OPERATORS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
 
-/// What keeps a load with this modifier from having another operator.
+/// Returns why a load with this modifier cannot get another operator, or `None` if it can.
 fn keeps(modifier: &str) -> Option<&'static str> {
     match modifier {
         "volatile" => Some("it is volatile"),
@@ -49,35 +47,36 @@ fn keeps(modifier: &str) -> Option<&'static str> {
     }
 }
 
-/// A static load of global memory. Loads are numbered in the order of the text.
+/// Static load of global memory. Loads are numbered in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticLoad {
-    /// Kernel or function that it is in.
+    /// Name of the kernel or function that contains the load.
     pub function: String,
-    /// Line, from 1.
+    /// Line of the load, counted from 1.
     pub line: u32,
-    /// Column of its opcode in bytes, from 1: with the line, the place that lowered instructions name.
+    /// Column of the opcode [bytes], counted from 1. Line and column together equal the source position of
+    /// the lowered instructions.
     pub column: u32,
-    /// The instruction as it is written, without its guard.
+    /// Text of the instruction, without its guard.
     pub text: String,
-    /// Why it can have no other operator, if so.
+    /// Reason why the load cannot get another operator, if it cannot.
     pub fixed: Option<&'static str>,
     place: Place,
 }
 
-/// Where the operator is or would be.
+/// Position of a load and of its cache operator in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
-    /// The whole instruction.
+    /// Span of the whole instruction.
     instruction: Span,
-    /// The bytes to replace; none where there is no operator yet.
+    /// Span of the operator to replace; empty, at the place for an operator, where the load has none.
     operator: Span,
 }
 
-/// The loads of global memory, in order.
+/// Returns the loads of global memory, in the order of the text.
 ///
 /// # Errors
-/// If the text is no PTX.
+/// If the text is not valid PTX.
 pub fn loads(source: &Source) -> Result<Vec<StaticLoad>, PtxError> {
     let module = source.parse()?;
     let line_ends = source.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -93,10 +92,10 @@ pub fn loads(source: &Source) -> Result<Vec<StaticLoad>, PtxError> {
     Ok(found)
 }
 
-/// The text with the given operators; loads without one stay as they are.
+/// Returns the text with the given operators. A load whose entry is `None` stays as it is.
 ///
 /// # Errors
-/// If the text is no PTX, if there is not one entry for each load, or if a load can have no other
+/// If the text is not valid PTX, if there is not one entry for each load, or if a load cannot get another
 /// operator.
 pub fn rewrite(source: &Source, operators: &[Option<Operator>]) -> Result<String, PtxError> {
     let loads = loads(source)?;
@@ -152,7 +151,7 @@ mod tests {
         Source::new("k.ptx", &format!("{head}{registers}{body}\nret;\n}}\n"))
     }
 
-    /// The body with these operators.
+    /// Returns `body` after rewriting its loads with `operators`.
     fn rewritten(body: &str, operators: &[Option<Operator>]) -> String {
         let text = rewrite(&source(body), operators).unwrap();
         let (before, after) = (source("").text.len() - "\nret;\n}\n".len(), "\nret;\n}\n".len());

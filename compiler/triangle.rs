@@ -1,50 +1,51 @@
-//! One value for each pair of different things.
+//! Table with one value for each unordered pair of different items.
 
-/// A symmetric table without its diagonal.
+/// Symmetric table without its diagonal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle<T> {
-    /// Pair `(i, j)` with `i < j` is at `j * (j - 1) / 2 + i`.
+    /// Values of the pairs; pair `(i, j)` with `i < j` is at index `j * (j - 1) / 2 + i`.
     values: Vec<T>,
 }
 
 impl<T: Copy> Triangle<T> {
-    /// A table for `count` things, filled from the pairs `(i, j)` with `i < j`.
+    /// Creates a table for `count` items, and calls `value` for each pair `(i, j)` with `i < j`.
     #[must_use]
     pub fn new(count: usize, value: impl FnMut((usize, usize)) -> T) -> Self {
         Self { values: Self::pairs(count).map(value).collect() }
     }
 
-    /// All pairs `(i, j)` with `i < j < count`, in the order of [`Triangle::from_values`].
+    /// Returns all pairs `(i, j)` with `i < j < count`, in the order of [`Triangle::from_values`].
     pub fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
         (0..count).flat_map(|j| (0..j).map(move |i| (i, j)))
     }
 
-    /// A table of values in the order of [`Triangle::pairs`]; `None` if their number is not one of pairs.
+    /// Creates a table from values in the order of [`Triangle::pairs`]. Returns `None` if there is not one
+    /// value for each pair.
     #[must_use]
     pub fn from_values(count: usize, values: Vec<T>) -> Option<Self> {
         let table = Self { values };
         table.is_for(count).then_some(table)
     }
 
-    /// Whether it holds the pairs of so many things.
+    /// True if the table holds the pairs of `count` items.
     #[must_use]
     pub fn is_for(&self, count: usize) -> bool {
         self.values.len() == count * count.saturating_sub(1) / 2
     }
 
-    /// The value of a pair, in either order.
+    /// Returns the value of a pair; the order of `i` and `j` does not matter.
     ///
     /// # Panics
-    /// If the two are the same, or one is not in the table.
+    /// If `i` and `j` are equal, or one of them is not in the table.
     #[must_use]
     pub fn get(&self, i: usize, j: usize) -> T {
         self.values[Self::at(i, j)]
     }
 
-    /// Sets the value of a pair, in either order.
+    /// Sets the value of a pair; the order of `i` and `j` does not matter.
     ///
     /// # Panics
-    /// If the two are the same, or one is not in the table.
+    /// If `i` and `j` are equal, or one of them is not in the table.
     pub fn set(&mut self, i: usize, j: usize, value: T) {
         self.values[Self::at(i, j)] = value;
     }

@@ -1,4 +1,5 @@
-//! The folders of schemes are listed as the crate is compiled: a new file there must make it be compiled again.
+//! Recompiles the crate when a file is added to a folder of schemes: `automod` lists these folders at compile
+//! time.
 
 fn main() {
     for folder in ["index", "l1/bypass", "l1/replacement", "l2/bypass", "throttle"] {

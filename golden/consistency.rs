@@ -1,96 +1,97 @@
-//! # What a load may return
-//! Judges every value that a load brought back, by the memory model that anssari2012 (sections 2.1 and
-//! 3.2) takes from CUDA:
+//! # Memory consistency checker
+//! Checks every value that a load returned against the memory model that anssari2012 (sections 2.1 and 3.2)
+//! derives from CUDA:
 //!
-//! * A compute unit sees its own stores: a load returns the last of them before it, or something that
-//!   reached memory later. It never returns one of its own stores that comes after it.
-//! * Coherent operations see memory as it is at their place in its order, and what a compute unit has
-//!   seen through one of them it does not unsee, if it gives up its copies for them.
-//! * An atomic finds what the one before it in memory's order has left, and that is what it returns.
-//! * When a kernel has ended, everybody sees what it left in memory.
+//! * A compute unit sees its own stores. A load returns the last of its stores before it, or a value that
+//!   reached memory later. It never returns one of its own later stores.
+//! * Coherent operations see memory as it is at their position in memory order. A value that a compute unit
+//!   observed through one stays visible to it, if it invalidates its copies for the operation.
+//! * An atomic reads the value that the previous atomic in memory order left, and returns it.
+//! * After the end of a kernel, all compute units see the memory that it left.
 //!
-//! Otherwise a load may return anything that was in memory since the kernel began, however old, and the
-//! stores of others in any order: L1s are not coherent. It may return a store of another before that has reached
-//! memory, because an L1 supplies others with what its own compute unit has just written.
+//! Otherwise a load may return any value that was in memory since the kernel began, however old, and stores
+//! of other compute units in any order: L1s are not coherent. It may even return a store of another compute
+//! unit that has not reached memory, because an L1 supplies others with data just written.
 //!
-//! A cell is whatever is written as one, a byte or a word; one that turns out to be written in parts is split
-//! ([`Checker::split`]). Stores are told of twice, when the compute unit issues them and when they reach memory
-//! ([`Checker::store`], [`Checker::perform`]); loads when they are issued and when they have returned
-//! ([`Checker::begin`], [`Checker::end`]), coherent ones likewise ([`Checker::begin_coherent`]); atomics when
-//! they take their place in memory's order and when their results have returned ([`Checker::change`],
-//! [`Checker::returned`]).
+//! A cell is a unit that is written as a whole, a byte or a word. A cell that turns out to be written in
+//! parts is split ([`Checker::split`]). The checker is notified of:
+//! * stores, on issue ([`Checker::store`]) and when they reach memory ([`Checker::perform`]);
+//! * loads, on issue ([`Checker::begin`], coherent ones [`Checker::begin_coherent`]) and on return
+//!   ([`Checker::end`]);
+//! * atomics, at their position in memory order ([`Checker::change`]) and on return ([`Checker::returned`]).
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use crate::mix::MixMap;
 
-/// A load between its issue and its return.
+/// Load between issue and return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "what it returns is judged by `Checker::end`"]
 pub struct Loading {
     cu: usize,
     cell: u64,
-    /// Stores issued so far, by anybody.
+    /// Number of stores issued before this load, by all compute units.
     issued: u64,
     since: Since,
     coherent: Option<Floor>,
 }
 
-/// What a coherent load must see.
+/// Lower bound on the version that a coherent load must return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Floor {
-    /// The version that memory held when it was issued.
+    /// Version in memory when the load was issued.
     version: usize,
-    /// What it sees stays seen.
+    /// True if later loads of the compute unit must see the returned version or a newer one.
     stays: bool,
 }
 
-/// A coherent operation's place in the order of what is issued.
+/// Position of a coherent operation in issue order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue(u64);
 
 impl Issue {
-    /// Before everything, for those who do not know.
+    /// Position before all stores, for callers that do not track issue order.
     pub const EARLIEST: Self = Self(0);
 }
 
 impl Loading {
-    /// The cell that it loads.
+    /// Returns the cell that is loaded.
     #[must_use]
     pub fn cell(&self) -> u64 {
         self.cell
     }
 
-    /// As much of it as goes to a part of its cell, which has been split since it was issued.
+    /// Returns the part of the load that reads cell `cell + number`, after its cell was split while the load
+    /// was in flight.
     pub fn part(self, number: u64) -> Self {
         Self { cell: self.cell + number, ..self }
     }
 }
 
-/// The oldest that a load may return.
+/// Oldest value that a load may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Since {
-    /// A version in memory's order, and why not an older one.
+    /// Version in memory order, and the rule that excludes older versions.
     Version(usize, Rule),
-    /// The store with this number, which had not reached memory.
+    /// Own store with this number, which had not reached memory when the load was issued.
     Store(u64),
 }
 
-/// The parts of the model.
+/// Rules of the memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// A compute unit sees its own stores.
     OwnStore,
     /// A compute unit does not see stores that it has yet to issue.
     OwnFuture,
-    /// Coherent operations see memory as it is, and what they saw stays seen.
+    /// Coherent operations see memory as it is, and what they observed stays visible.
     Coherent,
-    /// Atomics return what they found, each what the one before it left.
+    /// An atomic returns the value that the previous atomic left.
     Atomic,
-    /// What a kernel left in memory is seen by the next.
+    /// The next kernel sees what a kernel left in memory.
     KernelEnd,
-    /// A value comes from somewhere.
+    /// A returned value must have been written.
     NeverWritten,
 }
 
@@ -107,18 +108,18 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A value that no store explains.
+/// Returned value that no store explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Compute unit that read it.
+    /// Compute unit that read the value.
     pub cu: usize,
-    /// Cell.
+    /// Cell that was read.
     pub cell: u64,
-    /// Value.
+    /// Value that the load or operation returned.
     pub value: u64,
-    /// What should have come at the earliest.
+    /// Oldest value that would have been legal.
     pub expected: u64,
-    /// The rule that is broken.
+    /// Rule of the memory model that the value violates.
     pub rule: Rule,
 }
 
@@ -131,52 +132,54 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// The checker.
+/// Checker of the memory model.
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
     cells: MixMap<u64, Cell>,
     own: MixMap<(usize, u64), Own>,
-    /// What atomics found that have not returned: what each does, and the value.
+    /// Results of atomics that have not returned: operation number and value found, by compute unit and cell.
     found: MixMap<(usize, u64), Vec<(u64, u64)>>,
     issued: u64,
 }
 
-/// Versions from before a kernel that are kept, so that an old value is told from one never written.
+/// Number of versions from earlier kernels that are kept, to distinguish a stale value from one never
+/// written.
 const REMEMBERED: usize = 16;
 
-/// What a cell held in memory, in memory's order.
+/// Contents of a cell in memory over time, in memory order.
 #[derive(Clone, Debug)]
 struct Cell {
     versions: Vec<Version>,
-    /// The version with which the kernel began.
+    /// Index of the version with which the current kernel began.
     first: usize,
 }
 
-/// What a cell held in memory at some time.
+/// Contents of a cell in memory at one point in memory order.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     value: u64,
-    /// The compute unit that wrote it and the number of its store.
+    /// Compute unit that wrote the value, and the number of its store.
     writer: Option<(usize, u64)>,
 }
 
-/// What a compute unit knows of a cell.
+/// State of a cell as seen by one compute unit.
 #[derive(Clone, Debug, Default)]
 struct Own {
-    /// Its stores that have not reached memory: number and value.
+    /// Stores that have not reached memory: number and value.
     under_way: VecDeque<(u64, u64)>,
-    /// The oldest version that it may still see, if the kernel's first is too old.
+    /// Oldest version that the compute unit may still see, if newer than the version with which the kernel
+    /// began.
     since: Option<(usize, Rule)>,
 }
 
 impl Checker {
-    /// Memory is 0 everywhere.
+    /// Creates a checker of a memory that is 0 everywhere.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what a cell holds before anybody writes it.
+    /// Sets the value of a cell before the first write.
     pub fn initialise(&mut self, cell: u64, value: u64) {
         self.cells.insert(cell, Cell { versions: vec![Version { value, writer: None }], first: 0 });
     }
@@ -185,28 +188,28 @@ impl Checker {
         self.cells.entry(cell).or_insert_with(|| Cell { versions: vec![Version { value: 0, writer: None }], first: 0 })
     }
 
-    /// What memory holds in a cell that the checker has heard of.
+    /// Returns the value of a cell in memory, or `None` if the cell was never used.
     #[must_use]
     pub fn held(&self, cell: u64) -> Option<u64> {
         self.cells.get(&cell)?.versions.last().map(|version| version.value)
     }
 
-    /// True if a store of a compute unit to a cell has not reached memory.
+    /// True if a store of the compute unit to the cell has not reached memory.
     #[must_use]
     pub fn is_under_way(&self, cu: usize, cell: u64) -> bool {
         self.own.get(&(cu, cell)).is_some_and(|own| !own.under_way.is_empty())
     }
 
-    /// A compute unit issues a store.
+    /// Records that a compute unit issues a store.
     pub fn store(&mut self, cu: usize, cell: u64, value: u64) {
         self.issued += 1;
         self.own.entry((cu, cell)).or_default().under_way.push_back((self.issued, value));
     }
 
-    /// The oldest store of a compute unit to a cell that has not reached memory does.
+    /// Records that the oldest pending store of a compute unit to a cell reaches memory.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if no such store is pending.
     pub fn perform(&mut self, cu: usize, cell: u64) {
         let next = self.own.get_mut(&(cu, cell)).and_then(|own| own.under_way.pop_front());
         let Some((number, value)) = next else { panic!("compute unit {cu} has no store to {cell:#x} under way") };
@@ -220,7 +223,7 @@ impl Checker {
         self.own.entry((cu, cell)).or_default().since = Some((last, rule));
     }
 
-    /// A compute unit issues a load.
+    /// Records that a compute unit issues a load.
     pub fn begin(&self, cu: usize, cell: u64) -> Loading {
         let own = self.own.get(&(cu, cell));
         let under_way = own.and_then(|own| own.under_way.back());
@@ -232,25 +235,25 @@ impl Checker {
         Loading { cu, cell, issued: self.issued, since, coherent: None }
     }
 
-    /// A compute unit issues a coherent load. What it sees `stays` seen if the compute unit gives up its copy of the
-    /// cell for it.
+    /// Records that a compute unit issues a coherent load. Set `stays` if the compute unit invalidates its
+    /// copy of the cell for the load, so that what the load returns stays visible.
     pub fn begin_coherent(&self, cu: usize, cell: u64, stays: bool) -> Loading {
         let version = self.cells.get(&cell).map_or(0, |cell| cell.versions.len() - 1);
         Loading { coherent: Some(Floor { version, stays }), ..self.begin(cu, cell) }
     }
 
-    /// A load has returned.
+    /// Checks the value that a load returned.
     ///
     /// # Errors
-    /// If no store explains the value.
+    /// Returns a violation if no store explains the value.
     pub fn end(&mut self, load: Loading, value: u64) -> Result<(), Violation> {
         self.end_masked(load, value, u64::MAX)
     }
 
-    /// A load of some bits of a cell has returned, which stand at their places in `value`.
+    /// Checks the bits in `mask` of the value that a load returned. Bits keep their positions in `value`.
     ///
     /// # Errors
-    /// If no store explains them.
+    /// Returns a violation if no store explains the bits.
     pub fn end_masked(&mut self, load: Loading, value: u64, mask: u64) -> Result<(), Violation> {
         let Loading { cu, cell, issued, since, coherent } = load;
         let is_it = |held: u64| held & mask == value;
@@ -282,7 +285,7 @@ impl Checker {
                 return Ok(());
             }
         } else if versions[first..].iter().rev().any(can_be) {
-            // Mostly it is the newest.
+            // Searches from the newest version, which is the usual one.
             return Ok(());
         }
         let mut explains = versions.iter().filter(|version| is_it(version.value)).peekable();
@@ -301,7 +304,7 @@ impl Checker {
         }
     }
 
-    /// A compute unit has seen a version through a coherent operation.
+    /// Records that a compute unit observed a version through a coherent operation.
     fn saw(&mut self, cu: usize, cell: u64, version: usize) {
         let since = &mut self.own.entry((cu, cell)).or_default().since;
         if since.is_none_or(|(known, _)| known < version) {
@@ -309,9 +312,10 @@ impl Checker {
         }
     }
 
-    /// An atomic takes its place in memory's order, and leaves a value. If it returns what it finds, a number says what
-    /// it does: those of one compute unit with the same number do the same to the cell, and whichever of two on
-    /// their way comes first, memory's order is the same.
+    /// Records an atomic at its position in memory order, and the value that it leaves. If the atomic returns
+    /// the old value, `returns` is the number of its operation.
+    /// Atomics of one compute unit with the same number perform the same operation on the cell. Two of them
+    /// in flight may be swapped without a change to memory order.
     pub fn change(&mut self, cu: usize, cell: u64, returns: Option<u64>, write: u64) {
         let versions = &self.cell(cell).versions;
         let found = versions[versions.len() - 1].value;
@@ -321,10 +325,10 @@ impl Checker {
         self.write(cu, cell, write, Issue::EARLIEST.0, Rule::Coherent);
     }
 
-    /// The result of an atomic has returned.
+    /// Checks the result that an atomic returned.
     ///
     /// # Errors
-    /// If none of that compute unit found it, or the result of that one has returned before.
+    /// Returns a violation if no pending atomic of the compute unit with this operation found the value.
     pub fn returned(&mut self, cu: usize, cell: u64, operation: u64, value: u64) -> Result<(), Violation> {
         let found = self.found.entry((cu, cell)).or_default();
         if let Some(place) = found.iter().position(|one| *one == (operation, value)) {
@@ -339,8 +343,8 @@ impl Checker {
         Err(Violation { cu, cell, value, expected, rule: Rule::Atomic })
     }
 
-    /// Makes a cell of each of `parts` parts of `bits` bits that a cell has, with the numbers that begin at its own:
-    /// one of `cus` compute units is about to write some of them.
+    /// Splits a cell into `parts` cells of `bits` bits each, numbered from its own number. Needed when one of
+    /// `cus` compute units is about to write only some of the bits.
     pub fn split(&mut self, cell: u64, cus: usize, parts: u64, bits: u32) {
         let value_of = |whole: u64, part: u64| whole >> (part as u32 * bits) & ((1 << bits) - 1);
         self.cell(cell);
@@ -367,25 +371,25 @@ impl Checker {
         }
     }
 
-    /// A coherent operation is issued, which takes its place in memory's order later.
+    /// Records the issue of a coherent operation, which takes its position in memory order later.
     pub fn issue(&mut self) -> Issue {
         self.issued += 1;
         Issue(self.issued)
     }
 
-    /// A coherent operation is issued and takes its place in memory's order.
+    /// Records a coherent operation that takes its position in memory order on issue.
     ///
     /// # Errors
-    /// As [`Self::coherent_from`].
+    /// Returns the same errors as [`Self::coherent_from`].
     pub fn coherent(&mut self, cu: usize, cell: u64, read: Option<u64>, write: Option<u64>) -> Result<(), Violation> {
         let issue = self.issue();
         self.coherent_from(issue, cu, cell, read, write)
     }
 
-    /// A coherent operation takes its place in memory's order: it read and wrote such values there.
+    /// Records the values that a coherent operation read and wrote at its position in memory order.
     ///
     /// # Errors
-    /// If it read something else than memory held.
+    /// Returns a violation if the value read differs from memory.
     pub fn coherent_from(
         &mut self,
         Issue(number): Issue,
@@ -409,10 +413,10 @@ impl Checker {
         Ok(())
     }
 
-    /// A kernel has ended.
+    /// Ends a kernel.
     ///
     /// # Panics
-    /// If a store has not reached memory.
+    /// Panics if a store has not reached memory.
     pub fn end_kernel(&mut self) {
         let is_done = self.own.values().all(|own| own.under_way.is_empty());
         assert!(is_done, "a kernel ends while stores are on their way to memory");

@@ -130,7 +130,7 @@ fn a_coherent_load_sees_its_own_store() {
     assert_eq!(checker.end(load, 1), Ok(()));
 }
 
-/// Adds 1.
+/// Number of the operation that adds 1.
 const ADD: u64 = 1;
 
 fn add(checker: &mut Checker, cu: usize) {
@@ -190,7 +190,7 @@ fn parts_of_a_cell_that_is_split_keep_its_history_and_go_their_own_ways() {
     let load = checker.begin(0, X);
     add(&mut checker, 1);
     checker.split(X, 2, 2, 8);
-    // The store under way, the load and the atomic that began with the whole go on with the parts.
+    // The pending store, load and atomic of the whole cell continue on its parts.
     assert!(checker.is_under_way(0, X) && checker.is_under_way(0, X + 1));
     assert_eq!(checker.end(load.part(1), 0x11), Ok(()));
     assert_eq!(checker.end(load.part(1), 0).unwrap_err().rule, Rule::OwnStore);

@@ -1,34 +1,34 @@
 //! # Set index by polynomial arithmetic
-//! Says which set a byte address falls into, by dividing polynomials over GF(2) on paper's terms
-//! (khairy2015 section 4.3) instead of through XOR trees.
+//! Maps a byte address to a cache set by dividing polynomials over GF(2), as khairy2015 section 4.3 defines
+//! it. The hardware computes the same function with XOR trees.
 //!
-//! A number stands for the polynomial whose coefficient of `x^k` is its bit `k`: addition is XOR,
-//! and division is the school method.
+//! Bit `k` of a number is the coefficient of `x^k`: addition is XOR, and division is long division.
 
 automod::dir!(pub "index");
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A polynomial over GF(2) of degree at most 127.
+/// Polynomial over GF(2) of degree at most 127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Poly(pub u128);
 
 impl Poly {
-    /// The constant 1.
+    /// Constant polynomial 1.
     pub const ONE: Poly = Poly(1);
-    /// The polynomial `x`.
+    /// Polynomial `x`.
     pub const X: Poly = Poly(2);
 
-    /// The highest power with coefficient 1, or `None` for the zero polynomial.
+    /// Returns the highest power with coefficient 1, or `None` for the zero polynomial.
     pub fn degree(self) -> Option<u32> {
         self.0.checked_ilog2()
     }
 
-    /// Long division: quotient and remainder, the remainder of lower degree than `divisor`.
+    /// Divides by long division. Returns quotient and remainder; the remainder has a lower degree than
+    /// `divisor`.
     ///
     /// # Panics
-    /// If `divisor` is zero.
+    /// Panics if `divisor` is zero.
     pub fn divide(self, divisor: Poly) -> (Poly, Poly) {
         let low = divisor.degree().expect("a polynomial cannot be divided by zero");
         let mut quotient = 0;
@@ -40,12 +40,13 @@ impl Poly {
         (Poly(quotient), rest)
     }
 
-    /// The remainder of the division by `divisor`.
+    /// Returns the remainder of the division by `divisor`.
     pub fn modulo(self, divisor: Poly) -> Poly {
         self.divide(divisor).1
     }
 
-    /// The product, reduced by `modulus` after every step so that it never outgrows 128 bits.
+    /// Returns the product modulo `modulus`. Reduces after every step, so that no intermediate exceeds 128
+    /// bits.
     pub fn times_modulo(self, other: Poly, modulus: Poly) -> Poly {
         let steps = other.degree().map_or(0, |degree| degree + 1);
         (0..steps).rev().fold(Poly(0), |sum, power| {
@@ -55,13 +56,13 @@ impl Poly {
         })
     }
 
-    /// The greatest common divisor, by Euclid's algorithm.
+    /// Returns the greatest common divisor, by Euclid's algorithm.
     pub fn gcd(self, other: Poly) -> Poly {
         if other.0 == 0 { self } else { other.gcd(self.modulo(other)) }
     }
 
-    /// Whether no polynomial of degree 1 or more, other than itself, divides it: trial division by
-    /// everything up to half its degree.
+    /// True if no polynomial of degree 1 or more, other than itself, divides this one. Tries every divisor up
+    /// to half its degree.
     pub fn is_irreducible(self) -> bool {
         match self.degree() {
             None | Some(0) => false,
@@ -69,9 +70,10 @@ impl Poly {
         }
     }
 
-    /// The same question by Rabin's test, as a second opinion: `p` of degree `n` is irreducible if
-    /// it divides `x^(2^n) - x` and has no factor in common with `x^(2^(n/q)) - x` for any prime
-    /// `q` that divides `n`.
+    /// True if the polynomial is irreducible by Rabin's test, an independent check of
+    /// [`Poly::is_irreducible`]. A polynomial `p` of degree `n` is irreducible if both conditions hold:
+    /// - `p` divides `x^(2^n) - x`;
+    /// - `p` has no factor in common with `x^(2^(n/q)) - x` for any prime `q` that divides `n`.
     pub fn is_irreducible_by_rabin(self) -> bool {
         let Some(degree @ 1..) = self.degree() else { return false };
         let frobenius = |times: u32| (0..times).fold(Poly::X.modulo(self), |power, _| power.times_modulo(power, self));
@@ -84,27 +86,27 @@ impl Poly {
 impl std::ops::Add for Poly {
     type Output = Poly;
 
-    /// Sum and difference are the same.
+    /// Adds two polynomials. Over GF(2), subtraction is the same operation.
     #[expect(clippy::suspicious_arithmetic_impl, reason = "addition over GF(2) is XOR")]
     fn add(self, other: Poly) -> Poly {
         Poly(self.0 ^ other.0)
     }
 }
 
-/// Every irreducible polynomial of `degree` over GF(2), ascending.
+/// Returns every irreducible polynomial of `degree` over GF(2), in ascending order.
 pub fn irreducible_polynomials(degree: u32) -> Vec<Poly> {
     (1u128 << degree..2u128 << degree).map(Poly).filter(|p| p.is_irreducible()).collect()
 }
 
-/// How many irreducible polynomials of `degree` there are, by counting necklaces: the mean of
-/// `mobius(d) * 2^(degree/d)` over the divisors `d`. `degree` is at least 1.
+/// Returns the number of irreducible polynomials of `degree`, which is at least 1. Counts necklaces: the mean
+/// of `mobius(d) * 2^(degree/d)` over the divisors `d` of `degree`.
 pub fn irreducible_count(degree: u32) -> u64 {
     let divisors = (1..=degree).filter(|d| degree.is_multiple_of(*d));
     let sum: i64 = divisors.map(|d| mobius(d) * (1i64 << (degree / d))).sum();
     sum.unsigned_abs() / u64::from(degree)
 }
 
-/// 0 if a square divides `n`, else -1 to the number of its prime factors.
+/// Moebius function: 0 if a square divides `n`, otherwise -1 to the power of the number of prime factors.
 fn mobius(n: u32) -> i64 {
     match (2..=n).find(|p| n.is_multiple_of(*p)) {
         None => 1,
@@ -113,40 +115,41 @@ fn mobius(n: u32) -> i64 {
     }
 }
 
-/// The ways to turn an address into a set.
+/// Index functions, from line number to set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// The low bits of the line number; the number of sets is 2 to this power.
+    /// Low bits of the line number, for 2^`bits` sets.
     Linear {
-        /// Index bits, 0 to 12.
+        /// Number of index bits, 0 to 12.
         bits: u32,
     },
-    /// The line number modulo a polynomial of degree 0 to 12 (khairy2015 section 4.3).
+    /// Line number modulo a polynomial of degree 0 to 12 (pseudo-random interleaved cache, PRIC, khairy2015
+    /// section 4.3).
     Poly {
-        /// Irreducible and not `x`, or 1; its degree is the number of index bits.
+        /// Modulus: 1, or an irreducible polynomial other than `x`. The degree is the number of index bits.
         modulus: Poly,
-        /// Whether index bit 0 is the coefficient of the highest power, as in khairy2015
-        /// Figure 5(b), and not that of the constant term, as in its Figure 7.
+        /// True if index bit 0 is the coefficient of the highest power, as in khairy2015 Figure 5(b). False
+        /// if it is the constant term, as in Figure 7.
         reversed: bool,
     },
-    /// The set hash measured on NVIDIA Fermi: the low index bits XOR A19, A17, A15, A14, A13. Bit 5
-    /// of a 64-set index is A12 itself. 128-byte lines only.
+    /// Set hash measured on NVIDIA Fermi: low index bits XOR A19, A17, A15, A14, A13. Bit 5 of a 64-set index
+    /// is A12 alone. Defined for 128-byte lines only.
     Fermi {
-        /// 5 (32 sets) or 6 (64 sets).
+        /// Number of index bits: 5 for 32 sets, 6 for 64 sets.
         bits: u32,
     },
-    /// Any other.
+    /// Index function supplied by a scheme, other than the three above.
     By(By),
 }
 
-/// An index function that is none of those above.
+/// Index function supplied by a scheme as a function pointer.
 #[derive(Clone, Copy, Debug)]
 pub struct By {
-    /// Index bits, 0 to 12.
+    /// Number of index bits, 0 to 12.
     pub bits: u32,
-    /// A number that its scheme is configured with.
+    /// Parameter of the function, from the configuration of the scheme.
     pub key: u64,
-    /// The set of a line, of so many index bits, by that number.
+    /// Function that maps a line number, the number of index bits and the parameter `key` to a set.
     pub set: fn(line: u64, bits: u32, key: u64) -> usize,
 }
 
@@ -158,14 +161,15 @@ impl PartialEq for By {
 
 impl Eq for By {}
 
-/// The keys of an index function, found by the `kind` of its hardware.
+/// Configuration of an index function. The `kind` key selects the implementation, with the same names as in
+/// the hardware.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: fmt::Debug {
-    /// The function for an index of so many bits, and the bits of a byte address that take part.
+    /// Returns the function for an index of `bits` bits, and the number of byte-address bits that take part.
     fn function(&self, bits: u32) -> (Function, u32);
 }
 
-/// A set index function over byte addresses.
+/// Set index function over byte addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetIndex {
     function: Function,
@@ -173,7 +177,7 @@ pub struct SetIndex {
     address_bits: u32,
 }
 
-/// Why a [`SetIndex`] cannot be made.
+/// Reason why a [`SetIndex`] is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexError(String);
 
@@ -186,11 +190,14 @@ impl fmt::Display for IndexError {
 impl std::error::Error for IndexError {}
 
 impl SetIndex {
-    /// An index over the low `address_bits` of an address; lines have 2 to the `line_bits` bytes.
+    /// Creates an index over the low `address_bits` of a byte address, for lines of 2^`line_bits` bytes.
     ///
     /// # Errors
-    /// If `line_bits` or the number of index bits is above 12, the modulus is reducible or `x`, the hash does not
-    /// fit the geometry, or `address_bits` is not in `line_bits..=64`.
+    /// Returns an error in any of these cases:
+    /// - `line_bits` or the number of index bits is above 12;
+    /// - the modulus is reducible or `x`;
+    /// - the hash does not fit the geometry;
+    /// - `address_bits` is not in `line_bits..=64`.
     pub fn new(function: Function, line_bits: u32, address_bits: u32) -> Result<SetIndex, IndexError> {
         let fault = |text: String| Err(IndexError(text));
         if line_bits > 12 {
@@ -226,12 +233,12 @@ impl SetIndex {
         }
     }
 
-    /// The number of sets.
+    /// Returns the number of sets.
     pub fn sets(&self) -> usize {
         1 << self.bits()
     }
 
-    /// The number of index bits.
+    /// Returns the number of index bits.
     pub fn bits(&self) -> u32 {
         match self.function {
             Function::Linear { bits } | Function::Fermi { bits } | Function::By(By { bits, .. }) => bits,
@@ -239,7 +246,7 @@ impl SetIndex {
         }
     }
 
-    /// The set of a byte address.
+    /// Returns the set of a byte address.
     pub fn set_of(&self, address: u64) -> usize {
         let known = if self.address_bits == 64 { u64::MAX } else { (1 << self.address_bits) - 1 };
         let address = address & known;
@@ -259,13 +266,13 @@ impl SetIndex {
         }
     }
 
-    /// The set of a line, named by its number: the byte address divided by the line size.
+    /// Returns the set of a line, given by its line number: byte address divided by line size.
     pub fn set_of_line(&self, line: u64) -> usize {
         self.set_of(line << self.line_bits)
     }
 
-    /// The address bits whose XOR is index bit `index_bit`, found by asking where each address bit
-    /// alone leads: every function here is linear.
+    /// Returns the address bits whose XOR is index bit `index_bit`. Every function here is linear, so probing
+    /// each address bit alone suffices.
     pub fn terms(&self, index_bit: u32) -> BTreeSet<u32> {
         (0..self.address_bits).filter(|&bit| self.set_of(1 << bit) >> index_bit & 1 == 1).collect()
     }
@@ -304,7 +311,7 @@ mod tests {
 
     #[test]
     fn figure_5b_of_khairy2015_is_poly_13_with_the_index_bits_reversed() {
-        // Row r of the figure holds the addresses 8r to 8r+7, column c those of set c.
+        // Row r of the figure holds addresses 8r to 8r+7; column c holds the addresses of set c.
         const FIGURE: [[u64; 8]; 8] = [
             [0, 4, 2, 6, 1, 5, 3, 7],
             [13, 9, 15, 11, 12, 8, 14, 10],

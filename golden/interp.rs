@@ -1,23 +1,24 @@
 //! # Functional kernel interpreter
-//! Runs a kernel for its result alone, without time. The lanes of a warp run together, as on the
-//! machine: a branch that parts them has one path run after the other until both meet again at its
-//! reconvergence point. In which order warps and CTAs run is up to the caller: [`run`] has one CTA
-//! after the other, [`run_in`] any [`Order`], so that a result that depends on it shows, and
-//! [`run_steps`] the turns that the SMs of a machine take, for those who want to know what warps ask
-//! of memory.
+//! Executes a kernel for its result only, without time. The lanes of a warp run in lockstep, as on the
+//! machine: after a divergent branch, one path runs after the other until both meet at the reconvergence
+//! point.
+//! The caller selects the order of warps and CTAs:
+//! - [`run`] runs one CTA after the other;
+//! - [`run_in`] runs them in any [`Order`], which exposes results that depend on the order;
+//! - [`run_steps`] interleaves them as the SMs of a machine do, to observe the memory accesses of warps.
 //!
-//! What the machine leaves open reads as follows: fresh registers and shared memory are zero,
-//! the clock stands at zero, there is one SM, and a thread's lane and warp follow from its
-//! number in the CTA with 32 lanes a warp.
+//! Values that the machine leaves open are fixed here: new registers and shared memory are zero, the clock
+//! reads zero, and there is one SM. Lane and warp of a thread follow from its number in the CTA, with 32
+//! lanes per warp.
 //!
-//! Exchanges between the lanes of a warp take place among those that come to them together. Where the
-//! instruction names its members, all of those that have not exited must be there (`gather.rs`): paths that a
-//! branch has parted do not wait for each other, as on the machine.
+//! Warp-level exchanges take place among the lanes that execute them together. If the instruction names its
+//! members, all members that have not exited must take part (`gather.rs`). Paths of a divergent branch do not
+//! wait for each other, as on the machine.
 //!
-//! Warps that go round in circles for ever end a launch (`livelock.rs`).
+//! A launch whose warps loop forever without progress is ended (`livelock.rs`).
 //!
-//! Both forms of a program run: the virtual form is what kernels are checked with, the
-//! physical one lets a test compare the two.
+//! Both forms of a program run. Kernels are checked with the virtual form; a test compares it with the
+//! physical form.
 
 mod code;
 mod gather;
@@ -43,112 +44,112 @@ pub use self::order::{Order, run, run_finding_undefined, run_in};
 pub use self::undefined::UndefinedRead;
 pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_warps};
 
-/// Most threads of a CTA (PTX ISA, limits of the target).
+/// Maximum number of threads per CTA (PTX ISA, limits of the target).
 pub const MAX_THREADS: u64 = 1024;
 
-/// Most registers and constants of all threads of a CTA: 512 MiB of them. The machine's own
-/// limit of 255 words a thread lies far below.
+/// Maximum number of registers and constants over all threads of a CTA: 512 MiB. The machine's own limit of
+/// 255 words per thread is far lower.
 const MAX_VALUES: usize = 1 << 26;
 
-/// A kernel and how it is started.
+/// Kernel with its launch parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// The kernel.
+    /// Program of the kernel to run.
     pub program: &'a Program,
-    /// CTAs per axis.
+    /// Number of CTAs per axis.
     pub grid: [u32; 3],
-    /// Threads of a CTA per axis.
+    /// Number of threads per CTA and axis.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// Size of the dynamic shared memory [bytes].
     pub dynamic_shared: u32,
-    /// The parameter block, `program.param_bytes` long.
+    /// Parameter block, `program.param_bytes` long.
     pub params: &'a [u8],
-    /// Thread instructions after which the launch counts as runaway.
+    /// Limit of thread instructions, after which the launch is considered runaway.
     pub max_instructions: u64,
 }
 
-/// What a launch did.
+/// Counters of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Instructions executed, summed over threads; those that a guard switched off included.
+    /// Number of thread instructions executed, including those disabled by their guard.
     pub thread_instructions: u64,
 }
 
-/// Why a launch did not end well.
+/// Reason why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InterpError {
-    /// The launch does not fit the kernel.
+    /// The launch configuration does not fit the kernel.
     Launch(String),
-    /// A thread did something illegal.
+    /// A thread performed an illegal operation.
     Fault(Box<Fault>),
-    /// Warps go round in circles for ever.
+    /// Warps loop forever without progress.
     Livelock(Box<Stuck>),
 }
 
-/// An illegal act and who did it.
+/// Illegal operation with the thread that performed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Source file.
+    /// Source file of the kernel.
     pub file: String,
-    /// Source line.
+    /// Source line of the instruction.
     pub line: u32,
-    /// Kernel name.
+    /// Name of the kernel that faulted.
     pub kernel: String,
-    /// Instruction.
+    /// Program counter of the instruction.
     pub pc: u32,
-    /// CTA index.
+    /// CTA index of the thread.
     pub cta: [u32; 3],
     /// Thread index in the CTA.
     pub thread: [u32; 3],
-    /// What happened.
+    /// Kind of the illegal operation.
     pub kind: FaultKind,
 }
 
-/// What a thread did.
+/// Kind of an illegal operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Touched global memory where it must not.
+    /// Illegal access to global memory.
     Global(AccessError),
-    /// Touched shared memory or parameters where it must not; the window's size is given.
+    /// Illegal access to another window of memory, such as shared memory or parameters.
     Window {
-        /// `shared memory`, `the parameters` ...
+        /// Name of the window for messages: `shared memory`, `the parameters` ...
         what: &'static str,
-        /// First address.
+        /// Address of the first byte of the access, within the window.
         address: u64,
-        /// Bytes of the access.
+        /// Size of the access [bytes].
         bytes: u32,
-        /// Bytes of the window.
+        /// Size of the window [bytes].
         size: usize,
     },
-    /// The launch ran for too long.
+    /// The launch exceeded its limit of thread instructions, given here.
     Runaway(u64),
-    /// Waits at this barrier while another thread waits at a different one: none can be
+    /// A thread waits at this barrier while another waits at a different one, so that neither can be
     /// released.
     Barrier(u8),
-    /// Came to a barrier that cannot expect this number of threads.
+    /// A barrier was given a thread count that it cannot expect.
     BarrierCount(u32),
-    /// Came to a barrier with a number that no barrier has.
+    /// A barrier number is out of range.
     BarrierNumber(u32),
-    /// Waits at a barrier for threads that never come.
+    /// A thread waits at a barrier for threads that never arrive.
     Waits,
-    /// An address in no space.
+    /// A generic address lies in no state space.
     Generic(u64),
-    /// Wrote to constants, at this address in device memory.
+    /// A write to read-only constants, at this address in device memory.
     ReadOnly(u64),
-    /// Nothing is bound to this texture handle.
+    /// A texture handle without a bound texture.
     Texture(u64),
-    /// An atomic operation on memory that knows none.
+    /// An atomic operation on memory that does not support atomics.
     Atomic(&'static str),
-    /// An instruction that all lanes of a warp carry out together, come to by these.
+    /// A warp-wide instruction that only the lanes of this mask execute.
     Lanes(u32),
-    /// Lanes that need others of their warp, which are elsewhere.
+    /// A warp-level exchange whose required lanes are not all present.
     Convergence(ConvergenceFault),
-    /// The kernel gave up: `trap`, or a failed assertion.
+    /// The kernel executed `trap`, as a failed assertion does.
     Trap,
 }
 
 impl FaultKind {
-    /// True if threads wait for others that cannot come.
+    /// True if threads wait for others that cannot arrive.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         matches!(self, FaultKind::Barrier(_) | FaultKind::Waits | FaultKind::Lanes(_) | FaultKind::Convergence(_))
@@ -207,7 +208,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The CTAs of a grid in order, x fastest.
+/// Yields the CTA indices of a grid in order, x fastest.
 fn ctas([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
 }
@@ -245,33 +246,33 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
     Ok(())
 }
 
-/// Arrivals at the barriers of a CTA that did not wait are counted for each of these.
+/// Number of named barriers per CTA. Arrivals that do not wait (`bar.arrive`) are counted per barrier.
 const BARRIERS: usize = 16;
 
-/// A CTA that runs, and what it works on.
+/// Running CTA with all its state.
 struct Cta<'a> {
     launch: &'a Launch<'a>,
     code: &'a Code,
-    /// On loan while this CTA runs.
+    /// Global memory, moved in only while this CTA runs.
     memory: FlatMemory,
     shared: Vec<u8>,
-    /// The local memory of all threads, one after the other.
+    /// Local memory of all threads, concatenated.
     local: Vec<u8>,
-    /// The frames of all threads, one after the other.
+    /// Register frames of all threads, concatenated.
     values: Vec<u64>,
     warps: Vec<Warp>,
-    /// Threads that arrived at a barrier and went on.
+    /// Threads that arrived without waiting, per barrier.
     arrived: [u32; BARRIERS],
     index: [u32; 3],
     executed: u64,
-    /// A value in memory has changed since this was last cleared.
+    /// True if a value in memory has changed since the flag was last cleared.
     has_changed: bool,
-    /// Undefined registers of all threads, if they are followed.
+    /// Undefined register bits of all threads, if they are tracked.
     undefined: Option<Undefined>,
 }
 
 impl<'a> Cta<'a> {
-    /// Room for one CTA after the other.
+    /// Allocates the state for one CTA; [`Cta::begin`] reuses it for the following ones.
     fn new(launch: &'a Launch<'a>, code: &'a Code) -> Result<Self, InterpError> {
         let threads = launch.block.iter().product::<u32>() as usize;
         let values = threads * code.frame.len();
@@ -301,7 +302,7 @@ impl<'a> Cta<'a> {
         })
     }
 
-    /// Puts the CTA at `index` in this room, about to start.
+    /// Resets the state to the start of the CTA at `index`.
     fn begin(&mut self, index: [u32; 3]) {
         self.index = index;
         self.shared.fill(0);
@@ -328,7 +329,7 @@ impl<'a> Cta<'a> {
         self.launch.block.iter().product::<u32>() as usize
     }
 
-    /// The frame of a thread.
+    /// Returns the register frame of a thread.
     #[inline(always)]
     fn frame(&self, number: usize) -> &[u64] {
         let frame = self.code.frame.len();
@@ -356,7 +357,7 @@ impl<'a> Cta<'a> {
     }
 }
 
-/// Index of the thread with this number in its CTA.
+/// Returns the index of a thread in its CTA from its linear number.
 fn thread_index(block: [u32; 3], number: usize) -> [u32; 3] {
     let number = number as u32;
     let [x, y, _] = block;

@@ -1,48 +1,48 @@
 //! # Flat memory
-//! Device memory as the kernel's author sees it: named buffers at fixed addresses, nothing
-//! between them. Every access is checked, since a wrong address is a fault of the kernel or
-//! of its launch file and must be told as such.
+//! Models device memory as the author of a kernel sees it: named buffers at fixed addresses with unmapped
+//! gaps between them.
+//! Every access is checked: an out-of-range or misaligned address is an error in the kernel or its launch
+//! file, and is reported as one.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A run of bytes at a fixed place.
+/// Named, contiguous range of bytes at a fixed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Name in the launch file.
+    /// Buffer name from the launch file.
     pub name: String,
     /// Address of the first byte.
     pub base: u64,
-    /// Contents.
+    /// Contents of the buffer.
     pub bytes: Vec<u8>,
 }
 
 impl Buffer {
-    /// One past the last address.
+    /// Returns the address just past the last byte.
     pub fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 }
 
-/// Buffers in order of address.
+/// All buffers, sorted by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlatMemory {
     buffers: Vec<Buffer>,
-    /// Bytes that kernels read only.
+    /// Address ranges that kernels may read but not write.
     read_only: Vec<Range<u64>>,
 }
 
-/// Why an access is refused.
+/// Out-of-range or misaligned access, with the nearest buffer for the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessError {
-    /// First address.
+    /// Address of the first byte of the access.
     pub address: u64,
-    /// Bytes of the access, also the alignment that it needs.
+    /// Size of the access, which is also its required alignment [bytes].
     pub bytes: u32,
-    /// Whether the address is inside, but no multiple of the size.
+    /// True if the access is misaligned. A misaligned access is refused even inside a buffer.
     pub misaligned: bool,
-    /// The buffer that the access hits or comes nearest to: name, first address and one past
-    /// the last.
+    /// Buffer that contains the address or lies nearest to it: name, first address, and address past the end.
     pub nearest: Option<(String, u64, u64)>,
 }
 
@@ -64,13 +64,12 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// Why a buffer cannot be placed: it would share addresses with another, or leave the
-/// address space.
+/// Reason why a buffer cannot be placed: it overlaps another buffer or exceeds the address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceError {
-    /// The new buffer.
+    /// Name of the buffer that could not be placed.
     pub name: String,
-    /// The buffer in the way; `None` if the address space ends first.
+    /// Name of the overlapped buffer; `None` if the address space ends first.
     pub other: Option<String>,
 }
 
@@ -86,12 +85,12 @@ impl fmt::Display for PlaceError {
 impl std::error::Error for PlaceError {}
 
 impl FlatMemory {
-    /// Memory without buffers.
+    /// Creates a memory without buffers.
     pub fn new() -> FlatMemory {
         FlatMemory::default()
     }
 
-    /// Places a buffer at `base`.
+    /// Places a buffer at address `base`.
     pub fn place(&mut self, name: &str, base: u64, bytes: Vec<u8>) -> Result<(), PlaceError> {
         let fail = |other: Option<&Buffer>| PlaceError { name: name.to_string(), other: other.map(|b| b.name.clone()) };
         let end = base.checked_add(bytes.len() as u64).ok_or_else(|| fail(None))?;
@@ -104,51 +103,52 @@ impl FlatMemory {
         Ok(())
     }
 
-    /// Lets kernels read these bytes only, as they do constants. The host can still write them.
+    /// Makes a range of bytes read-only for kernels, as constants are. The host can still write them.
     pub fn protect(&mut self, bytes: Range<u64>) {
         self.read_only.push(bytes);
     }
 
-    /// True if a byte of an access is one that kernels read only.
+    /// True if any byte of the access is read-only for kernels.
     #[inline]
     pub fn is_protected(&self, address: u64, bytes: u32) -> bool {
         let end = address.saturating_add(bytes.into());
         self.read_only.iter().any(|protected| protected.start < end && address < protected.end)
     }
 
-    /// All buffers in order of address.
+    /// Returns all buffers, sorted by address.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
 
-    /// The buffer called `name`.
+    /// Returns the buffer called `name`.
     pub fn buffer(&self, name: &str) -> Option<&Buffer> {
         self.buffers.iter().find(|b| b.name == name)
     }
 
-    /// Puts other bytes into the buffer called `name`, as many as it has; without one of that name and size, nothing
-    /// changes.
+    /// Replaces the contents of the buffer called `name`. Does nothing unless a buffer of that name and
+    /// exactly that size exists.
     pub fn replace(&mut self, name: &str, bytes: &[u8]) {
         if let Some(buffer) = self.buffers.iter_mut().find(|b| b.name == name && b.bytes.len() == bytes.len()) {
             buffer.bytes.copy_from_slice(bytes);
         }
     }
 
-    /// The bytes of an aligned access, to be read.
+    /// Returns the bytes of an aligned access for reading.
     #[inline]
     pub fn read(&self, address: u64, bytes: u32) -> Result<&[u8], AccessError> {
         let (at, start) = self.locate(address, bytes)?;
         Ok(&self.buffers[at].bytes[start..start + bytes as usize])
     }
 
-    /// The bytes of an aligned access, to be written.
+    /// Returns the bytes of an aligned access for writing.
     #[inline]
     pub fn write(&mut self, address: u64, bytes: u32) -> Result<&mut [u8], AccessError> {
         let (at, start) = self.locate(address, bytes)?;
         Ok(&mut self.buffers[at].bytes[start..start + bytes as usize])
     }
 
-    /// Buffer and offset of an access.
+    /// Returns the index of the buffer that an access lies in, and the offset of the access within it
+    /// [bytes].
     #[inline]
     fn locate(&self, address: u64, bytes: u32) -> Result<(usize, usize), AccessError> {
         let after = self.buffers.partition_point(|b| b.base <= address);

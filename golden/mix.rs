@@ -1,24 +1,24 @@
-//! A hasher for numbers that nobody chooses in order to do harm: two instructions a word, where the standard
-//! one takes dozens.
+//! Fast hasher for integer keys that no adversary chooses. It takes two instructions per word, where the
+//! hasher of the standard library takes dozens.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The golden ratio in 64 bits.
+/// 2^64 divided by the golden ratio, an odd constant that spreads its multiples evenly (Fibonacci hashing).
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hasher.
+/// Hasher state: one multiply and one rotation per word.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mix(u64);
 
-/// A map by numbers.
+/// Hash map with integer keys.
 pub type MixMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
-/// A set of numbers.
+/// Hash set of integers.
 pub type MixSet<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
-        // A table takes its place from the low bits, which a product fills last.
+        // The table index comes from the low bits, which a multiplication mixes least: fold the high half in.
         self.0 ^ self.0 >> 32
     }
 

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers and counted nouns in messages.
 
-/// A number with its thousands apart: `1,234,567`.
+/// Formats a number with commas between groups of three digits: `1,234,567`.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -14,13 +14,14 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// So many of something: `1 launch`, `2 launches`.
+/// Formats a count with its noun in the singular or plural: `1 launch`, `2 launches`.
 #[must_use]
 pub fn counted(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(number), noun(number, one, several))
 }
 
-/// The word for what is counted, one or several, where the number stands elsewhere.
+/// Returns the noun in the singular or plural for `number`, where the number itself stands elsewhere in the
+/// text.
 pub fn noun<'a, N: PartialEq + From<u8>>(number: N, one: &'a str, several: &'a str) -> &'a str {
     if number == N::from(1) { one } else { several }
 }

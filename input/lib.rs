@@ -1,15 +1,16 @@
 //! # Text from outside
-//! Every file of a user is read, searched and quoted by this crate, in linear time and bounded memory.
+//! Reads, searches and quotes the text of user files in linear time and bounded memory. Every file of a user
+//! goes through this crate.
 //!
-//! | item              | what it is for                                                             |
-//! |-------------------|----------------------------------------------------------------------------|
-//! | [`read_text`]     | a whole file as text, refused beyond a limit: `/dev/zero` has no end        |
-//! | [`Text`]          | a named text that finds line and column of a place by an index              |
-//! | [`visible`]       | a text without characters that control a terminal or reorder its line       |
-//! | [`cut`]           | a message of a few lines, however long the value is that it quotes          |
-//! | [`visible_line`]  | the same on one line: a name in a row of a table                            |
-//! | [`nearest`]       | the name that was meant by a misspelt one                                   |
-//! | [`counted`]       | a number and what it counts, one or several                                 |
+//! | item              | use                                                                         |
+//! |-------------------|-----------------------------------------------------------------------------|
+//! | [`read_text`]     | reads a whole file as text, up to a size limit: `/dev/zero` has no end      |
+//! | [`Text`]          | text with a name; an index converts byte offsets into lines and columns     |
+//! | [`visible`]       | escapes characters that control a terminal or reorder its line              |
+//! | [`cut`]           | shortens a message to a few lines, however long the value is that it quotes |
+//! | [`visible_line`]  | escapes a text that must stay on one line, such as a name in a table row    |
+//! | [`nearest`]       | suggests the correct name for a misspelled one                              |
+//! | [`counted`]       | formats a count with its noun in the singular or plural                     |
 
 mod count;
 mod near;

@@ -1,17 +1,19 @@
-//! Names that may have been meant.
+//! Suggestions for misspelled names.
 
-/// Longest name that is compared with others, in bytes: a comparison takes time by the product of both lengths.
+/// Longest name compared with others [bytes]. A comparison takes time proportional to the product of both
+/// lengths.
 pub const MOST_COMPARED: usize = 64;
-/// Names of a list that are shown.
+/// Number of names that [`listed`] shows.
 const LISTED: usize = 60;
 
-/// The candidate of which a name is a typing slip: at least two thirds of it are left as they were.
+/// Returns the candidate with the smallest edit distance to `name`, or `None` if no candidate is close. At
+/// most a third of the characters of `name` may differ.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MOST_COMPARED {
         return None;
     }
     let length = name.chars().count();
-    // A slip leaves most of the word standing; a word of one letter has no near ones.
+    // A name of one letter has no close candidates, since a slip must leave at least one letter in place.
     let slips = (length / 3).max(1).min(length.saturating_sub(1));
     let letters = letters(name);
     let may_be_near = |candidate: &&str| {
@@ -25,12 +27,13 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest.map(|(_, near)| near)
 }
 
-/// Set of the characters of a name, a bit for all that are alike modulo 64. Each slip adds one at most.
+/// Returns the set of characters of a name, with one bit for all characters that are equal modulo 64. Each
+/// edit adds at most one bit, so the sets bound the edit distance from below.
 fn letters(name: &str) -> u64 {
     name.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
 }
 
-/// The names of a list with commas between them, and how many others there are.
+/// Joins names with commas, at most 60 of them, and adds the number of names left out.
 #[must_use]
 pub fn listed(names: &[&str]) -> String {
     let shown = names.len().min(LISTED);

@@ -1,34 +1,36 @@
-//! Files as text, up to a limit.
+//! Files read as text, up to a size limit.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of a text file at most: a hundred times the largest launch file, sweep file or statistics of the suite.
+/// Maximum size of a text file [bytes]: a hundred times the largest launch, sweep or statistics file of the
+/// suite.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads a whole file as text.
 ///
 /// # Errors
-/// If it cannot be read, has more than [`MOST_BYTES`], or is no text.
+/// If the file cannot be read, has more than [`MOST_BYTES`], or is not text.
 pub fn read_text(path: &Path) -> io::Result<String> {
     as_text(read_bytes(path)?)
 }
 
-/// Reads a file up to one byte more than [`MOST_BYTES`], by which [`as_text`] knows that there are more.
+/// Reads a file up to one byte more than [`MOST_BYTES`], so that [`as_text`] can detect a file that is too
+/// long.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Takes bytes as text.
+/// Converts bytes to text.
 ///
 /// # Errors
-/// If they are more than [`MOST_BYTES`], or no text. No text has a NUL.
+/// If there are more than [`MOST_BYTES`], or the bytes are not text: text is UTF-8 and contains no NUL.
 pub fn as_text(bytes: Vec<u8>) -> io::Result<String> {
     let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {

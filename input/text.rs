@@ -1,14 +1,15 @@
-//! A named text, and the lines and columns of places in it.
+//! Named text that converts byte offsets into lines and columns.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Bytes whose characters are counted once, so that a column far into a long line is found at once.
+/// Size of the blocks whose characters are counted in advance [bytes], so that finding a column far into a
+/// long line is fast.
 const BLOCK: usize = 4096;
 
-/// A text with the name of its file. The index of its lines is made when a place is first looked up.
+/// Text with the name of its file. The index of its lines is built on the first lookup.
 #[derive(Debug)]
 pub struct Text {
     name: Arc<str>,
@@ -18,31 +19,32 @@ pub struct Text {
 
 #[derive(Debug)]
 struct Index {
-    /// First byte of each line.
+    /// Offset of the first byte of each line.
     starts: Vec<usize>,
-    /// Characters ahead of each block of bytes.
+    /// Number of characters before each block of [`BLOCK`] bytes.
     characters: Vec<usize>,
 }
 
 impl Text {
-    /// Names a text.
+    /// Creates a text with a name.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), text: text.into(), index: OnceLock::new() }
     }
 
-    /// Name of the file, or the option that gave the text.
+    /// Name of the file, or of the option that gave the text.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text.
+    /// Content of the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Line and column of a byte, both from 1; a column counts characters. A byte behind the end counts as the end.
+    /// Returns the line and column of a byte offset, both counted from 1; a column counts characters. An
+    /// offset beyond the end counts as the end.
     #[must_use]
     pub fn place(&self, at: usize) -> (usize, usize) {
         let at = self.text.floor_char_boundary(at);
@@ -50,12 +52,12 @@ impl Text {
         (line + 1, self.characters_before(at) - self.characters_before(self.index().starts[line]) + 1)
     }
 
-    /// Number of the line of a byte, from 0.
+    /// Returns the line number of a byte offset, counted from 0.
     fn line_of(&self, at: usize) -> usize {
         self.index().starts.partition_point(|&start| start <= at) - 1
     }
 
-    /// Bytes of a line, without its end.
+    /// Returns the byte range of a line, without its line end.
     fn line(&self, number: usize) -> Range<usize> {
         let starts = &self.index().starts;
         let end = starts.get(number + 1).map_or(self.text.len(), |next| next - 1);
@@ -84,7 +86,7 @@ impl Text {
     }
 }
 
-/// Characters that begin in a piece of UTF-8.
+/// Returns the number of characters that begin in a piece of UTF-8.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }

@@ -1,21 +1,22 @@
-//! Text as a terminal may show it.
+//! Text made safe to print on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::count::counted;
 
-/// Lines of a message at most.
+/// Maximum number of lines of a message.
 const MOST_LINES: usize = 100;
-/// Characters of a line of a message at most, and how many of them are its end, which says what is legal.
+/// Maximum number of characters in a line of a message. The last [`LAST_CHARACTERS`] of them come from the
+/// end of the line, where messages say which values are legal.
 const MOST_CHARACTERS: usize = 1000;
 const LAST_CHARACTERS: usize = 300;
 
-/// A text without characters that control a terminal, are invisible, or reorder a line: each is written as `\u001b`, as
-/// JSON and TOML do. Line ends and tabs stay.
+/// Escapes characters that control a terminal, are invisible, or reorder a line, as `\u001b`, the notation of
+/// JSON and TOML. Line ends and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
-    // Nearly all texts are plain ASCII.
+    // Fast path: nearly all texts are plain ASCII.
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || matches!(byte, b'\n' | b'\t');
     if text.bytes().all(is_plain) || !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -34,8 +35,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes control characters in a text that must stay on one line, such as a name in a table row: a line end becomes
-/// `\n`, a tab `\t`.
+/// Escapes control characters in a text that must stay on one line, such as a name in a table row. A line end
+/// becomes `\n`, a tab `\t`.
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     let shown = visible(text);
@@ -45,8 +46,8 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.replace('\n', "\\n").replace('\t', "\\t"))
 }
 
-/// True if a character may not reach a terminal from a file: controls of both kinds, direction marks and overrides, spaces
-/// of no width, separators of lines, annotations, and tags.
+/// True if a character of a file must not reach a terminal. These are control characters (C0 and C1),
+/// direction marks and overrides, zero-width spaces, line separators, annotations, and tags.
 fn is_hidden(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t'))
         || matches!(
@@ -57,8 +58,8 @@ fn is_hidden(character: char) -> bool {
         )
 }
 
-/// A message whose lines are short and few, however long the values are that it quotes. Of a long line the middle is left
-/// out, of many lines the last.
+/// Shortens a message to few and short lines, however long the values are that it quotes. A long line loses
+/// its middle, and a message with many lines loses the last ones.
 #[must_use]
 pub fn cut(message: &str) -> String {
     let mut lines = message.lines();
@@ -71,7 +72,7 @@ pub fn cut(message: &str) -> String {
 }
 
 fn cut_line(line: &str) -> String {
-    // Nobody counts the characters of a line that is short in bytes.
+    // A line that is short in bytes is short in characters too, so its characters need no counting.
     let characters = if line.len() <= MOST_CHARACTERS { 0 } else { line.chars().count() };
     if characters <= MOST_CHARACTERS {
         return line.to_owned();

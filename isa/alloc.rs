@@ -1,40 +1,41 @@
 //! # Register allocation
-//! Turns a program on virtual registers into the same program on 32-bit words.
+//! Maps the virtual registers of a program to 32-bit words of the register file. It is a linear scan over
+//! live intervals.
 //!
-//! Each lane has its own copy of a register and an instruction writes it only in the lanes
-//! in which it acts. What one lane does is therefore a plain walk along the control flow
-//! graph, and liveness along that graph is all that matters: no path of another lane can
-//! disturb it. A write under a guard may keep the old value, so it counts as a read too.
+//! Each lane has its own copy of a register, and an instruction writes only the copies of the lanes in which
+//! it acts. One lane therefore simply follows the control flow graph, and liveness along that graph suffices:
+//! divergence of other lanes cannot disturb it. A guarded write may keep the old value, so it counts as a
+//! read too.
 //!
-//! Live values become intervals of program positions, from the first to the last point at
-//! which the value is live (a value live around a loop covers the loop). A linear scan in
-//! order of the first position then gives every interval the lowest free word, a 64-bit
-//! value the lowest free even pair.
+//! A live value becomes an interval of program positions, from the first to the last position at which the
+//! value is live. An interval that is live around a loop covers the whole loop. The scan visits intervals in
+//! the order of their first positions. Each gets the lowest free word, or the lowest free even pair of words
+//! for a 64-bit value.
 
 use crate::cfg::Cfg;
 use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Program, Reg, RegMask, Src};
 
-/// Why a program cannot run on the machine's registers.
+/// Error for a program that needs more registers than a thread can name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{file}:{line}: kernel `{kernel}` needs more than {limit} {what} at this point, expected \
      at most {limit}: a thread can name no more"
 )]
 pub struct AllocError {
-    /// Source file.
+    /// Name of the source file.
     pub file: String,
-    /// Line at which the registers run out.
+    /// Source line at which the registers run out.
     pub line: u32,
-    /// Kernel name.
+    /// Name of the kernel.
     pub kernel: String,
-    /// `32-bit registers` or `predicates`.
+    /// Kind of register that runs out: `32-bit registers` or `predicates`.
     pub what: &'static str,
-    /// How many there are.
+    /// Number of registers of that kind that a thread can name.
     pub limit: u16,
 }
 
-/// Positions at which a value is live, both included. An instruction reads at `2 * pc` and
-/// writes at `2 * pc + 1`, so that a result may take the place of an operand that dies.
+/// Interval of positions at which a value is live, both ends included. An instruction reads at `2 * pc` and
+/// writes at `2 * pc + 1`. A result can therefore reuse the register of an operand that dies there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Interval {
     value: u16,
@@ -43,19 +44,19 @@ struct Interval {
     last: u32,
 }
 
-/// Where a value is read and written.
+/// Instructions that read or write a value, by pc.
 #[derive(Clone, Debug, Default)]
 struct Touches {
-    /// Reads, and writes under a guard: the old value must be alive.
+    /// Reads and guarded writes, at which the old value must be live.
     reads: Vec<u32>,
     writes: Vec<u32>,
-    /// Unguarded writes: before them the old value is dead.
+    /// Unguarded writes, before which the old value is dead.
     kills: Vec<u32>,
     wide: bool,
 }
 
-/// Assigns physical registers to `program`, which must be in the virtual form (a program in
-/// the physical form is returned as it is).
+/// Assigns physical registers to `program`, which must be in virtual form. A program that is already in
+/// physical form is returned unchanged.
 pub fn allocate(program: &Program) -> Result<Program, AllocError> {
     if program.form == Form::Physical {
         return Ok(program.clone());
@@ -119,9 +120,9 @@ impl Touches {
     }
 }
 
-/// The interval of every value that is touched at all.
+/// Returns the live intervals of all values that are read or written.
 fn intervals(cfg: &Cfg, values: &[Touches]) -> Vec<Interval> {
-    // `visited[b] == value` marks the blocks whose end was reached for the current value.
+    // `visited[b] == value` if the walk for the current value has reached the end of block `b`.
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();
     let mut found = Vec::with_capacity(values.len());
@@ -137,7 +138,7 @@ fn intervals(cfg: &Cfg, values: &[Touches]) -> Vec<Interval> {
             last = last.max(2 * pc);
             work.push((cfg.block_of(pc), pc));
         }
-        // Walk back from every read until a write that kills, through all ways to come here.
+        // Walk back from every read, along all predecessors, until an unguarded write.
         while let Some((b, before)) = work.pop() {
             let block = &cfg.blocks[b as usize];
             let upto = touches.kills.partition_point(|&k| k < before);
@@ -162,21 +163,21 @@ fn intervals(cfg: &Cfg, values: &[Touches]) -> Vec<Interval> {
     found
 }
 
-/// Gives each interval a place. Returns the place of every value and the number of places
-/// used, or the position at which they ran out.
+/// Assigns registers to the intervals. Returns the register of each value and the number of registers used,
+/// or the position at which registers ran out.
 fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
     let mut place = vec![0; values];
     let mut busy_until: Vec<Option<u32>> = vec![None; usize::from(limit)];
     let mut used = 0;
     for interval in intervals {
         let free = |i: usize| busy_until[i].is_none_or(|last| last < interval.first);
-        // The last word has no partner if their number is odd: it counts as half a pair.
+        // If the number of words is odd, the last word has no partner and counts as half of a pair.
         let pair_free = |i: usize| (i | 1) < busy_until.len() && free(i & !1) && free(i | 1);
         let mut all = 0..busy_until.len();
         let at = if interval.wide {
             all.step_by(2).find(|&i| pair_free(i))
         } else {
-            // Half pairs first, since 64-bit values need whole ones; only then break a pair.
+            // Prefer words whose partner is in use, so that whole pairs stay free for 64-bit values.
             let half = all.clone().find(|&i| free(i) && !pair_free(i) && i + 1 < limit.into());
             half.or_else(|| all.find(|&i| free(i)))
         };
@@ -189,7 +190,7 @@ fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, 
     Ok((place, used))
 }
 
-/// Puts places for values, and notes what the instruction reads and writes.
+/// Replaces values by registers, and updates the masks of registers that the instruction reads and writes.
 fn rename(inst: &mut Inst, word_of: &[u16], pred_of: &[u16]) {
     let word = |reg: &mut Reg| reg.index = word_of[usize::from(reg.index)];
     let pred = |p: &mut u16| *p = pred_of[usize::from(*p)];

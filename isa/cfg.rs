@@ -1,42 +1,42 @@
 //! # Control flow
-//! Basic blocks, their edges, and immediate post-dominators. A warp that diverges at a
-//! branch reconverges at the branch's immediate post-dominator, the first point that every
-//! path from the branch to the end of the thread passes.
+//! Builds the basic blocks of a kernel, their edges, and their immediate post-dominators. A warp that
+//! diverges at a branch reconverges at its immediate post-dominator. That is the first point on every path
+//! from the branch to the end of the thread.
 //!
-//! Post-dominators are found by the iterative scheme of Cooper, Harvey and Kennedy ("A
-//! simple, fast dominance algorithm") on the reversed graph with one added exit.
+//! The algorithm is the iterative one of Cooper, Harvey and Kennedy ("A simple, fast dominance algorithm"),
+//! on the reversed graph with one added exit node.
 //!
-//! An exit under a guard adds no edge: the lanes that take it leave for good, and those that
-//! stay go on as one group, so that it must not push the reconvergence of an enclosing
-//! branch to the end of the kernel.
+//! A guarded exit adds no edge to the exit node. Lanes that take it never return, and the remaining lanes
+//! continue as one group. An edge would move the reconvergence point of an enclosing branch to the end of the
+//! kernel.
 
 use crate::program::{Inst, NO_PC, Op};
 
 /// Basic blocks of a kernel, in program order.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    /// The blocks.
+    /// Basic blocks in program order.
     pub blocks: Vec<Block>,
     block_of: Vec<u32>,
 }
 
-/// Instructions that are entered at the first and left after the last only.
+/// Basic block: a run of instructions entered only at the first and left only after the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// First pc.
+    /// Pc of the first instruction.
     pub start: u32,
-    /// One past the last pc.
+    /// Pc after the last instruction.
     pub end: u32,
-    /// Blocks that may follow.
+    /// Indices of the successor blocks.
     pub succs: Vec<u32>,
-    /// Blocks that may come before.
+    /// Indices of the predecessor blocks.
     pub preds: Vec<u32>,
-    /// Immediate post-dominator; `None` if that is the end of the thread.
+    /// Index of the immediate post-dominator; `None` if that is the end of the thread.
     pub ipdom: Option<u32>,
 }
 
 impl Cfg {
-    /// Finds the blocks of `insts`. Branch targets must lie within.
+    /// Builds the blocks of `insts`. All branch targets must be pcs of `insts`.
     pub fn new(insts: &[Inst]) -> Cfg {
         let len = insts.len();
         let mut leader = vec![false; len + 1];
@@ -82,13 +82,13 @@ impl Cfg {
         cfg
     }
 
-    /// The block that holds `pc`.
+    /// Returns the index of the block that contains `pc`.
     pub fn block_of(&self, pc: u32) -> u32 {
         self.block_of[pc as usize]
     }
 
-    /// Where the paths that part at the end of `pc`'s block meet again; [`NO_PC`] if only at
-    /// the end of the thread.
+    /// Returns the pc at which the paths from the end of `pc`'s block reconverge. Returns [`NO_PC`] if they
+    /// do so only at the end of the thread.
     pub fn reconvergence(&self, pc: u32) -> u32 {
         match self.blocks[self.block_of(pc) as usize].ipdom {
             Some(block) => self.blocks[block as usize].start,
@@ -96,8 +96,8 @@ impl Cfg {
         }
     }
 
-    /// Blocks from which the end can be reached, each after all that it reaches first
-    /// (post-order of the reversed graph, by an explicit stack: kernels may be deep).
+    /// Returns the blocks from which the end can be reached, in post-order of the reversed graph. The
+    /// depth-first search uses an explicit stack, since a deep kernel would overflow the call stack.
     fn reversed_postorder(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut seen = vec![false; self.blocks.len()];
@@ -125,8 +125,8 @@ impl Cfg {
 
     fn find_ipdoms(&mut self) {
         let order = self.reversed_postorder();
-        // Ranks grow toward the exit, whose rank tops all. A block that cannot reach the end
-        // (an endless loop) keeps no rank and constrains nobody.
+        // Ranks increase toward the exit node, which has the highest. A block that cannot reach the end, as
+        // in an endless loop, has no rank and is ignored.
         let exit = order.len();
         let mut rank = vec![None; self.blocks.len()];
         for (r, &b) in order.iter().enumerate() {
@@ -157,17 +157,17 @@ impl Cfg {
     }
 }
 
-/// The nearest common ancestor of two ranks in the tree `dom`.
+/// Returns the nearest common ancestor of two ranks in the tree `dom`.
 fn meet(dom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
     while a != b {
         let low = if a < b { &mut a } else { &mut b };
-        // Only ranks with a known dominator come here, and their chain ends at the exit.
+        // Both ranks have a known dominator, and every chain of dominators ends at the exit node.
         *low = dom[*low].unwrap_or(dom.len() - 1);
     }
     a
 }
 
-/// Fills in the reconvergence pc of every branch.
+/// Sets the reconvergence pc of every branch.
 pub fn resolve_reconvergence(insts: &mut [Inst]) {
     let cfg = Cfg::new(insts);
     for (pc, inst) in insts.iter_mut().enumerate() {

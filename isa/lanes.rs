@@ -1,20 +1,18 @@
 //! # Lane semantics
-//! What an operation computes, for `N` lanes at once, as in the SM and in the functional
-//! interpreter. The operation is decoded once, outside the loop over the lanes, so that the
-//! loops are plain arithmetic on arrays.
+//! Computes the result of an operation for `N` lanes at once; the SM and the functional interpreter both call
+//! it. The operation is decoded once, outside the loop over the lanes, so that the loops are plain arithmetic
+//! on arrays.
 //!
-//! * A value of fewer than 64 bits is zero extended in its `u64`; the upper bits of an
-//!   input are ignored.
-//! * Lanes do not see each other and are all computed; the caller drops inactive ones, so
-//!   nothing here may fail or trap for any input.
-//! * IEEE operations are exact in every rounding mode. A NaN result is the canonical NaN of
-//!   its type ([`F32_NAN`], [`F64_NAN`]), since PTX keeps no payloads for `.f32`.
-//! * Where PTX leaves a result open this is what happens: `.approx` and `.full` operations
-//!   return the result rounded to nearest of the function computed in double precision
-//!   (for `div`, `rcp` and `sqrt` this is the correctly rounded quotient or root), of
-//!   `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` rounded to the upper word; an
-//!   integer division by zero gives all ones and the remainder is the dividend; the most
-//!   negative integer divided by -1 is itself, remainder 0.
+//! * A value of fewer than 64 bits is zero extended in its `u64`; the upper bits of an input are ignored.
+//! * Lanes are independent, and all of them are computed; the caller drops the results of inactive lanes. No
+//!   input may therefore cause a failure or a trap.
+//! * IEEE operations are exact in every rounding mode. A NaN result is the canonical NaN of its type
+//!   ([`F32_NAN`], [`F64_NAN`]), since PTX keeps no payloads for `.f32`.
+//! * PTX leaves some results open, and this module chooses them. `.approx` and `.full` operations compute the
+//!   function in double precision and round the result to nearest. For `div`, `rcp` and `sqrt` that gives the
+//!   correctly rounded quotient or root. `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` round to the upper
+//!   word. An integer division by zero gives all ones, both as the quotient and as the remainder. The most
+//!   negative integer divided by -1 is itself, with remainder 0.
 
 mod alu;
 mod atomic;

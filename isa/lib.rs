@@ -1,5 +1,5 @@
 //! # What warpsieve executes
-//! Programs as the functional interpreter and the clocked SM run them:
+//! Defines programs in the form that the functional interpreter and the clocked SM execute:
 //!
 //! ```text
 //! PTX text -> crate `ptx` (lexer, parser, lowering) -> Program, virtual registers -> functional interpreter
@@ -8,8 +8,8 @@
 //!                                              Program, physical registers -> clocked SM
 //! ```
 //!
-//! [`recorded`] holds what Accel-Sim recorded on hardware instead; the crate `trace` reads and writes it.
-//! [`lanes`] says what each arithmetic operation computes; both runners call it.
+//! [`recorded`] holds kernels that Accel-Sim recorded on hardware; the crate `trace` reads and writes them.
+//! [`lanes`] defines the result of each arithmetic operation; the interpreter and the SM both call it.
 
 pub mod alloc;
 pub mod cfg;
@@ -21,5 +21,5 @@ pub mod tensor;
 pub mod texture;
 pub mod types;
 
-/// Bits of the widest address that a machine can have: those of the GPUs of today.
+/// Largest address width of a machine [bits], as in current GPUs.
 pub const MOST_ADDRESS_BITS: u32 = 49;

@@ -1,9 +1,8 @@
 //! # Memory map
-//! Where each state space lies in the generic one, and where a thread's local memory lies in
-//! device memory.
+//! Maps the PTX state spaces into generic addresses, and the local memory of threads into device memory.
 //!
-//! The top byte of a generic address tells its space. Everything else is the address within
-//! that space, so that a conversion adds or removes a constant:
+//! The top byte of a generic address selects the space. The other bits are the address within that space, so
+//! that a conversion adds or subtracts a constant:
 //!
 //! | top byte | space                                    |
 //! |----------|------------------------------------------|
@@ -12,23 +11,23 @@
 //! | 2        | `.local` of the thread                   |
 //! | 3        | `.param` of the kernel                   |
 //!
-//! Constants lie in device memory, from [`crate::program::Program::const_base`] on: address
-//! `a` of the constant space is address `const_base + a` there.
+//! Constants are stored in device memory, starting at [`crate::program::Program::const_base`]: address `a` of
+//! the constant space is device address `const_base + a`.
 
 use crate::types::Space;
 
-/// Position of the byte that tells the space.
+/// Position of the byte of a generic address that selects the space [bits].
 pub const TAG_SHIFT: u32 = 56;
-/// The address within its space.
+/// Mask of the address within its space.
 pub const OFFSET_MASK: u64 = (1 << TAG_SHIFT) - 1;
-/// Bytes that the constant space of a module can hold.
+/// Size of the constant space of a module [bytes].
 pub const CONST_BYTES: u64 = 1 << 16;
-/// Most bytes of local memory of a thread.
+/// Maximum size of the local memory of a thread [bytes].
 pub const LOCAL_BYTES: u64 = 512 << 10;
-/// Bytes of local memory that lie together before the next lane's begin.
+/// Granularity of lane interleaving in local memory [bytes].
 pub const LOCAL_WORD: u64 = 4;
 
-/// First generic address of a space; 0 for those that lie in device memory.
+/// Returns the first generic address of a space: 0 for spaces in device memory.
 #[inline]
 pub const fn window(space: Space) -> u64 {
     let tag = match space {
@@ -40,7 +39,8 @@ pub const fn window(space: Space) -> u64 {
     tag << TAG_SHIFT
 }
 
-/// Space of a generic address, and the address within it; `None` if no space has the tag.
+/// Splits a generic address into its space and the address within it. Returns `None` if no space has its top
+/// byte.
 #[inline]
 pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     let space = match generic >> TAG_SHIFT {
@@ -53,10 +53,9 @@ pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     Some((space, generic & OFFSET_MASK))
 }
 
-/// Offset in the local memory of a warp of byte `address` of lane `lane`: the words of equal
-/// address of all `lanes` lanes lie side by side, so that a warp that accesses one variable
-/// touches consecutive words. The memory of a warp takes `lanes` times the thread's, the
-/// latter rounded up to whole words.
+/// Returns the offset, in the local memory of a warp, of byte `address` of lane `lane`. The words at equal
+/// addresses of all `lanes` lanes are consecutive, so that a warp that accesses one variable touches
+/// consecutive words. The memory of a warp is `lanes` times that of a thread, rounded up to whole words.
 #[inline]
 pub const fn local_offset(address: u64, lane: u32, lanes: u32) -> u64 {
     let word = address / LOCAL_WORD;

@@ -1,17 +1,17 @@
 //! # A lowered kernel
-//! What the machine executes: a flat list of instructions whose index is the program
-//! counter, with every name already resolved to a register, an immediate or a target.
+//! Holds a kernel in the form in which the machine executes it: a flat list of instructions, indexed by the
+//! program counter. Every name is resolved to a register, an immediate or a branch target.
 //!
-//! One type serves two forms, told apart by [`Form`]:
+//! [`Program`] serves two forms, distinguished by [`Form`]:
 //!
-//! * **virtual**, from lowering: a register index names one value of any width, as in the
-//!   PTX text. The functional interpreter runs this form.
-//! * **physical**, from [`crate::alloc::allocate`]: a register index names a 32-bit word, a
-//!   64-bit value takes the words `index` and `index + 1` (low half first, `index` even).
-//!   The clocked SM runs this form; only here are [`Inst::reads`] and [`Inst::writes`] filled.
+//! * **virtual**, from lowering: a register index names one value of any width, as in the PTX text. The
+//!   functional interpreter runs this form.
+//! * **physical**, from [`crate::alloc::allocate`]: a register index names a 32-bit word. A 64-bit value
+//!   takes the words `index` and `index + 1` (low half first, `index` even). The clocked SM runs this form.
+//!   Only this form has [`Inst::reads`] and [`Inst::writes`].
 //!
-//! A narrower value sits in the low bits of its register. Its upper bits carry no meaning:
-//! whoever reads a typed operand looks at the bits of that type only.
+//! A value narrower than its register is in the low bits, and the upper bits are undefined. An instruction
+//! uses only the bits of its operand type.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,78 +23,78 @@ use crate::tensor::TensorOp;
 use crate::texture::{TexOp, Texture};
 use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
 
-/// Words of the register file that one thread can name in the physical form.
+/// Number of 32-bit words of the register file that one thread can name in physical form.
 pub const MAX_WORDS: u16 = 255;
-/// Predicates that one thread can name in the physical form.
+/// Number of predicates that one thread can name in physical form.
 pub const MAX_PREDS: u16 = 31;
-/// Reconvergence pc of a branch whose paths meet only at the end of the thread. No pc ever
-/// equals it, so that an entry which waits for it is removed by exits alone.
+/// Reconvergence pc of a branch whose paths meet only at the end of the thread. No real pc equals it, so that
+/// only exits remove a reconvergence stack entry that waits for it.
 pub const NO_PC: u32 = u32::MAX;
 
-/// How registers are numbered.
+/// Numbering of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One index per value.
+    /// Virtual form: one index per value.
     Virtual,
-    /// One index per 32-bit word.
+    /// Physical form: one index per 32-bit word.
     Physical,
 }
 
-/// A kernel ready to run.
+/// Kernel that is ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// Name of the `.entry`.
+    /// Name of the `.entry` directive.
     pub name: String,
-    /// Source file, as it was named to the parser.
+    /// Name of the source file, as given to the parser.
     pub file: Arc<str>,
-    /// How `regs` and register operands count.
+    /// Numbering of `regs` and of register operands.
     pub form: Form,
-    /// Parameters in order.
+    /// Parameters in the order of their declaration.
     pub params: Vec<Param>,
-    /// Size of the parameter block in bytes.
+    /// Size of the parameter block [bytes].
     pub param_bytes: u32,
-    /// The instructions; pc is the index. Never empty, and the last one never falls through.
+    /// Instructions, indexed by pc. The list is never empty, and its last instruction never falls through.
     pub insts: Vec<Inst>,
-    /// Registers used: values in the virtual form, 32-bit words in the physical form.
+    /// Number of registers used: values in virtual form, 32-bit words in physical form.
     pub regs: u16,
-    /// Predicates used.
+    /// Number of predicates used.
     pub preds: u16,
-    /// Virtual form: names in the source of the registers and then of the predicates; empty for a value that the source
-    /// does not name. Physical form: none.
+    /// Source names of the registers and then of the predicates, in virtual form; empty for a value without a
+    /// name in the source. The list itself is empty in physical form.
     pub names: Arc<[String]>,
-    /// Statically allocated shared bytes. Dynamic shared memory starts here (see
+    /// Size of the static shared memory [bytes]. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
     pub shared_bytes: u32,
-    /// Largest alignment of a shared variable, at least 1; `shared_bytes` is a multiple of
-    /// the alignment of the dynamic array, if there is one.
+    /// Largest alignment of a shared variable, at least 1 [bytes]. `shared_bytes` is a multiple of the
+    /// alignment of the dynamic array, if there is one.
     pub shared_align: u32,
-    /// Bytes of local memory that a thread needs, a multiple of 16.
+    /// Local memory of a thread, a multiple of 16 [bytes].
     pub local_bytes: u32,
-    /// Bytes of constants of the module.
+    /// Size of the constants of the module [bytes].
     pub const_bytes: u32,
-    /// Address in device memory of the module's constants; set by [`Program::link`].
+    /// Device address of the constants of the module; set by [`Program::link`].
     pub const_base: u64,
     /// Textures of the launch file, in the order of their handles; set by [`Program::link`].
     pub textures: Arc<[Texture]>,
-    /// Operands that [`Program::link`] has still to complete.
+    /// Operands that [`Program::link`] must still complete.
     pub relocations: Vec<Relocation>,
-    /// Launches that it takes, from `.reqntid`, `.maxntid` and `.reqnctapercluster`.
+    /// Legal launch shapes, from `.reqntid`, `.maxntid` and `.reqnctapercluster`.
     pub limits: LaunchLimits,
-    /// Most 32-bit registers of a thread, from `.maxnreg`.
+    /// Maximum number of 32-bit registers per thread, from `.maxnreg`.
     pub max_regs: Option<u32>,
-    /// CTAs that an SM should hold at least, from `.minnctapersm`.
+    /// Minimum number of CTAs that an SM should hold, from `.minnctapersm`.
     pub min_ctas: Option<u32>,
 }
 
-/// What the directives of a kernel say about its launches. Each check tells what is legal and the directive that says
-/// so.
+/// Limits on the launches of a kernel, from its directives. Each check returns the legal shape and the
+/// directive that requires it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchLimits {
-    /// The only legal CTA shape, from `.reqntid`.
+    /// Only legal CTA shape, from `.reqntid`.
     pub required_block: Option<[u32; 3]>,
-    /// A CTA shape that has the most legal threads, from `.maxntid`.
+    /// CTA shape with the maximum number of threads, from `.maxntid`.
     pub largest_block: Option<[u32; 3]>,
-    /// CTAs of a cluster, from `.reqnctapercluster`: the grid consists of whole clusters.
+    /// Shape of a cluster in CTAs, from `.reqnctapercluster`: the grid consists of whole clusters.
     pub cluster: Option<[u32; 3]>,
 }
 
@@ -102,7 +102,7 @@ impl LaunchLimits {
     /// Checks the shape of the CTAs of a launch.
     ///
     /// # Errors
-    /// What is legal, and the directive that the shape breaks.
+    /// The legal shape, and the directive that the launch violates.
     pub fn check_block(&self, block: [u32; 3]) -> Result<(), (String, &'static str)> {
         if let Some(required) = self.required_block
             && block != required
@@ -121,7 +121,7 @@ impl LaunchLimits {
     /// Checks the shape of the grid of a launch.
     ///
     /// # Errors
-    /// What is legal, and the directive that the shape breaks.
+    /// The legal shape, and the directive that the launch violates.
     pub fn check_grid(&self, grid: [u32; 3]) -> Result<(), (String, &'static str)> {
         let Some(cluster) = self.cluster else { return Ok(()) };
         match grid.iter().zip(cluster).all(|(&ctas, extent)| ctas.is_multiple_of(extent.max(1))) {
@@ -131,66 +131,65 @@ impl LaunchLimits {
     }
 }
 
-/// An operand that depends on where the module's data lie.
+/// Operand that depends on the addresses of the module's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// The instruction.
+    /// Pc of the instruction.
     pub pc: u32,
-    /// The operand to which the address is added.
+    /// Operand to which the address is added.
     pub place: Place,
-    /// What the address is of.
+    /// Data whose address is added.
     pub target: Target,
 }
 
-/// An operand that a relocation completes.
+/// Operand that a relocation completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// `Src::Imm` of this source.
+    /// Immediate value (`Src::Imm`) of the source operand with this index.
     Source(u8),
-    /// [`MemOp::offset`].
+    /// Constant part of an address: [`MemOp::offset`].
     Offset,
 }
 
-/// What is placed when a program is loaded.
+/// Data that get an address when a program is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// The variable with this number in `ptx::data::ModuleData::globals`.
+    /// Variable with this index in `ptx::data::ModuleData::globals`.
     Global(u16),
-    /// The constants.
+    /// Constants of the module.
     Constants,
-    /// The texture reference with this number in
-    /// `ptx::data::ModuleData::textures`; its value is the handle.
+    /// Texture reference with this index in `ptx::data::ModuleData::textures`; its value is the handle.
     Texture(u16),
 }
 
-/// Where the data of a module lie.
+/// Addresses of the data of a module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Addresses {
     /// Address of each variable in `ptx::data::ModuleData::globals`.
     pub globals: Vec<u64>,
-    /// Address in device memory of the constants.
+    /// Device address of the constants.
     pub constants: u64,
-    /// Handle for each name in `ptx::data::ModuleData::textures`: 1 plus the number
-    /// of the texture in `bound`; `None` if nothing is bound to it.
+    /// Handle of each name in `ptx::data::ModuleData::textures`: 1 plus the index of the texture in `bound`.
+    /// `None` if no texture is bound to the name.
     pub textures: Vec<Option<u64>>,
-    /// All textures that a handle can mean.
+    /// All textures to which a handle can refer.
     pub bound: Arc<[Texture]>,
 }
 
-/// A kernel names something that has no place.
+/// Error for a kernel that uses a texture reference without a bound buffer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: kernel `{kernel}` reads a texture reference that no buffer is bound to")]
 pub struct LinkError {
-    /// Source file.
+    /// Name of the source file.
     pub file: Arc<str>,
-    /// Source line.
+    /// Line of the instruction in the source file.
     pub line: u32,
-    /// Kernel name.
+    /// Name of the kernel.
     pub kernel: String,
 }
 
 impl Addresses {
-    /// The value that a target stands for; `None` if it has no place.
+    /// Returns the address or handle of a target, or `None` if it has none.
     pub fn of(&self, target: Target) -> Option<u64> {
         match target {
             Target::Global(number) => self.globals.get(usize::from(number)).copied(),
@@ -201,7 +200,7 @@ impl Addresses {
 }
 
 impl Program {
-    /// Completes what depends on where the module's data lie. Virtual and physical form alike.
+    /// Completes the operands that depend on the addresses of the module's data. Accepts both forms.
     pub fn link(&mut self, addresses: &Addresses) -> Result<(), LinkError> {
         for Relocation { pc, place, target } in std::mem::take(&mut self.relocations) {
             let inst = &mut self.insts[pc as usize];
@@ -228,11 +227,12 @@ impl Program {
 }
 
 impl Program {
-    /// True if a thread that comes to `pc` does nothing more but exit.
+    /// True if a thread that reaches `pc` only exits: an unguarded exit follows after no-ops and unguarded
+    /// branches.
     #[must_use]
     pub fn is_end(&self, pc: u32) -> bool {
         let mut next = pc;
-        // A loop of branches takes as many steps at most and never ends.
+        // The bound on the number of steps ends the search in a loop of branches, which never exits.
         for _ in 0..self.insts.len() {
             match self.insts.get(next as usize) {
                 Some(Inst { op: Op::Exit, guard: None, .. }) => return true,
@@ -245,200 +245,199 @@ impl Program {
     }
 }
 
-/// One kernel parameter.
+/// Parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Name in the source.
+    /// Name of the parameter in the source.
     pub name: String,
-    /// Element type.
+    /// Type of one element.
     pub ty: Type,
-    /// Offset in the parameter block, in bytes.
+    /// Offset in the parameter block [bytes].
     pub offset: u32,
-    /// Size in bytes: of one element, or of the array for a struct passed by value.
+    /// Size [bytes]: of one element, or of the whole array for a struct passed by value.
     pub bytes: u32,
-    /// Alignment in bytes.
+    /// Alignment [bytes].
     pub align: u32,
 }
 
-/// One instruction.
+/// Instruction of a lowered kernel.
 ///
-/// `dsts` and `srcs` are filled from the front and padded with `None`. What they mean for
-/// each [`Op`] is said there.
+/// `dsts` and `srcs` are filled from the front and padded with `None`. Each variant of [`Op`] documents the
+/// meaning of its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inst {
-    /// What it does.
+    /// Operation with its modifiers.
     pub op: Op,
-    /// The execution unit that takes it: [`Op::unit`], kept so that issue need not decode.
+    /// Execution unit of the operation: a copy of [`Op::unit`], so that issue need not decode.
     pub unit: Unit,
-    /// Lanes in which it acts; all active lanes if `None`.
+    /// Guard predicate that selects the lanes; all active lanes if `None`.
     pub guard: Option<Guard>,
-    /// Results.
+    /// Destination operands.
     pub dsts: [Dst; 4],
-    /// Inputs, without the address of a memory operation (see [`MemOp::base`]): six for a step of a product of
-    /// matrices, at most four otherwise.
+    /// Source operands, without the address of a memory operation (see [`MemOp::base`]). A step of a matrix
+    /// product has six, other operations have at most four.
     pub srcs: [Src; 6],
-    /// Physical form: every register read, guard and address included.
+    /// Registers read in physical form, including those of the guard and the address.
     pub reads: RegMask,
-    /// Physical form: every register written.
+    /// Registers written in physical form.
     pub writes: RegMask,
-    /// Line in the source file, from 1.
+    /// Line in the source file, counted from 1.
     pub line: u32,
-    /// Column in the source line, from 1.
+    /// Column in the source line, counted from 1.
     pub column: u32,
 }
 
-/// A register operand.
+/// Register operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reg {
-    /// Number of the value (virtual) or of its first word (physical).
+    /// Index of the value (virtual form) or of its first word (physical form).
     pub index: u16,
-    /// Whether the value has 64 bits.
+    /// True if the value has 64 bits.
     pub wide: bool,
 }
 
-/// Where a result goes.
+/// Destination operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dst {
-    /// No result in this place (`_` in the source, or padding).
+    /// No destination: `_` in the source, or padding.
     #[default]
     None,
-    /// A register.
+    /// Result in a register.
     Reg(Reg),
-    /// A predicate.
+    /// Result in the predicate with this index.
     Pred(u16),
 }
 
-/// Where an input comes from.
+/// Source operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Src {
-    /// Padding.
+    /// No source: padding.
     #[default]
     None,
-    /// A register.
+    /// Value of a register.
     Reg(Reg),
-    /// A predicate, possibly inverted.
+    /// Value of a predicate, possibly inverted.
     Pred(Guard),
-    /// A constant, already in the bits of the operand type, zero extended.
+    /// Constant, in the bits of the operand type, zero extended.
     Imm(u64),
-    /// A special register.
+    /// Value of a special register.
     Special(Special),
 }
 
-/// A predicate and the value it must have.
+/// Predicate with the value that it must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
-    /// Number of the predicate.
+    /// Index of the predicate.
     pub pred: u16,
-    /// Whether it must be false.
+    /// True if the predicate must be false.
     pub negated: bool,
 }
 
-/// Operations, one variant for each path through the pipeline.
+/// Operation of an instruction, with one variant per path through the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `dsts[0] = f(srcs[0..3])` in every lane: [`crate::lanes::alu`].
     Alu(AluOp),
-    /// `dsts[0]` (and its complement to `dsts[1]`) `= compare(srcs[0], srcs[1])`, combined
-    /// with predicate `srcs[2]` (or `Imm` 0 or 1) if `combine` is set:
-    /// [`crate::lanes::compare`] and [`CompareOp::combined`].
+    /// `dsts[0] = compare(srcs[0], srcs[1])`, with the complement in `dsts[1]`. If `combine` is set, the
+    /// result is combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
+    /// [`CompareOp::combined`].
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
     Select(Type),
-    /// `dsts[0] = srcs[0]`, as many words as the destination has.
+    /// `dsts[0] = srcs[0]`, with the number of words of the destination.
     Mov(Type),
-    /// `dsts[0] = srcs[0]` converted: [`crate::lanes::convert`].
+    /// `dsts[0] = convert(srcs[0])`: [`crate::lanes::convert`].
     Convert(ConvertOp),
-    /// Predicate `dsts[0] = srcs[0]`, or `srcs[0] logic srcs[1]`. Inputs are predicates, or
-    /// `Imm` 0 or 1.
+    /// Predicate `dsts[0] = srcs[0]`, or `srcs[0] logic srcs[1]`. Sources are predicates, or `Imm` 0 or 1.
     Pred(Option<Logic>),
-    /// `dsts[0]` = parts `srcs[0..]` of `part_bits` each, first part lowest.
+    /// `dsts[0] =` concatenation of `srcs[0..]`, each of `part_bits` bits, with `srcs[0]` lowest.
     Pack {
-        /// Width of one part: 8, 16 or 32.
+        /// Width of one source: 8, 16 or 32 [bits].
         part_bits: u8,
     },
-    /// Parts `dsts[0..]` of `part_bits` each = `srcs[0]`, lowest part first.
+    /// `dsts[0..] =` pieces of `srcs[0]`, each of `part_bits` bits, with the lowest in `dsts[0]`.
     Unpack {
-        /// Width of one part: 8, 16 or 32.
+        /// Width of one destination: 8, 16 or 32 [bits].
         part_bits: u8,
     },
-    /// `dsts[0..lanes] =` memory.
+    /// Load from memory: `dsts[0..lanes] =` memory.
     Load(MemOp),
-    /// Memory `= srcs[0..lanes]`.
+    /// Store to memory: memory `= srcs[0..lanes]`.
     Store(MemOp),
-    /// Go to `target` in the lanes that the guard selects.
+    /// Branch to `target` in the lanes that the guard selects.
     Branch {
-        /// Target pc.
+        /// Pc of the branch target.
         target: u32,
-        /// Where the paths meet again: immediate post-dominator, or [`NO_PC`].
+        /// Reconvergence pc: that of the immediate post-dominator, or [`NO_PC`].
         reconverge: u32,
-        /// Whether the source promises that all lanes agree (`bra.uni`).
+        /// True if the source promises that all lanes take the same path (`bra.uni`).
         uniform: bool,
     },
-    /// `dsts[0] = srcs[0] + srcs[1] + srcs[2]` (or the difference), carry or borrow to
-    /// predicate `dsts[1]`. The carry in is predicate `srcs[2]`, or `Imm` 0:
-    /// [`crate::lanes::carry_add`].
+    /// `dsts[0] = srcs[0] + srcs[1] + srcs[2]` (or the difference), with the carry or borrow in predicate
+    /// `dsts[1]`. The carry in is predicate `srcs[2]`, or `Imm` 0: [`crate::lanes::carry_add`].
     CarryAdd(CarryOp),
-    /// `dsts[0] =` memory, memory `= f(memory, srcs[0], srcs[1])` in one step, lane after lane
-    /// in ascending order: [`crate::lanes::atomic`]. Without a destination it is a reduction,
-    /// which needs no reply.
+    /// Atomic read-modify-write: `dsts[0] =` memory, memory `= f(memory, srcs[0], srcs[1])`, for the lanes in
+    /// ascending order: [`crate::lanes::atomic`]. Without a destination it is a reduction, which needs no
+    /// reply.
     Atomic(AtomicFn, MemOp),
-    /// `dsts[0..count] =` matrices of 8 x 8 elements of 16 bits in shared memory, a register of each in every
-    /// lane, as [`crate::tensor::EIGHT_BY_EIGHT`] says. Lane `8 i + r` has the address of row `r` of matrix `i`,
-    /// 16 bytes; addresses of further lanes are not looked at. Needs all lanes of a warp.
+    /// Load of 8 x 8 matrices of 16-bit elements from shared memory. Every lane gets one register of each
+    /// matrix in `dsts[0..count]`, in the layout [`crate::tensor::EIGHT_BY_EIGHT`]. Lane `8 i + r` holds the
+    /// address of row `r` of matrix `i`, which has 16 bytes; the addresses of further lanes are ignored. All
+    /// lanes of the warp must be active.
     LoadMatrix(MatrixLoad, MemOp),
-    /// `dsts[0..2] = srcs[4..6]` and the products of `srcs[0..2]` and `srcs[2..4]`: [`crate::lanes::tensor`].
-    /// Needs all lanes of a warp.
+    /// Step of a matrix product: `dsts[0..2] = srcs[4..6] + srcs[0..2] * srcs[2..4]`:
+    /// [`crate::lanes::tensor`]. All lanes of the warp must be active.
     Tensor(TensorOp),
-    /// An exchange between the lanes of a warp: [`crate::lanes::warp`]. `dsts` and `srcs` are
-    /// said at [`WarpOp`].
+    /// Exchange between the lanes of a warp: [`crate::lanes::warp`]. [`WarpOp`] documents `dsts` and `srcs`.
     Warp(WarpOp),
-    /// `dsts[0..4]` = a texel. `srcs[0]` is the handle, `srcs[1..4]` the coordinates x, y, z:
-    /// [`TexOp`].
+    /// Texture fetch: `dsts[0..4] =` the components of a texel. `srcs[0]` is the handle, `srcs[1..4]` are the
+    /// coordinates x, y and z: [`TexOp`].
     Texture(TexOp),
-    /// Memory accesses before this point are seen by the threads of the scope before those
-    /// after it.
+    /// Memory fence: threads of the scope see memory accesses before the fence earlier than those after it.
     Fence(Scope),
-    /// Wait until every thread of the CTA that has not exited has arrived. Needs all lanes of the warp that have not
-    /// exited, or else the launch ends with a [`crate::lanes::ConvergenceFault`].
+    /// CTA barrier: waits until every thread of the CTA that has not exited has arrived. All lanes of the
+    /// warp that have not exited must arrive together; otherwise the launch ends with a
+    /// [`crate::lanes::ConvergenceFault`].
     Barrier {
-        /// Barrier number, 0 to 15.
+        /// Number of the barrier, 0 to 15.
         id: u8,
     },
-    /// A barrier with operands: number `srcs[0]` (modulo 16), threads that take part
-    /// `srcs[1]` (all of the CTA if `None`), predicate `srcs[2]` of a reduction, whose result
-    /// goes to `dsts[0]`. Warps count as 32 threads each, and come whole as to [`Op::Barrier`].
+    /// Barrier with operands. `srcs[0]` is the barrier number (modulo 16), and `srcs[1]` the number of
+    /// participating threads, all of the CTA if `None`. `srcs[2]` is the predicate of a reduction, whose
+    /// result goes to `dsts[0]`. A warp counts as 32 threads and arrives as a whole, as at [`Op::Barrier`].
     BarrierWith(BarrierKind),
-    /// End of the thread.
+    /// Exit of the thread.
     Exit,
-    /// The kernel says that something went wrong: a fault of the launch.
+    /// Trap: the kernel reports an error, which ends the launch with a fault.
     Trap,
-    /// Nothing.
+    /// No operation.
     Nop,
 }
 
-/// What a barrier with operands does.
+/// Kind of a barrier with operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierKind {
-    /// Arrive and wait.
+    /// Arrives and waits.
     Sync,
-    /// Arrive, go on without waiting.
+    /// Arrives and continues without waiting.
     Arrive,
-    /// Arrive, wait, and tell whether the predicate held in all threads: predicate result.
+    /// Arrives, waits, and returns as a predicate whether `srcs[2]` is true in all threads.
     All,
-    /// The same for any thread: predicate result.
+    /// Arrives, waits, and returns as a predicate whether `srcs[2]` is true in any thread.
     Any,
-    /// The same, with the number of threads: 32-bit result.
+    /// Arrives, waits, and returns in 32 bits the number of threads in which `srcs[2]` is true.
     Count,
 }
 
-/// Most threads of a CTA (PTX ISA, limits of the target).
+/// Maximum number of threads per CTA (PTX ISA, limits of the target).
 pub const MAX_CTA_THREADS: u32 = 1024;
-/// Threads that a warp counts for at a barrier, whatever lanes of it are active.
+/// Number of threads for which a warp counts at a barrier, whichever of its lanes are active.
 pub const BARRIER_WARP: u32 = 32;
 
 impl BarrierKind {
-    /// True if a barrier can expect `count` threads in a CTA of `threads`: whole warps, no more than the CTA has. 0 stands
-    /// for all of them, unless a warp arrives without waiting.
+    /// True if a barrier can expect `count` threads in a CTA of `threads` threads. The count must be whole
+    /// warps, no more than the CTA has. A count of 0 stands for all threads and is illegal for a warp that
+    /// arrives without waiting.
     #[must_use]
     pub fn takes_count(self, count: u32, threads: u32) -> bool {
         let is_counted = count != 0 || self != BarrierKind::Arrive;
@@ -446,12 +445,12 @@ impl BarrierKind {
     }
 }
 
-/// Which matrices are loaded, and how.
+/// Modifiers of a load of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixLoad {
-    /// Matrices: 1, 2 or 4.
+    /// Number of matrices: 1, 2 or 4.
     pub count: u8,
-    /// Whether each is transposed on its way.
+    /// True if each matrix is transposed during the load.
     pub transposed: bool,
 }
 
@@ -468,35 +467,36 @@ impl BarrierKind {
 }
 
 impl MatrixLoad {
-    /// The lanes that have an address, a row each.
+    /// Returns the mask of the lanes that supply an address, one per row.
     #[must_use]
     pub fn rows(&self) -> u32 {
         u32::MAX >> (32 - 8 * u32::from(self.count))
     }
 }
 
-/// A memory access.
+/// Memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemOp {
-    /// State space.
+    /// State space of the address.
     pub space: Space,
-    /// Element type; a load extends it to its destination's width by the type's signedness.
+    /// Element type; a load extends an element to the width of its destination, by the signedness of this
+    /// type.
     pub ty: Type,
-    /// Elements per thread: 1, 2 or 4.
+    /// Number of elements per thread: 1, 2 or 4.
     pub lanes: u8,
-    /// Cache operator.
+    /// Cache operator of the access.
     pub cache: CacheOp,
-    /// Whether the access is `.volatile`.
+    /// True if the access is `.volatile`.
     pub volatile: bool,
-    /// Register part of the address.
+    /// Register that holds the base address.
     pub base: Option<Reg>,
-    /// Constant part of the address, in bytes.
+    /// Constant added to the base address [bytes].
     pub offset: i64,
 }
 
 impl MemOp {
-    /// Address for a base register that holds `base` (pass 0 if there is none). A 32-bit
-    /// base gives a 32-bit address.
+    /// Returns the address for the value `base` of the base register (0 if there is none). A 32-bit base
+    /// register gives a 32-bit address.
     #[inline]
     pub fn address(&self, base: u64) -> u64 {
         let sum = base.wrapping_add(self.offset as u64);
@@ -506,32 +506,32 @@ impl MemOp {
         }
     }
 
-    /// Bytes moved per thread; also the alignment that the address must have.
+    /// Number of bytes moved per thread, which is also the required alignment of the address.
     #[inline]
     pub fn bytes(&self) -> u32 {
         self.ty.bytes() * u32::from(self.lanes)
     }
 }
 
-/// Execution unit.
+/// Execution unit of an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// Integer and single precision.
+    /// Integer and single-precision unit.
     Sp,
-    /// Division, remainder, roots and transcendental functions.
+    /// Special function unit: division, remainder, roots and transcendental functions.
     Sfu,
-    /// Double precision.
+    /// Double-precision unit.
     Dp,
-    /// Products of matrices.
+    /// Tensor unit: matrix products.
     Tensor,
-    /// Loads, stores, atomics and textures.
+    /// Memory unit: loads, stores, atomics and textures.
     Mem,
-    /// Branches, barriers, fences, exits: done at issue.
+    /// Control unit: branches, barriers, fences and exits, executed at issue.
     Control,
 }
 
 impl Op {
-    /// The unit that executes this operation.
+    /// Returns the unit that executes this operation.
     pub fn unit(&self) -> Unit {
         match self {
             Op::Alu(op) => op.unit(),
@@ -557,7 +557,7 @@ impl Op {
         }
     }
 
-    /// The memory access of a load, a store, an atomic or matrices.
+    /// Returns the memory access of a load, store, atomic or matrix load.
     #[inline]
     pub fn mem(&self) -> Option<&MemOp> {
         match self {
@@ -566,7 +566,7 @@ impl Op {
         }
     }
 
-    /// [`Op::mem`], to be changed.
+    /// Mutable version of [`Op::mem`].
     #[inline]
     pub fn mem_mut(&mut self) -> Option<&mut MemOp> {
         match self {
@@ -576,18 +576,18 @@ impl Op {
     }
 }
 
-/// A set of physical registers: one bit per 32-bit word and per predicate, so that a
-/// scoreboard finds a hazard with a handful of ANDs.
+/// Set of physical registers, with one bit per 32-bit word and per predicate, so that a scoreboard detects
+/// hazards with a few ANDs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegMask {
-    /// Bit `i % 64` of element `i / 64` is word `i`.
+    /// Set of words: bit `i % 64` of element `i / 64` is word `i`.
     pub words: [u64; 4],
-    /// Bit `i` is predicate `i`.
+    /// Set of predicates: bit `i` is predicate `i`.
     pub preds: u32,
 }
 
 impl RegMask {
-    /// Whether the two sets share a register.
+    /// True if the two sets share a register.
     #[inline]
     pub fn intersects(&self, other: &RegMask) -> bool {
         let words = (self.words[0] & other.words[0])
@@ -597,13 +597,13 @@ impl RegMask {
         words != 0 || self.preds & other.preds != 0
     }
 
-    /// Whether the set holds nothing.
+    /// True if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words == [0; 4] && self.preds == 0
     }
 
-    /// Adds every register of `other`.
+    /// Inserts every register of `other`.
     #[inline]
     pub fn insert(&mut self, other: &RegMask) {
         for i in 0..self.words.len() {
@@ -612,7 +612,7 @@ impl RegMask {
         self.preds |= other.preds;
     }
 
-    /// Takes every register of `other` away.
+    /// Removes every register of `other`.
     #[inline]
     pub fn remove(&mut self, other: &RegMask) {
         for i in 0..self.words.len() {
@@ -621,21 +621,21 @@ impl RegMask {
         self.preds &= !other.preds;
     }
 
-    /// Adds the word or the two words of a physical register.
+    /// Inserts the one or two words of a physical register.
     pub fn insert_reg(&mut self, reg: Reg) {
         for word in reg.index..=reg.index + u16::from(reg.wide) {
             self.words[usize::from(word / 64) % 4] |= 1 << (word % 64);
         }
     }
 
-    /// Adds a predicate.
+    /// Inserts a predicate.
     pub fn insert_pred(&mut self, pred: u16) {
         self.preds |= 1u32 << (pred % 32);
     }
 }
 
 impl Inst {
-    /// An unguarded instruction without operands; the fields are public to fill in the rest.
+    /// Creates an unguarded instruction without operands; callers fill in the other public fields.
     pub fn new(op: Op) -> Inst {
         Inst {
             op,
@@ -650,13 +650,13 @@ impl Inst {
         }
     }
 
-    /// The memory access of a load, a store or an atomic.
+    /// Returns the memory access of a load, store, atomic or matrix load.
     #[inline]
     pub fn mem(&self) -> Option<&MemOp> {
         self.op.mem()
     }
 
-    /// Registers that hold an input, the address base included.
+    /// Returns the source registers, including the base register of the address.
     pub fn source_regs(&self) -> impl Iterator<Item = Reg> + '_ {
         let operands = self.srcs.iter().filter_map(|src| match src {
             Src::Reg(reg) => Some(*reg),
@@ -665,7 +665,7 @@ impl Inst {
         operands.chain(self.mem().and_then(|mem| mem.base))
     }
 
-    /// Predicates that are an input, the guard included.
+    /// Returns the source predicates, including the guard.
     pub fn source_preds(&self) -> impl Iterator<Item = u16> + '_ {
         let operands = self.srcs.iter().filter_map(|src| match src {
             Src::Pred(guard) => Some(guard.pred),
@@ -674,7 +674,7 @@ impl Inst {
         operands.chain(self.guard.map(|guard| guard.pred))
     }
 
-    /// Registers that receive a result.
+    /// Returns the destination registers.
     pub fn dest_regs(&self) -> impl Iterator<Item = Reg> + '_ {
         self.dsts.iter().filter_map(|dst| match dst {
             Dst::Reg(reg) => Some(*reg),
@@ -682,7 +682,7 @@ impl Inst {
         })
     }
 
-    /// Predicates that receive a result.
+    /// Returns the destination predicates.
     pub fn dest_preds(&self) -> impl Iterator<Item = u16> + '_ {
         self.dsts.iter().filter_map(|dst| match dst {
             Dst::Pred(pred) => Some(*pred),
@@ -690,7 +690,7 @@ impl Inst {
         })
     }
 
-    /// Whether control can go on to `pc + 1`.
+    /// True if control can continue at `pc + 1`.
     pub fn falls_through(&self) -> bool {
         match self.op {
             Op::Branch { .. } | Op::Exit | Op::Trap => self.guard.is_some(),

@@ -1,14 +1,14 @@
 //! # Recorded kernels
-//! What a GPU did, instruction by instruction, in memory. The crate `trace` reads it from files and
-//! writes it to them; the clocked SM runs it.
+//! Holds kernels that were recorded on a GPU, instruction by instruction, in memory. The crate `trace` reads
+//! and writes the files; the clocked SM executes the kernels.
 //!
 //! | module     | holds                                                                      |
 //! |------------|----------------------------------------------------------------------------|
-//! | [`header`] | what the first lines of a kernel's text say of it                          |
-//! | [`record`] | a CTA: warps, steps, lane addresses packed                                 |
-//! | [`code`]   | the distinct instructions that the steps refer to                          |
-//! | [`opcode`] | opcodes of each architecture and the class of each                         |
-//! | [`timing`] | how long they take on its GPUs                                             |
+//! | [`header`] | properties of a kernel from the first lines of its text                    |
+//! | [`record`] | the warps and steps of a CTA, with packed lane addresses                   |
+//! | [`code`]   | the distinct instructions to which the steps refer                         |
+//! | [`opcode`] | the opcodes of each architecture, and the class of each opcode             |
+//! | [`timing`] | the instruction latencies of each GPU architecture                         |
 
 pub mod code;
 pub mod header;

@@ -1,83 +1,85 @@
 //! # Matrices in the lanes of a warp
-//! A product of matrices takes them in *fragments*: registers of all lanes of a warp, each of which has
-//! some of the elements. Which ones says a [`Layout`], the same for all shapes: every bit of the number
-//! of a lane, and of the number of an element within its lane, adds a power of two to the row or to the
-//! column. The layouts of `mma` and `ldmatrix` are those of the PTX ISA. Those of `wmma`, which it leaves
-//! open, are Volta's ([`Tiling`]).
+//! Defines how matrix instructions distribute matrices over a warp. A matrix product takes its matrices in
+//! *fragments*: registers of all lanes of a warp, each of which holds some of the elements. A [`Layout`]
+//! gives the elements of each lane. One rule holds for all shapes. Every bit of the lane number, and of the
+//! element number within a lane, adds a power of two to the row or column. The layouts of `mma` and
+//! `ldmatrix` are those of the PTX ISA. The ISA leaves the layouts of `wmma` open; here they are Volta's
+//! ([`Tiling`]).
 //!
-//! A product is carried out in *steps* ([`Form::steps`]). A step reads three operands of up to 64 bits a
-//! lane, two registers each of A, B and C, and writes two of D: as much as any other instruction. Volta's
-//! `HMMA` is cut in the same way: `m8n8k4` takes four steps with `.f32` accumulators and two with `.f16`.
+//! A product is computed in *steps* ([`Form::steps`]). Like other instructions, a step reads three operands
+//! of up to 64 bits per lane: two registers each of A, B and C. It writes two registers of D. Volta's `HMMA`
+//! is divided in the same way: `m8n8k4` takes four steps with `.f32` accumulators and two with `.f16`.
 
 use Bit::{Column, Product, Row, Same};
 
-/// Lanes of a warp.
+/// Number of lanes of a warp.
 const LANES: u32 = 32;
 
-/// What one bit of the number of a lane or an element adds to the place of the element.
+/// Contribution of one bit of the lane number or element number to the position of the element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bit {
-    /// So much to the row.
+    /// Adds this number to the row.
     Row(u8),
-    /// So much to the column.
+    /// Adds this number to the column.
     Column(u8),
-    /// So much to the number of the product, of those that one instruction carries out side by side.
+    /// Adds this number to the index of the product, among the products that one instruction computes in
+    /// parallel.
     Product(u8),
-    /// Nothing: the lane has a copy.
+    /// Adds nothing: lanes that differ only in this bit hold copies.
     Same,
 }
 
-/// The place of an element.
+/// Position of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Which product it is of.
+    /// Index of the product to which the element belongs.
     pub product: u8,
-    /// Its row.
+    /// Row of the element.
     pub row: u8,
-    /// Its column.
+    /// Column of the element.
     pub column: u8,
 }
 
-/// Where the elements of a matrix lie.
+/// Distribution of the elements of a matrix over lanes and registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// By the bits of the number of an element within its lane, lowest first.
+    /// Contribution of each bit of the element number within a lane, lowest bit first.
     element: [Bit; 4],
-    /// How many bits that number has.
+    /// Number of bits of the element number.
     element_bits: u8,
-    /// By the bits of the number of the lane, lowest first.
+    /// Contribution of each bit of the lane number, lowest bit first.
     lane: [Bit; 5],
 }
 
-/// In what order the elements of a matrix lie in memory, or in registers.
+/// Order of the elements of a matrix in memory or in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Major {
-    /// Those of a row side by side.
+    /// Row-major: the elements of a row are consecutive.
     Row,
-    /// Those of a column side by side.
+    /// Column-major: the elements of a column are consecutive.
     Column,
 }
 
 /// Type of the elements of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
-    /// IEEE binary16.
+    /// IEEE binary16: half precision.
     F16,
-    /// The upper half of an IEEE binary32.
+    /// The bfloat16 format, the upper half of an IEEE binary32.
     Bf16,
 }
 
 /// Type of the elements of C and D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sum {
-    /// IEEE binary16.
+    /// IEEE binary16: half precision.
     F16,
-    /// IEEE binary32.
+    /// IEEE binary32: single precision.
     F32,
 }
 
 impl Sum {
-    /// Elements in a register.
+    /// Number of elements in a register.
     #[must_use]
     pub const fn per_register(self) -> u32 {
         match self {
@@ -87,27 +89,27 @@ impl Sum {
     }
 }
 
-/// A matrix of a product, and what its layout depends on beside the shape.
+/// Operand of a matrix product, with the properties besides the shape that determine its layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
-    /// The left factor.
+    /// Left factor A.
     A(Major),
-    /// The right factor.
+    /// Right factor B.
     B(Major),
-    /// What is added and what comes out: C and D.
+    /// Addend C or result D.
     Sum(Sum),
 }
 
-/// A form of `mma.sync`: its shape and the order of A and of B.
+/// Form of `mma.sync`: its shape and the orders of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
-    /// Shape as PTX writes it.
+    /// Shape in PTX notation.
     pub shape: &'static str,
-    /// Rows of A, columns of B, columns of A.
+    /// Number of rows of A, columns of B, and columns of A.
     pub extent: [u8; 3],
-    /// Order of A and of B.
+    /// Orders of A and of B.
     pub majors: [Major; 2],
-    /// Products that one instruction carries out.
+    /// Number of products that one instruction computes.
     pub products: u8,
     /// Layout of A.
     pub a: Layout,
@@ -129,16 +131,17 @@ const fn layout<const N: usize>(bits: [Bit; N], lane: [Bit; 5]) -> Layout {
     Layout { element, element_bits: N as u8, lane }
 }
 
-/// The rows of eight lines of two that eight groups of four lanes have: A, C and D of m16n8k8, and what
-/// `ldmatrix` loads.
+/// Lane bits for eight groups of four lanes: each group holds one row, and each lane two adjacent columns.
+/// Used by A, C and D of m16n8k8 and by the matrices of `ldmatrix`.
 const GROUPS: [Bit; 5] = [Column(2), Column(4), Row(1), Row(2), Row(4)];
-/// The same for the columns of B.
+/// Lane bits for eight groups of four lanes, where each group holds one column of B and each lane two
+/// adjacent rows.
 const GROUPS_B: [Bit; 5] = [Row(2), Row(4), Column(1), Column(2), Column(4)];
 
-/// An 8 x 8 matrix of `.b16` in one register, row by row.
+/// Layout of an 8 x 8 matrix of `.b16` in one register, row by row.
 pub const EIGHT_BY_EIGHT: Layout = layout([Column(1)], GROUPS);
 
-/// Layouts of m8n8k4. A product is that of four lanes of the lower and four of the upper half of the warp.
+/// Layouts of m8n8k4. Four lanes of the lower half-warp and four of the upper half-warp compute one product.
 const A_ROW: Layout = layout([Column(1), Column(2)], [Row(1), Row(2), Product(1), Product(2), Row(4)]);
 const A_COLUMN: Layout = layout([Row(1), Row(2)], [Column(1), Column(2), Product(1), Product(2), Row(4)]);
 const B_ROW: Layout = layout([Column(1), Column(2)], [Row(1), Row(2), Product(1), Product(2), Column(4)]);
@@ -146,7 +149,7 @@ const B_COLUMN: Layout = layout([Row(1), Row(2)], [Column(1), Column(2), Product
 const SUM16: Layout = layout([Column(1), Column(2), Column(4)], [Row(1), Row(2), Product(1), Product(2), Row(4)]);
 const SUM32: Layout = layout([Column(1), Row(2), Column(4)], [Row(1), Column(2), Product(1), Product(2), Row(4)]);
 
-/// Layout of C and D of the shapes with 16 rows, whatever their type.
+/// Layout of C and D of the shapes with 16 rows, for both types.
 const SUM_OF_16: Layout = layout([Column(1), Row(8)], GROUPS);
 
 const fn volta(majors: [Major; 2], a: Layout, b: Layout) -> Form {
@@ -158,7 +161,7 @@ const fn later(shape: &'static str, extent: [u8; 3], a: Layout, b: Layout) -> Fo
     Form { shape, extent, majors, products: 1, a, b, sum16: SUM_OF_16, sum32: SUM_OF_16 }
 }
 
-/// Every form (PTX ISA, matrix fragments for `mma`).
+/// All forms (PTX ISA, matrix fragments for `mma`).
 pub static FORMS: [Form; 6] = [
     volta([Major::Row, Major::Row], A_ROW, B_ROW),
     volta([Major::Row, Major::Column], A_ROW, B_COLUMN),
@@ -168,24 +171,24 @@ pub static FORMS: [Form; 6] = [
     later("m16n8k16", [16, 8, 16], layout([Column(1), Row(8), Column(8)], GROUPS), layout([Row(1), Row(8)], GROUPS_B)),
 ];
 
-/// A shape of `wmma`. It is put together of m8n8k4: of four lanes of each half of the warp that carry out
-/// a product there, each four have a tile of 8 x 8 of D here, and take the columns of A four by four.
-/// Where two tiles want the same part of A or B, the lanes of both have it. These are Volta's layouts
-/// (Raihan et al., *Modeling Deep Learning Accelerator Enabled GPUs*, ISPASS 2019).
+/// Shape of `wmma`, composed of m8n8k4 products. The eight lanes that compute one product of m8n8k4, four of
+/// each half-warp, compute one 8 x 8 tile of D. They take four columns of A per product. Lanes of two tiles
+/// that need the same elements of A or B hold copies. These are Volta's layouts (Raihan et al., *Modeling
+/// Deep Learning Accelerator Enabled GPUs*, ISPASS 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tiling {
-    /// Shape as PTX writes it.
+    /// Shape in PTX notation.
     pub shape: &'static str,
-    /// Rows of A, columns of B, columns of A.
+    /// Number of rows of A, columns of B, and columns of A.
     pub extent: [u8; 3],
-    /// Where the tile of lane `i` of a half begins in D, by bits 2 and 3 of `i`.
+    /// Offset of a lane's tile in D, by bits 2 and 3 of the lane number.
     tiles: [Bit; 2],
 }
 
-/// Columns of A that a form of m8n8k4 takes.
+/// Number of columns of A that one m8n8k4 product takes.
 const SLICE: u8 = 4;
 
-/// Every shape of `wmma` for factors of `.f16`.
+/// All shapes of `wmma` with factors of `.f16`.
 pub static TILINGS: [Tiling; 3] = [
     Tiling { shape: "m16n16k16", extent: [16, 16, 16], tiles: [Row(8), Column(8)] },
     Tiling { shape: "m32n8k16", extent: [32, 8, 16], tiles: [Row(8), Row(16)] },
@@ -193,13 +196,13 @@ pub static TILINGS: [Tiling; 3] = [
 ];
 
 impl Layout {
-    /// Elements in a lane.
+    /// Number of elements per lane.
     #[must_use]
     pub const fn elements(&self) -> u32 {
         1 << self.element_bits
     }
 
-    /// The place of an element of a lane.
+    /// Returns the position of an element of a lane.
     #[must_use]
     pub fn place(&self, lane: u32, element: u32) -> Place {
         let mut place = Place::default();
@@ -216,49 +219,51 @@ impl Layout {
         place
     }
 
-    /// What the bits of the number of the lane add.
+    /// Contribution of each bit of the lane number, lowest bit first.
     #[must_use]
     pub fn lane_bits(&self) -> [Bit; 5] {
         self.lane
     }
 
-    /// The rows, or what else `of` takes of a place, that any lane has in a register of `per` elements.
+    /// Returns the set of rows that the lanes hold in a register of `per` elements. `of` selects the
+    /// coordinate, for example the column instead of the row.
     fn found(&self, register: u32, per: u32, of: fn(Place) -> u8) -> u64 {
         let elements = register * per..(register + 1) * per;
         let places = elements.flat_map(|element| (0..LANES).map(move |lane| self.place(lane, element)));
         places.fold(0, |found, place| found | 1 << of(place))
     }
 
-    /// The registers, of two elements each, in which `of` takes one of `wanted` of a place.
+    /// Returns the registers, of two elements each, that hold an element whose coordinate `of` is in the set
+    /// `wanted`.
     fn registers(&self, of: fn(Place) -> u8, wanted: u64) -> Vec<u8> {
         let all = 0..self.elements() / 2;
         all.filter(|&register| self.found(register, 2, of) & wanted != 0).map(|register| register as u8).collect()
     }
 }
 
-/// One step of a product: D = A B + C in one or two registers of D, which are those of C.
+/// Step of a matrix product: D = A B + C in one or two registers of D, with the same numbers as those of C.
 ///
-/// `srcs` are two registers each of A, B and C, `dsts` two of D; where one is not used, it is `None`.
+/// `srcs` are two registers each of A, B and C, and `dsts` two of D; an unused one is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOp {
-    /// The product that it is a step of.
+    /// Form of the product to which the step belongs.
     pub form: &'static Form,
-    /// Type of A and B.
+    /// Element type of A and B.
     pub factor: Factor,
-    /// Type of C and D.
+    /// Element type of C and D.
     pub sum: Sum,
     /// Numbers of the registers of A within its fragment.
     pub a: [Option<u8>; 2],
-    /// The same for B.
+    /// Numbers of the registers of B within its fragment.
     pub b: [Option<u8>; 2],
-    /// The same for C and D.
+    /// Numbers of the registers of C and D within their fragments.
     pub c: [Option<u8>; 2],
-    /// Multiplications, for its time.
+    /// Number of multiplications, which determines the latency.
     pub multiplications: u16,
 }
 
 impl Form {
-    /// The layout of C and D.
+    /// Returns the layout of C and D.
     #[must_use]
     pub fn sums(&self, sum: Sum) -> &Layout {
         match sum {
@@ -267,8 +272,8 @@ impl Form {
         }
     }
 
-    /// The steps of the product: two registers of D each, or one if these take more than two registers of
-    /// A or B.
+    /// Returns the steps of the product. A step computes two registers of D, or one if two need more than two
+    /// registers of A or B.
     #[must_use]
     pub fn steps(&'static self, factor: Factor, sum: Sum) -> Vec<TensorOp> {
         let (sums, per) = (self.sums(sum), sum.per_register());
@@ -294,7 +299,7 @@ impl Form {
 }
 
 impl Tiling {
-    /// The layout of a matrix.
+    /// Returns the layout of a matrix.
     #[must_use]
     pub fn layout(&self, matrix: Matrix) -> Layout {
         let only = |keeps: fn(Bit) -> bool| self.tiles.map(|bit| if keeps(bit) { bit } else { Same });
@@ -315,21 +320,22 @@ impl Tiling {
         Layout { element, element_bits, lane }
     }
 
-    /// How often the columns of A are taken.
+    /// Number of m8n8k4 products along the columns of A.
     #[must_use]
     pub fn slices(&self) -> usize {
         usize::from(self.extent[2] / SLICE)
     }
 }
 
-/// The form of m8n8k4 with these orders of A and B.
+/// Returns the form of m8n8k4 with these orders of A and B.
 #[must_use]
 pub fn volta_form(majors: [Major; 2]) -> &'static Form {
     let at = majors.map(|major| usize::from(major == Major::Column));
     &FORMS[2 * at[0] + at[1]]
 }
 
-/// A step of so many multiplications, of which nothing else matters: what a trace recorded.
+/// Returns a step of `multiplications` multiplications for a recorded instruction; its other fields have no
+/// meaning.
 #[must_use]
 pub fn recorded(multiplications: u16) -> TensorOp {
     let none = [None; 2];
@@ -337,18 +343,19 @@ pub fn recorded(multiplications: u16) -> TensorOp {
     TensorOp { form: &FORMS[0], factor, sum, a: none, b: none, c: none, multiplications }
 }
 
-/// Instructions of hardware that multiply matrices, each with its multiplications: the first is a step of
-/// m8n8k4, and so is the second with accumulators of `.f16`.
+/// Hardware instructions that multiply matrices, with their numbers of multiplications. The first is a step
+/// of m8n8k4 with accumulators of `.f32`, the second one with accumulators of `.f16`.
 const INSTRUCTIONS: [(&str, u16); 4] =
     [("HMMA.884.F32", 256), ("HMMA.884.F16", 512), ("HMMA.1688", 1024), ("HMMA.16816", 2048)];
 
-/// Multiplications of an instruction of hardware; those of other types take as long as `HMMA.1688`: assumed.
+/// Returns the number of multiplications of a hardware instruction. Instructions of other types are assumed
+/// to take as long as `HMMA.1688`.
 #[must_use]
 pub fn multiplications_of(opcode: &str) -> u16 {
     INSTRUCTIONS.iter().find(|(name, _)| opcode.starts_with(name)).map_or(1024, |(_, count)| *count)
 }
 
-/// The instruction of hardware with so many multiplications.
+/// Returns the hardware instruction with this number of multiplications.
 #[must_use]
 pub fn instruction_of(multiplications: u16) -> &'static str {
     let at = INSTRUCTIONS.iter().position(|(_, count)| *count >= multiplications);

@@ -1,53 +1,53 @@
 //! # Textures
-//! A texture is a buffer with a shape. A texel is fetched by integer coordinates, or by real
-//! ones with point sampling: the texel in whose cell the point lies. [`Texture::texel`] says
-//! where a texel lies in device memory, [`Texture::decode`] what its bytes mean to the
-//! instruction; both runners call them.
+//! Computes texel addresses and decodes texels. A texture is a buffer with a shape, fetched by integer
+//! coordinates or by real ones. Sampling is point sampling: the result is the texel whose cell contains the
+//! point. The functional interpreter and the SM both call [`Texture::texel`] for the device address of a
+//! texel and [`Texture::decode`] for its value.
 
 use crate::types::Type;
 
-/// A texture bound to a buffer. Texels lie in rows, rows in planes, without gaps.
+/// Texture bound to a buffer. Texels form rows, and rows form planes, without gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
-    /// Name in the launch file.
+    /// Name of the texture in the launch file.
     pub name: String,
-    /// Address of the first texel.
+    /// Device address of the first texel.
     pub base: u64,
-    /// Texels along x, y, z; 1 where the texture has no such extent.
+    /// Number of texels along x, y and z; 1 along an axis that the texture does not have.
     pub extent: [u32; 3],
     /// Type of a channel: an integer of at most 32 bits, `.f16` or `.f32`.
     pub ty: Type,
-    /// Channels of a texel: 1, 2 or 4.
+    /// Number of channels of a texel: 1, 2 or 4.
     pub channels: u32,
-    /// What happens outside.
+    /// Handling of real coordinates outside the texture.
     pub outside: Outside,
-    /// Whether real coordinates run from 0 to 1 over the whole extent.
+    /// True if real coordinates from 0 to 1 span the whole extent.
     pub normalized: bool,
-    /// Whether integer channels read as reals from 0 to 1 (-1 to 1 if signed).
+    /// True if integer channels read as real numbers from 0 to 1 (-1 to 1 if signed).
     pub unit: bool,
 }
 
-/// What coordinates outside of a texture mean. An integer fetch outside always reads 0.
+/// Address mode: handling of real coordinates outside a texture. An integer fetch outside always reads 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// The texel at the border.
+    /// Reads the texel at the border.
     #[default]
     Clamp,
-    /// The texture repeats (normalized coordinates only; others clamp).
+    /// Repeats the texture (normalized coordinates only; others clamp).
     Wrap,
-    /// The texture repeats, every other time mirrored (likewise).
+    /// Repeats the texture, mirrored every second time (normalized coordinates only; others clamp).
     Mirror,
-    /// Zero.
+    /// Reads zero.
     Zero,
 }
 
-/// A texture instruction.
+/// Texture instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TexOp {
-    /// Coordinates: 1, 2 or 3.
+    /// Number of coordinates: 1, 2 or 3.
     pub dims: u8,
-    /// Whether the first coordinate is an integer that names a layer: the texture's extent
-    /// behind `dims - 1` then counts layers.
+    /// True if the first coordinate is an integer layer index; `Texture::extent[dims - 1]` then counts
+    /// layers.
     pub layered: bool,
     /// Type of the coordinates: `.s32` or `.f32`.
     pub coordinates: Type,
@@ -56,13 +56,13 @@ pub struct TexOp {
 }
 
 impl Texture {
-    /// Bytes of a texel.
+    /// Size of a texel [bytes].
     pub fn texel_bytes(&self) -> u32 {
         self.ty.bytes() * self.channels
     }
 
-    /// Address of the texel at `at`, the bits of the instruction's coordinates (a layer
-    /// first); `None` where the texture reads as 0.
+    /// Returns the address of the texel at `at`, the bits of the instruction's coordinates (a layer first).
+    /// Returns `None` where the texture reads as 0.
     pub fn texel(&self, op: &TexOp, at: [u32; 3]) -> Option<u64> {
         let [nx, ny, nz] = self.extent;
         let axis = |bits: u32, extent: u32| self.position(op, bits, extent);
@@ -82,7 +82,7 @@ impl Texture {
             return (bits < extent).then_some(bits);
         }
         let x = f64::from(f32::from_bits(bits));
-        // NaN reads as 0, as conversions make it.
+        // NaN reads as 0, as in conversions to integers.
         let x = if x.is_nan() { 0.0 } else { x };
         let size = f64::from(extent);
         let scaled = match (self.normalized, self.outside) {
@@ -101,8 +101,8 @@ impl Texture {
         Some(cell.clamp(0.0, size - 1.0) as u32)
     }
 
-    /// The four components that a texel brings, as the bits of the result type. Channels that
-    /// the texture lacks are 0, the fourth 1.
+    /// Decodes a texel into four components in the bits of the result type. Channels that the texture lacks
+    /// are 0, and the fourth is 1.
     pub fn decode(&self, op: &TexOp, texel: &[u8]) -> [u32; 4] {
         let one = if op.result == Type::F32 { 1f32.to_bits() } else { 1 };
         let mut components = [0, 0, 0, one];

@@ -1,66 +1,66 @@
 //! # Value types and instruction modifiers
-//! The vocabulary shared by lowered programs and by the lane arithmetic: what a register
-//! holds, how a result is rounded, how two values are compared.
+//! Defines the types of register values, rounding modes, comparisons and state spaces. Lowered programs and
+//! the lane arithmetic share these types.
 
 use serde::{Deserialize, Serialize};
 
 use std::fmt;
 
-/// The type of a value, as PTX writes it after a dot.
+/// Type of a value, written after a dot in PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Type {
-    /// Unsigned 8 bits: memory accesses and conversions only.
+    /// Unsigned 8-bit integer: memory accesses and conversions only.
     U8,
-    /// Unsigned 16 bits.
+    /// Unsigned 16-bit integer.
     U16,
-    /// Unsigned 32 bits.
+    /// Unsigned 32-bit integer.
     U32,
-    /// Unsigned 64 bits.
+    /// Unsigned 64-bit integer.
     U64,
-    /// Signed 8 bits: memory accesses and conversions only.
+    /// Signed 8-bit integer: memory accesses and conversions only.
     S8,
-    /// Signed 16 bits.
+    /// Signed 16-bit integer.
     S16,
-    /// Signed 32 bits.
+    /// Signed 32-bit integer.
     S32,
-    /// Signed 64 bits.
+    /// Signed 64-bit integer.
     S64,
-    /// 8 bits without interpretation.
+    /// 8 uninterpreted bits.
     B8,
-    /// 16 bits without interpretation.
+    /// 16 uninterpreted bits.
     B16,
-    /// 32 bits without interpretation.
+    /// 32 uninterpreted bits.
     B32,
-    /// 64 bits without interpretation.
+    /// 64 uninterpreted bits.
     B64,
-    /// IEEE binary16, held in 16-bit registers.
+    /// IEEE binary16, held in a 16-bit register.
     F16,
-    /// IEEE binary32.
+    /// IEEE binary32: single precision.
     F32,
-    /// IEEE binary64.
+    /// IEEE binary64: double precision.
     F64,
-    /// One bit per lane.
+    /// Predicate: one bit per lane.
     Pred,
-    /// bfloat16, the upper half of an IEEE binary32, held in 16-bit registers.
+    /// The bfloat16 format, which is the upper half of an IEEE binary32, held in a 16-bit register.
     Bf16,
-    /// Two `.f16` in a word, the lower half first.
+    /// Two `.f16` values in a 32-bit word, the first in the lower half.
     F16x2,
-    /// Two `.bf16` in a word, the lower half first.
+    /// Two `.bf16` values in a 32-bit word, the first in the lower half.
     Bf16x2,
-    /// Two `.f32` in 64 bits, the lower word first.
+    /// Two `.f32` values in 64 bits, the first in the lower word.
     F32x2,
-    /// 8 bits with 4 of exponent, without infinity: an element of `.e4m3x2`.
+    /// 8-bit float with a 4-bit exponent and no infinities: element type of `.e4m3x2`.
     E4m3,
-    /// 8 bits with 5 of exponent, the upper half of an `.f16`: an element of `.e5m2x2`.
+    /// 8-bit float with a 5-bit exponent, the upper half of an `.f16`: element type of `.e5m2x2`.
     E5m2,
-    /// Two `.e4m3` in 16 bits, the lower byte first.
+    /// Two `.e4m3` values in 16 bits, the first in the lower byte.
     E4m3x2,
-    /// Two `.e5m2` in 16 bits, the lower byte first.
+    /// Two `.e5m2` values in 16 bits, the first in the lower byte.
     E5m2x2,
 }
 
 impl Type {
-    /// All types.
+    /// All types, for the lookup by name.
     const ALL: [Type; 24] = [
         Type::U8,
         Type::U16,
@@ -88,7 +88,7 @@ impl Type {
         Type::E5m2x2,
     ];
 
-    /// Width in bits: 1 for a predicate, else 8, 16, 32 or 64.
+    /// Width [bits]: 1 for a predicate, otherwise 8, 16, 32 or 64.
     pub const fn bits(self) -> u32 {
         match self {
             Type::U8 | Type::S8 | Type::B8 | Type::E4m3 | Type::E5m2 => 8,
@@ -99,22 +99,23 @@ impl Type {
         }
     }
 
-    /// Size in memory, in bytes (a predicate has none and answers 0).
+    /// Size in memory [bytes]; 0 for a predicate, which cannot be in memory.
     pub const fn bytes(self) -> u32 {
         self.bits() / 8
     }
 
-    /// Whether a narrower value of this type is extended with its sign.
+    /// True if a narrower value of this type is sign extended.
     pub const fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
     }
 
-    /// Whether arithmetic on this type is floating point.
+    /// True if arithmetic on this type is floating point.
     pub const fn is_float(self) -> bool {
         matches!(self.element(), Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::E4m3 | Type::E5m2)
     }
 
-    /// The type of one of the two numbers that a packed type holds; any other type itself.
+    /// Returns the element type of a packed type, which holds two numbers; other types are returned
+    /// unchanged.
     pub const fn element(self) -> Type {
         match self {
             Type::F16x2 => Type::F16,
@@ -126,28 +127,28 @@ impl Type {
         }
     }
 
-    /// True if a value holds two numbers.
+    /// True if a value of this type holds two numbers.
     pub const fn is_packed(self) -> bool {
         self.element().bits() < self.bits()
     }
 
-    /// True if a variable can be declared with this type. The others name what an instruction
-    /// makes of the bits of a `.b16`, `.b32` or `.b64`.
+    /// True if a variable can be declared with this type. Other types only tell how an instruction interprets
+    /// a `.b16`, `.b32` or `.b64` variable.
     pub const fn is_declarable(self) -> bool {
         !self.is_float() || matches!(self, Type::F16 | Type::F16x2 | Type::F32 | Type::F64)
     }
 
-    /// Whether this is `.u` or `.s` (integers with an interpretation).
+    /// True for the integer types `.u` and `.s`.
     pub const fn is_integer(self) -> bool {
         !self.is_float() && !self.is_untyped() && !matches!(self, Type::Pred)
     }
 
-    /// Whether this is `.b`: a size without interpretation.
+    /// True for the untyped `.b` types, which only have a size.
     pub const fn is_untyped(self) -> bool {
         matches!(self, Type::B8 | Type::B16 | Type::B32 | Type::B64)
     }
 
-    /// The integer type of twice the width and the same signedness, for `mul.wide`.
+    /// Returns the integer type of the same signedness and twice the width, for `mul.wide`.
     pub const fn widened(self) -> Option<Type> {
         match self {
             Type::U16 => Some(Type::U32),
@@ -158,7 +159,7 @@ impl Type {
         }
     }
 
-    /// PTX spelling without the dot.
+    /// PTX spelling of the type, without the dot.
     pub const fn name(self) -> &'static str {
         match self {
             Type::U8 => "u8",
@@ -188,7 +189,7 @@ impl Type {
         }
     }
 
-    /// The unsigned integer type of this width; a predicate stays one.
+    /// Returns the unsigned integer type of this width; a predicate stays a predicate.
     pub const fn unsigned(self) -> Type {
         match self.bits() {
             8 => Type::U8,
@@ -199,7 +200,7 @@ impl Type {
         }
     }
 
-    /// The type with this PTX spelling (no dot).
+    /// Returns the type with this PTX spelling, without the dot.
     pub fn from_name(name: &str) -> Option<Type> {
         Type::ALL.into_iter().find(|t| t.name() == name)
     }
@@ -225,20 +226,20 @@ pub enum Rounding {
     Up,
 }
 
-/// How `min` and `max` of floats read the signs of their operands.
+/// Treatment of the operand signs in floating-point `min` and `max`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Signs {
-    /// As they are.
+    /// The operands are compared with their signs.
     #[default]
     Kept,
     /// Magnitudes are compared: `.abs`.
     Absolute,
-    /// Magnitudes are compared, and a number that results gets the product of the signs:
+    /// Magnitudes are compared, and the result gets the product of the operand signs unless it is NaN:
     /// `.xorsign.abs`.
     Product,
 }
 
-/// Comparison of `setp`.
+/// Comparison operator of `setp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
     /// Equal; false if an operand is NaN.
@@ -265,42 +266,42 @@ pub enum Cmp {
     Gtu,
     /// Greater or equal, or an operand is NaN.
     Geu,
-    /// Neither operand is NaN.
+    /// Both operands are numbers, not NaN.
     Num,
-    /// An operand is NaN.
+    /// At least one operand is NaN.
     Nan,
 }
 
-/// Logic on predicates, and how `setp` combines its result with a third operand.
+/// Logic operation on predicates; in `setp`, it combines the comparison with a third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Logic {
-    /// Both.
+    /// Logical AND.
     And,
-    /// Either.
+    /// Logical OR.
     Or,
-    /// Exactly one.
+    /// Exclusive OR.
     Xor,
 }
 
 /// State space of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// Kernel parameters: read only, one block for the launch.
+    /// Kernel parameters: read-only, one block per launch.
     Param,
-    /// Device memory.
+    /// Device memory, shared by all threads.
     Global,
-    /// The CTA's shared memory, addressed from 0.
+    /// Shared memory of the CTA, addressed from 0.
     Shared,
-    /// Constants of the module, read only, addressed from 0.
+    /// Constants of the module: read-only, addressed from 0.
     Const,
-    /// The thread's own memory, addressed from 0.
+    /// Private memory of the thread, addressed from 0.
     Local,
-    /// Any of the others, told by the address: [`crate::map`].
+    /// Any of the other spaces, selected by the address: [`crate::map`].
     Generic,
 }
 
 impl Space {
-    /// PTX spelling without the dot.
+    /// PTX spelling of the space, without the dot.
     pub const fn name(self) -> &'static str {
         match self {
             Space::Param => "param",
@@ -313,99 +314,99 @@ impl Space {
     }
 }
 
-/// Threads that a fence orders memory for.
+/// Set of threads for which a fence orders memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Those of the CTA.
+    /// Threads of the CTA.
     Cta,
-    /// Those of the device.
+    /// Threads of the device.
     Device,
-    /// Those of the device and of the host.
+    /// Threads of the device and of the host.
     System,
 }
 
 /// Cache operator of a load or a store (PTX ISA, "Cache Operators").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CacheOp {
-    /// None written: `.ca` for loads, `.wb` for stores.
+    /// No operator given: `.ca` for loads, `.wb` for stores.
     #[default]
     Default,
-    /// Cache at all levels.
+    /// `.ca`: cache at all levels.
     Ca,
-    /// Cache in L2 only.
+    /// `.cg`: cache in the L2 only.
     Cg,
-    /// Streaming, evict first.
+    /// `.cs`: streaming, evict first.
     Cs,
-    /// Last use.
+    /// `.lu`: last use.
     Lu,
-    /// Do not cache, fetch again.
+    /// `.cv`: do not cache, fetch again.
     Cv,
-    /// Write back.
+    /// `.wb`: write back.
     Wb,
-    /// Write through.
+    /// `.wt`: write through.
     Wt,
-    /// Through the read-only path: `ld.global.nc`.
+    /// Load through the read-only path: `ld.global.nc`.
     Nc,
 }
 
-/// One axis of a grid or a CTA.
+/// Axis of a grid or a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// Fastest varying.
+    /// Axis whose index varies fastest.
     X,
-    /// Middle.
+    /// Axis whose index varies second.
     Y,
-    /// Slowest varying.
+    /// Axis whose index varies slowest.
     Z,
 }
 
-/// A special register: a value that the machine, not the program, defines.
+/// Special register: a read-only value that the machine defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Special {
-    /// Thread index within the CTA.
+    /// Index of the thread within the CTA.
     Tid(Axis),
-    /// CTA shape in threads.
+    /// Shape of the CTA in threads.
     Ntid(Axis),
-    /// CTA index within the grid.
+    /// Index of the CTA within the grid.
     Ctaid(Axis),
-    /// Grid shape in CTAs.
+    /// Shape of the grid in CTAs.
     Nctaid(Axis),
-    /// Lane within the warp.
+    /// Index of the lane within the warp.
     LaneId,
-    /// Warp within the CTA.
+    /// Index of the warp within the CTA.
     WarpId,
-    /// Warps that an SM can hold.
+    /// Number of warps that an SM can hold.
     NWarpId,
-    /// SM on which the thread runs.
+    /// Index of the SM on which the thread runs.
     SmId,
-    /// Number of SMs.
+    /// Number of SMs of the machine.
     NSmId,
-    /// Number of the launch.
+    /// Number of the kernel launch.
     GridId,
-    /// One bit: this lane.
+    /// Mask with only the bit of this lane set.
     LaneMaskEq,
-    /// Lanes below this one.
+    /// Mask of the lanes below this one.
     LaneMaskLt,
-    /// Lanes up to this one.
+    /// Mask of the lanes up to this one, inclusive.
     LaneMaskLe,
-    /// Lanes above this one.
+    /// Mask of the lanes above this one.
     LaneMaskGt,
-    /// Lanes from this one on.
+    /// Mask of the lanes from this one up, inclusive.
     LaneMaskGe,
-    /// Core cycle, low 32 bits.
+    /// Lower 32 bits of the core cycle counter.
     Clock,
-    /// Core cycle, high 32 bits.
+    /// Upper 32 bits of the core cycle counter.
     ClockHi,
-    /// Core cycle, 64 bits.
+    /// Core cycle counter in 64 bits.
     Clock64,
-    /// Bytes of dynamic shared memory of the launch.
+    /// Dynamic shared memory of the launch [bytes].
     DynamicSharedSize,
-    /// Bytes of shared memory of the CTA, static and dynamic.
+    /// Shared memory of the CTA, static and dynamic [bytes].
     TotalSharedSize,
 }
 
 impl Special {
-    /// Width in bits of the value.
+    /// Width of the value [bits].
     pub const fn bits(self) -> u32 {
         match self {
             Special::Clock64 | Special::GridId => 64,
@@ -413,7 +414,7 @@ impl Special {
         }
     }
 
-    /// The value of a `LaneMask` register for lane `lane` of 32; `None` for any other register.
+    /// Returns the value of a `LaneMask` register for lane `lane` of 32, or `None` for any other register.
     pub const fn lane_mask(self, lane: u32) -> Option<u32> {
         let eq = 1u32 << (lane & 31);
         let lt = eq - 1;

@@ -1,4 +1,5 @@
-//! The folders of schemes are listed as the crate is compiled: a new file there must make it be compiled again.
+//! Makes cargo rebuild the crate if a folder of schemes changes. Each folder is listed at compile time, so
+//! that a new file in it becomes a module.
 
 fn main() {
     for folder in ["index", "l1/bypass", "l1/replacement", "l2/bypass", "throttle"] {

@@ -1,6 +1,7 @@
-//! # A scheme as a configuration names it
-//! `{ kind = "pdp", distance = 16 }`: the kind is the scheme's, the other keys are its own. Every crate that a program
-//! is linked with may bring schemes, each by implementing the trait of its slot under `#[typetag::serde(name = KIND)]`.
+//! # A scheme selected by a configuration
+//! In `{ kind = "pdp", distance = 16 }`, the kind selects the scheme and all other keys are its parameters.
+//! Any crate linked into the program can add schemes: it implements the trait of a slot under
+//! `#[typetag::serde(name = KIND)]`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,22 +9,22 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The cache that a scheme is for.
+/// Cache that a scheme is instantiated for.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// Path of the cache: `sm3.l1`.
+    /// Hierarchical path of the cache: `sm3.l1`.
     pub path: &'a str,
-    /// Its sets.
+    /// Number of sets.
     pub sets: u32,
-    /// Lines of a set.
+    /// Number of ways.
     pub ways: u32,
 }
 
-/// The scheme in a slot; `S` is the trait of the slot.
+/// Scheme selected for a slot; `S` is the trait of the slot.
 pub struct Choice<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> Choice<S> {
-    /// This scheme.
+    /// Wraps a scheme.
     #[must_use]
     pub fn new(scheme: Arc<S>) -> Self {
         Self(scheme)
@@ -49,7 +50,7 @@ impl<S: ?Sized + fmt::Debug> fmt::Debug for Choice<S> {
     }
 }
 
-/// Two are equal if they show the same kind and keys.
+/// Two choices are equal if their `Debug` output, which shows kind and keys, is equal.
 impl<S: ?Sized + fmt::Debug> PartialEq for Choice<S> {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")

@@ -5,41 +5,43 @@ pub(crate) mod text;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// One broken rule: where, what was given, what is legal, and why.
+/// Violated rule: the field, its value, the legal values and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Dotted path of the field: `l1.mshr.merges`.
     pub path: String,
-    /// The value given.
+    /// Value given in the configuration.
     pub value: String,
-    /// What is legal.
+    /// Description of the legal values.
     pub legal: String,
-    /// Why.
+    /// Reason for the rule.
     pub why: &'static str,
-    /// The other fields of a rule between several, each of which may be the one at fault.
+    /// Other fields of a rule that relates several fields, any of which may be the one to correct.
     pub others: Vec<Side>,
 }
 
-/// A field of a rule between several.
+/// One field of a rule that relates several fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Dotted path of the field.
     pub path: String,
-    /// The value given.
+    /// Value given in the configuration.
     pub value: String,
-    /// What is legal beside the values of the other fields.
+    /// Description of the values that are legal if the other fields keep theirs.
     pub legal: String,
 }
 
 impl Side {
-    /// A field below the group that is open, or with `super.` in front below the one around that.
+    /// Creates a side from a path below the currently open group. Each leading `super.` refers to the
+    /// enclosing group.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, legal: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.to_string(), legal: legal.into() }
     }
 }
 
 impl Violation {
-    /// Blames the field of the highest rank of those that the rule is between; the first of them, of equals.
+    /// Makes the field with the highest rank the one that the violation reports, among all fields of the
+    /// rule. Of fields with equal rank, the first is reported.
     #[must_use]
     pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
         let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
@@ -59,7 +61,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Collects the violations of one configuration.
+/// Collects all rules that one configuration violates.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     prefix: Vec<&'static str>,
@@ -67,21 +69,21 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Checks a group of fields below `name`.
+    /// Checks the fields of a group, whose paths are prefixed with `name`.
     pub fn group(&mut self, name: &'static str, check: impl FnOnce(&mut Self)) {
         self.prefix.push(name);
         check(self);
         self.prefix.pop();
     }
 
-    /// A field must lie in a range.
+    /// Requires that a field lies in a range.
     pub fn range(&mut self, field: &str, value: u64, legal: RangeInclusive<u64>, why: &'static str) {
         if !legal.contains(&value) {
             self.violated(field, value.to_string(), format!("{} to {}", legal.start(), legal.end()), Vec::new(), why);
         }
     }
 
-    /// A field must be a power of two in a range.
+    /// Requires that a field is a power of two in a range.
     pub fn power_of_two(&mut self, field: &str, value: u64, legal: RangeInclusive<u64>, why: &'static str) {
         if !value.is_power_of_two() || !legal.contains(&value) {
             let (least, most) = (*legal.start(), legal.end().checked_ilog2().map_or(0, |log2| 1 << log2));
@@ -90,14 +92,15 @@ impl Rules {
         }
     }
 
-    /// Any other rule.
+    /// Requires any other condition on one field.
     pub fn expect(&mut self, holds: bool, field: &str, value: impl fmt::Display, legal: &str, why: &'static str) {
         if !holds {
             self.violated(field, value.to_string(), legal.to_owned(), Vec::new(), why);
         }
     }
 
-    /// A rule between fields. The first is named, unless whoever reports the rule knows which field was given last.
+    /// Requires a relation between several fields. The first side is reported, unless [`Violation::blaming`]
+    /// selects another one, for example the field that was set last.
     pub fn between(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
         let mut sides = sides.into_iter();
         if let Some(Side { path, value, legal }) = sides.next().filter(|_| !holds) {
@@ -105,8 +108,8 @@ impl Rules {
         }
     }
 
-    /// A whole that is no less than its parts together, each with the number of times that it is in it. Each was rounded
-    /// up by itself, so that `n` parts may together be `n - 1` more.
+    /// Requires that `whole` is at least the sum of `parts`, each given as name, value and multiplicity.
+    /// Every part was rounded up separately, so the sum of `n` parts may exceed `whole` by `n - 1`.
     pub fn at_least(&mut self, whole: (&str, u32), parts: &[(&str, u32, u32)], why: &'static str) {
         let sum: u64 = parts.iter().map(|&(_, part, times)| u64::from(part) * u64::from(times)).sum();
         let rounded: u64 = parts.iter().map(|&(_, _, times)| u64::from(times)).sum::<u64>().saturating_sub(1);
@@ -126,8 +129,8 @@ impl Rules {
         self.between(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
     }
 
-    /// The size of a memory: the product of the fields that make it up, which the host has to hold. Nothing is said of it
-    /// while one of them is illegal by itself.
+    /// Limits the size of a memory in bytes, the product of `fields` and `unit_bytes`, because the host must
+    /// hold it. Reports nothing while one of the fields violates a rule of its own.
     pub fn bytes(&mut self, fields: &[(&str, u32)], unit_bytes: u64, most: u64, why: &'static str) {
         if fields.iter().any(|(name, _)| self.is_broken(name)) {
             return;
@@ -142,27 +145,27 @@ impl Rules {
         self.between(bytes <= most, fields.iter().filter_map(side), why);
     }
 
-    /// True if a rule about this field is violated so far.
+    /// True if a rule about this field has been violated so far.
     #[must_use]
     pub fn is_broken(&self, field: &str) -> bool {
         let path = self.path(field);
         self.found.iter().any(|violation| violation.path == path)
     }
 
-    /// True if nothing is violated so far.
+    /// True if no rule has been violated so far.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Takes over what others found, whose paths lie below the group that is open.
+    /// Adds violations collected separately, whose paths are relative to the currently open group.
     pub fn merge(&mut self, others: Self) {
         for Violation { path, value, legal, why, others } in others.found {
             self.violated(&path, value, legal, others, why);
         }
     }
 
-    /// All violations found.
+    /// Returns all violations found.
     #[must_use]
     pub fn into_violations(self) -> Vec<Violation> {
         self.found
@@ -174,7 +177,8 @@ impl Rules {
         self.found.push(Violation { path, value, legal, why, others });
     }
 
-    /// The path of a field below the group that is open, or with `super.` below the one around that.
+    /// Returns the full path of a field of the currently open group; each leading `super.` refers to the
+    /// enclosing group.
     fn path(&self, mut field: &str) -> String {
         let mut groups = self.prefix.as_slice();
         while let (Some(further), [around @ .., _]) = (field.strip_prefix("super."), groups) {

@@ -1,9 +1,10 @@
-//! # Hooks under way
-//! A scheme is a user's code, called once or more in a cycle. If it panics or never returns, the run must say which scheme
-//! it was, which hook of it, and when. The wrapper around the hooks of a slot notes each call here.
+//! # Scheme hooks in progress
+//! Records which hook of a scheme each thread is executing. A scheme is user code and may be called several
+//! times per cycle. If it panics or never returns, the run must report the scheme, the hook and the cycle.
+//! The wrapper around the hooks of a slot records each call here.
 //!
-//! A call costs two stores to memory of its thread. Nothing is allocated, locked or looked up but by the first call of a
-//! hook, and a slot without a scheme has no wrapper.
+//! A call costs two stores to thread-local memory. Only the first call of a hook allocates, takes a lock or
+//! searches. A slot without a scheme has no wrapper and no cost.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,49 +12,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::kernel::name::Name;
 
-/// A hook of a scheme.
+/// Hook of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Key of the configuration that chooses the scheme: `l1.bypass`.
+    /// Configuration key of the slot that selects the scheme: `l1.bypass`.
     pub slot: &'static str,
-    /// Its kind.
+    /// Kind of the scheme.
     pub scheme: Name,
-    /// The method.
+    /// Name of the method.
     pub name: &'static str,
 }
 
-/// A call that has not returned.
+/// Hook call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// What was called.
+    /// Hook that was called.
     pub hook: Hook,
-    /// Cycle of the last call that was told one.
+    /// Cycle of the most recent call on this thread that passed one.
     pub cycle: u64,
-    /// Number of the call in its thread.
+    /// Number of the call within its thread.
     pub number: u64,
-    /// Number of the thread among those that ever called a hook.
+    /// Number of the thread, among all threads that ever called a hook.
     pub thread: u64,
 }
 
-/// Numbers of the hooks of a wrapper, from the first on; 0 before its first call.
+/// Number of the first hook of a wrapper in the global list; its other hooks follow. 0 before the first call.
 #[derive(Debug, Default)]
 pub struct Numbers(Cell<u64>);
 
-/// Hooks by number, from 1.
+/// All hooks ever called, numbered from 1.
 static HOOKS: Mutex<Vec<Hook>> = Mutex::new(Vec::new());
-/// Threads that have called a hook and are still there.
+/// Threads that have called a hook; entries of finished threads are removed lazily.
 static THREADS: Mutex<Vec<Weak<Thread>>> = Mutex::new(Vec::new());
 
-/// What other threads may know of one.
+/// State of one thread that other threads may read.
 #[derive(Debug, Default)]
 struct Thread {
-    /// Number of the call, then that of the hook in the low bits; 0 if none is under way.
+    /// Call number, with the hook number in the low [`HOOK_BITS`]; 0 if no call is in progress.
     call: AtomicU64,
     cycle: AtomicU64,
     number: u64,
 }
 
-/// Bits for the number of a hook.
+/// Number of bits for a hook number.
 const HOOK_BITS: u32 = 16;
 
 thread_local! {
@@ -75,7 +76,8 @@ fn enlisted() -> Arc<Thread> {
 }
 
 impl Numbers {
-    /// Calls the hook of this place among `names`, those of all hooks of the slot.
+    /// Calls hook number `hook` of `names`, which lists all hooks of the slot, and records the call while it
+    /// runs.
     #[inline]
     pub fn call<R>(
         &self,
@@ -103,7 +105,7 @@ impl Numbers {
     }
 }
 
-/// Numbers of the hooks of a scheme: one list for all its wrappers.
+/// Returns the number of the first hook of a scheme; all wrappers of a scheme share one list of hooks.
 #[cold]
 fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
     let mut hooks = held(&HOOKS);
@@ -116,18 +118,18 @@ fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
     at as u64 + 1
 }
 
-/// No call of this thread is under way: it has returned, or was left by a panic that was caught.
+/// Clears the call in progress of this thread: the call has returned, or a panic that unwound it was caught.
 pub fn forget() {
     THREAD.with(|thread| thread.call.store(0, Ordering::Relaxed));
 }
 
-/// The call of this thread that is under way.
+/// Returns the call in progress on this thread.
 #[must_use]
 pub fn under_way() -> Option<Call> {
     THREAD.try_with(|thread| seen(thread)).ok().flatten()
 }
 
-/// The calls of all threads that are under way.
+/// Returns the calls in progress on all threads.
 #[must_use]
 pub fn all_under_way() -> Vec<Call> {
     let threads: Vec<_> = held(&THREADS).iter().filter_map(Weak::upgrade).collect();

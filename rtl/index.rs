@@ -1,18 +1,19 @@
 //! # XOR index unit
-//! Turns a line address into a set index. Every function here is linear over GF(2): index bit `j`
-//! is the exclusive or of a fixed selection of line-address bits, one XOR tree an output. The
-//! selections are the rows of a matrix H. A function is a file of `rtl/index` that gives the columns of H; plain bit selection, the pseudo-random interleaving of
-//! khairy2015 (section 4.3) and the set hash of GPGPU-Sim's Fermi model differ in H only.
+//! Computes the set index of a line address. Unlike plain bit selection, each index bit `j` may be the
+//! exclusive or of any fixed set of line-address bits: one XOR tree per bit. Every function is thus linear
+//! over GF(2), and the selections are the rows of a matrix H. Each file in `rtl/index` defines one function
+//! by giving the columns of H. Plain bit selection, the pseudo-random interleaving of khairy2015 (section
+//! 4.3) and the set hash of GPGPU-Sim's Fermi model differ in H only.
 //!
 //! | port    | dir | payload      | contract                                   |
 //! |---------|-----|--------------|--------------------------------------------|
-//! | `line`  | in  | line address | any                                        |
+//! | `line`  | in  | line address | any line address                           |
 //! | `index` | out | set          | combinational, below the number of sets    |
 //!
-//! Latency: none, the unit sits in front of the tag array in the same cycle. Depth is the log2 of
-//! the largest fan-in in two-input gates: four levels for Poly(37) over 20 bits.
-//! For fixed upper address bits each function maps the low bits one to one onto the sets, so the
-//! tag of an ordinary cache (the line address above its index bits) stays sufficient.
+//! Latency: none, the unit precedes the tag array in the same cycle. The depth in two-input gates is the log2
+//! of the largest fan-in: four levels for Poly(37) over 20 bits. For fixed upper address bits, each function
+//! maps the low bits one to one onto the sets. The tag of an ordinary cache (the line address above its index
+//! bits) therefore remains sufficient.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 
@@ -34,29 +35,29 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Most sets of a cache: columns of H have 12 bits at most.
+/// Maximum number of sets of a cache: columns of H have at most 12 bits.
 const MAX_SETS: u32 = 4096;
 
-/// The shape of an index.
+/// Dimensions of an index function.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Bits of it: the log2 of the sets.
+    /// Number of index bits: the log2 of the number of sets.
     pub bits: u32,
-    /// Bits of a byte address below the line address.
+    /// Number of byte-address bits below the line address.
     pub offset: u32,
 }
 
-/// A set index function: its keys in the `index` of a cache, beside `kind`.
+/// Set index function. Its fields are keys in the `index` table of a cache, next to `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Function: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Column `k` of H: the index bits that bit `k` of a line address flips.
+    /// Returns column `k` of H: the index bits that bit `k` of a line address flips.
     fn column(&self, k: u32, shape: Shape) -> u16;
 
-    /// Checks its keys against the cache it indexes.
+    /// Checks the keys of the function against the cache that it indexes.
     fn validate(&self, _sets: u32, _line_bytes: u32, _rules: &mut Rules) {}
 }
 
-/// The slot.
+/// Index function selected for a cache.
 pub type IndexConfig = Choice<dyn Function>;
 
 impl<F: Function + 'static> From<F> for IndexConfig {
@@ -66,7 +67,7 @@ impl<F: Function + 'static> From<F> for IndexConfig {
 }
 
 impl IndexConfig {
-    /// Checks the function against the cache it indexes.
+    /// Checks the function against the cache that it indexes.
     pub fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
         let mut own = Rules::default();
         Function::validate(&**self, sets, line_bytes, &mut own);
@@ -86,7 +87,8 @@ impl IndexConfig {
     }
 }
 
-/// Whether columns 0 to `bits` are independent: Gauss's elimination, a pivot for each.
+/// True if columns 0 to `bits` - 1 are linearly independent, by Gaussian elimination with one pivot per
+/// column.
 fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
     let mut pivots: Vec<u16> = Vec::new();
     (0..bits).all(|k| {
@@ -96,22 +98,23 @@ fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
     })
 }
 
-/// The index unit: the rows of H, and the same function as tables for the host.
+/// Index unit: the rows of H, and the same function as lookup tables for the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexUnit {
-    /// Row `j` selects the line-address bits whose exclusive or is index bit `j`.
+    /// Line-address bits whose exclusive or is index bit `j`, for each row `j`.
     rows: Box<[BitVec]>,
-    /// Index of every value of every line-address byte; a linear function of the whole is the
-    /// exclusive or of its parts.
+    /// Index contribution of every value of every line-address byte. The function is linear, so the index of
+    /// an address is the exclusive or of the contributions of its bytes.
     tables: Box<[BigArray<u16, 256>]>,
-    /// The low line-address bits that alone give an index; a victim's address is rebuilt so.
+    /// Low line-address bits that map to each index if all upper bits are 0; used to rebuild the line address
+    /// of a tag.
     low_bits: Box<[u32]>,
-    /// The low bits of a line address where these are the index, which then needs no tables.
+    /// Mask of the low line-address bits if these are the index, which then needs no tables.
     linear: Option<u32>,
 }
 
 impl IndexUnit {
-    /// Builds H for a cache of `sets` sets and line addresses of `line_bits` bits.
+    /// Builds H for a cache with `sets` sets and `line_bits`-bit line addresses.
     ///
     /// # Panics
     /// If the configuration was not validated.
@@ -145,7 +148,7 @@ impl IndexUnit {
         unit
     }
 
-    /// The set of a line.
+    /// Returns the set of a line.
     #[inline]
     #[must_use]
     pub fn index(&self, line: u64) -> u32 {
@@ -161,20 +164,21 @@ impl IndexUnit {
         u32::from(parts.fold(0, |index, (table, byte)| index ^ table[usize::from(byte)]))
     }
 
-    /// The low line-address bits that alone give `index`: the map of the low bits, undone.
+    /// Returns the low line-address bits that map to `index` if all upper bits are 0: the inverse of the
+    /// index function.
     #[must_use]
     pub fn low_bits_of(&self, index: u32) -> u32 {
         self.low_bits[index as usize]
     }
 
-    /// Index bits.
+    /// Returns the number of index bits.
     #[must_use]
     pub fn bits(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// The line of a tag in a set: the function is undone by trying the low bits, which it maps one to
-    /// one.
+    /// Returns the line with a given tag in a set. The upper bits of the line are the tag; the low bits
+    /// follow from the inverse of the index function.
     #[inline]
     #[must_use]
     pub fn line(&self, tag: u64, set: u32) -> u64 {
@@ -186,20 +190,21 @@ impl IndexUnit {
         }
     }
 
-    /// Inputs of the XOR tree of every index bit; 1 is a wire.
+    /// Returns the fan-in of the XOR tree of each index bit; a fan-in of 1 is a wire.
     pub fn fan_ins(&self) -> impl Iterator<Item = u32> + '_ {
         self.rows.iter().map(|row| row.count_ones() as u32)
     }
 
-    /// The line-address bits whose exclusive or is index bit `j`.
+    /// Returns the line-address bits whose exclusive or is index bit `j`.
     #[must_use]
     pub fn row(&self, j: usize) -> &BitSlice {
         &self.rows[j]
     }
 
-    /// Lists one XOR tree for each index bit that is more than a wire.
+    /// Lists one XOR tree for each index bit that is not a plain wire.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // Tables are the host's form of the rows; undoing the low bits costs hardware the same trees.
+        // The tables are the rows in a form for the host. Inverting the function costs hardware the same XOR
+        // trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });
@@ -207,7 +212,7 @@ impl IndexUnit {
     }
 }
 
-/// The bit of the index that takes bit `k` of a line address as it is.
+/// Column `k` of plain bit selection: the index bit that equals bit `k` of the line address.
 fn identity(k: u32, bits: u32) -> u16 {
     if k < bits { 1 << k } else { 0 }
 }
@@ -228,7 +233,7 @@ mod tests {
         IndexUnit::new(&config, sets, line_bytes, line_bits)
     }
 
-    /// Index bit `j` of a line as hardware finds it.
+    /// Computes index bit `j` of a line as hardware does, by parity.
     fn parity(unit: &IndexUnit, j: usize, line: u64) -> u32 {
         unit.row(j).iter_ones().fold(0, |parity, k| parity ^ (line >> k & 1) as u32)
     }

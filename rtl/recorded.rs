@@ -1,16 +1,16 @@
-//! Values of a recorded memory.
+//! Values of memory behind a trace.
 //!
-//! A trace has addresses but no values. So that the caches carry bytes which can be wrong, every
-//! aligned word of memory holds 24 bits that follow from its address, and below them a tag that a store
-//! changes. Whoever loads a word can tell whether it belongs to the address; a store of part of a
-//! word keeps this true, because only the tag ever changes.
+//! A trace records addresses but no values. The caches must nevertheless carry bytes that can be wrong. Every
+//! aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit tag below them that
+//! stores change. A load can be checked: the 24 bits show whether the word belongs to the address.
+//! Partial-word stores preserve this property, because only the tag ever changes.
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 pub const WORD_BYTES: u64 = 4;
-/// Tag of memory that nothing has been stored to.
+/// Tag of memory that was never stored to.
 pub const UNTOUCHED: u8 = 0;
 
-/// The word at `address`, which is aligned down, as a store with `tag` leaves it.
+/// Returns the word at `address`, which is aligned down, as a store with `tag` leaves it.
 #[inline(always)]
 #[must_use]
 pub fn word(address: u64, tag: u8) -> u32 {
@@ -18,7 +18,8 @@ pub fn word(address: u64, tag: u8) -> u32 {
     mixed(number as u32, high(number)) | u32::from(tag)
 }
 
-/// The words from `address` on, with their tags; it is a multiple of their size, a power of two.
+/// Returns `N` consecutive words with the given tags. `address` must be a multiple of their total size, a
+/// power of two.
 #[inline(always)]
 #[must_use]
 pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
@@ -27,13 +28,14 @@ pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     std::array::from_fn(|index| mixed(low | index as u32, high) | u32::from(tags[index]))
 }
 
-/// What the upper half of a word's number contributes.
+/// Contribution of the upper half of a word number to its hash.
 #[inline(always)]
 fn high(number: u64) -> u32 {
     (number >> 16) as u32 & 0xffff_0000
 }
 
-/// 24 bits in which those of a word's number meet. Shifts alone: a host does several at once.
+/// Hashes a word number into the upper 24 bits. Uses shifts only, so that the host can compute several words
+/// at once.
 #[inline(always)]
 fn mixed(low: u32, high: u32) -> u32 {
     let mut bits = low ^ high;
@@ -43,21 +45,21 @@ fn mixed(low: u32, high: u32) -> u32 {
     bits & !0xff
 }
 
-/// Whether a loaded word belongs to `address`, which is aligned down, whatever was stored there.
+/// True if a loaded word belongs to `address`, which is aligned down, regardless of the tag stored there.
 #[inline(always)]
 #[must_use]
 pub fn belongs(value: u32, address: u64) -> bool {
     (value ^ word(address, 0)) >> 8 == 0
 }
 
-/// The bytes at `address`, at most four and within one word.
+/// Returns the bytes at `address`, at most four and within one word, in the low bits.
 #[inline(always)]
 #[must_use]
 pub fn bytes(address: u64, tag: u8) -> u32 {
     word(address, tag) >> (8 * (address % WORD_BYTES))
 }
 
-/// Whether `size` loaded bytes, at most four and within one word, belong to `address`.
+/// True if `size` loaded bytes, at most four and within one word, belong to `address`.
 #[inline(always)]
 #[must_use]
 pub fn bytes_belong(value: u32, address: u64, size: u32) -> bool {

@@ -1,13 +1,15 @@
-//! Every subset.
+//! Exhaustive search over all subsets of loads.
 
 use super::{Choice, by_parts};
 use crate::graph::Graph;
 
-/// Loads of a part beyond which not every subset is tried: 16 million take a second.
+/// Maximum number of loads in a connected component for an exhaustive search: 16 million subsets take a
+/// second.
 pub const MOST_EXHAUSTIVE: usize = 24;
 
-/// The best subset of all; of equal ones the smallest, and of these the first as a binary number whose
-/// lowest digit is load 0. `None` if a part of the graph has more than [`MOST_EXHAUSTIVE`] loads.
+/// Returns the best of all subsets, or `None` if a connected component of the graph has more than
+/// [`MOST_EXHAUSTIVE`] loads. Of equal subsets the smallest wins, then the one with the lowest bit mask, in
+/// which bit 0 is load 0.
 #[must_use]
 pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     let try_all = |part: &Graph| {
@@ -22,16 +24,17 @@ pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     by_parts(graph, try_all).ok()
 }
 
-/// Depth first: the highest node left out, then taken in, so that masks come in ascending order.
+/// Depth-first search. It tries each node, from the highest down, first bypassed and then cached, so that
+/// masks ascend.
 struct Search<'a> {
     graph: &'a Graph,
     chosen: Vec<usize>,
-    /// Value, number of loads and mask of the best subset so far.
+    /// Value, number of loads and bit mask of the best subset found so far.
     best: (f64, usize, u32),
 }
 
 impl Search<'_> {
-    /// Tries all subsets of the nodes below `end` with those that are chosen above.
+    /// Tries all subsets of the nodes below `end`, together with the nodes already in `chosen`.
     fn descend(&mut self, end: usize, value: f64, mask: u32) {
         let Some(node) = end.checked_sub(1) else {
             let (best, size, _) = self.best;

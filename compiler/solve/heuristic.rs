@@ -1,27 +1,28 @@
-//! The heuristic.
+//! Greedy heuristic of xie2013 section 5.3, algorithm 1.
 
 use serde::Serialize;
 
 use super::Choice;
 use crate::graph::Graph;
 
-/// One iteration: the node that was taken, and why it was cached or bypassed.
+/// One iteration of the heuristic: the node taken, and the weights that decided between caching and bypassing
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// The node.
+    /// Index of the node.
     pub node: usize,
-    /// Weight of its edges to nodes that are cached or not decided yet.
+    /// Sum of the edges to nodes that are cached or still undecided.
     pub others: f64,
-    /// That and its own weight: cached if positive.
+    /// Sum of `others` and the weight of the node itself: the node is cached if this is positive.
     pub total: f64,
 }
 
-/// Takes the node with the least edges until none is left; steps in their order. Of nodes with equal
-/// edges the last one is taken.
+/// Takes the node with the smallest sum of edges and decides it, until no node is left. Of nodes with equal
+/// sums the last one is taken. Returns the choice and the steps in order.
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
-    // A bypassed node is gone from the graph; a cached one goes on to count for the others.
+    // A bypassed node leaves the graph; a cached node still counts for the remaining ones.
     let mut is_there = vec![true; count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut steps = Vec::with_capacity(count);
@@ -35,7 +36,7 @@ pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     (Choice::new(graph, is_there), steps)
 }
 
-/// Place and value of the last of the least values.
+/// Returns the index and value of the last minimum.
 fn last_least(values: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
     values.enumerate().reduce(|best, next| if next.1 <= best.1 { next } else { best })
 }

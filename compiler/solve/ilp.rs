@@ -1,4 +1,4 @@
-//! Integer programming.
+//! Integer programming, as in xie2013 section 5.2.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use super::{Choice, by_parts, heuristic};
 use crate::Triangle;
 use crate::graph::Graph;
 
-/// Nodes of the search after which it is given up: a number and not a time, so that every run gives
-/// the same answer.
+/// Maximum number of branch-and-bound nodes before the search gives up. A node limit, unlike a time limit,
+/// makes every run give the same answer.
 const MOST_NODES: u64 = 20_000;
-/// Loads of a part, after [`settle`], beyond which the search is not begun: the relaxation alone takes
-/// minutes.
+/// Maximum number of loads in a connected component, after [`settle`], for which the search starts: beyond it
+/// the relaxation alone takes minutes.
 const MOST_LOADS: usize = 64;
 
-/// Why integer programming gave no proven optimum.
+/// Reason why integer programming gave no proven optimum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IlpError {
-    /// More loads depend on each other than it is tried for.
+    /// A connected component has more loads than the solver accepts; holds their number.
     TooLarge(usize),
-    /// The search was given up.
+    /// The search gave up at its node limit.
     Unfinished,
-    /// The solver says that it failed.
+    /// The solver reported an error; holds its message.
     Solver(String),
 }
 
@@ -41,15 +41,15 @@ impl fmt::Display for IlpError {
 
 impl std::error::Error for IlpError {}
 
-/// An optimum of the graph by integer programming; which one of several is up to the solver.
+/// Returns an optimum of the graph by integer programming; the solver picks one of several optima.
 ///
 /// # Errors
-/// If the graph is too large for it.
+/// If a component is too large, if the search gives up, or if the solver fails.
 pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
     by_parts(graph, |part| {
         let (mut cached, open) = settle(part);
         let rest = remaining(part, &cached, &open);
-        // What is settled may have been all that held the rest together.
+        // Without the settled nodes, the remaining graph may fall apart into several components.
         for (&node, decision) in open.iter().zip(by_parts(&rest, program)?.cached) {
             cached[node] = decision;
         }
@@ -57,8 +57,9 @@ pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
     })
 }
 
-/// Decides the loads that every optimum agrees on, or at least one: those worth caching whatever
-/// becomes of the others, and those never worth it. The rest is left open.
+/// Decides the loads that need no search, and returns the decisions and the undecided loads. A load is cached
+/// if that pays off whatever is decided for the others, and bypassed if it never pays off. At least one
+/// optimum agrees with all decisions.
 fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     let mut cached = vec![false; graph.len()];
     let mut open: Vec<usize> = (0..graph.len()).collect();
@@ -78,7 +79,8 @@ fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     }
 }
 
-/// The graph of the open nodes, with the edges to those that are cached in their own weights.
+/// Returns the graph of the undecided nodes; the edges to nodes settled as cached are added to the node
+/// weights.
 fn remaining(graph: &Graph, cached: &[bool], open: &[usize]) -> Graph {
     let sure: Vec<usize> = (0..graph.len()).filter(|&node| cached[node]).collect();
     let weight = |&node: &usize| graph.node(node) + graph.edges_to(node, sure.iter().copied());
@@ -86,14 +88,16 @@ fn remaining(graph: &Graph, cached: &[bool], open: &[usize]) -> Graph {
     Graph::new(open.iter().map(weight).collect(), edges)
 }
 
-/// The program of xie2013 section 5.2: N says whether a load is cached, M whether both of a pair are.
+/// Solves the program of xie2013 section 5.2. Variable N is 1 if a load is cached, and M is 1 if both loads
+/// of a pair are.
 fn program(graph: &Graph) -> Result<Vec<bool>, IlpError> {
     if graph.len() > MOST_LOADS {
         return Err(IlpError::TooLarge(graph.len()));
     }
     let pairs = || Triangle::<f64>::pairs(graph.len()).filter(|&(i, j)| graph.edge(i, j) != 0.0);
     let weights = (0..graph.len()).map(|i| graph.node(i)).chain(pairs().map(|(i, j)| graph.edge(i, j)));
-    // Bytes by the million would take the solver out of the range in which it keeps its precision.
+    // Weights are normalized, since weights of millions of bytes exceed the range in which the solver keeps
+    // its precision.
     let largest = weights.fold(0.0, |largest: f64, weight| largest.max(weight.abs()));
     if largest == 0.0 {
         return Ok(vec![false; graph.len()]);

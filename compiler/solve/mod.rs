@@ -1,14 +1,14 @@
 //! # Which loads to cache
-//! Three ways to the subset of loads whose nodes and edges weigh most (xie2013 problem 1, which is
-//! NP-hard).
+//! Selects the subset of loads with the largest sum of node and edge weights (xie2013 problem 1, which is
+//! NP-hard). There are three methods.
 //!
 //! | method         | optimum | time                | source                                        |
 //! |----------------|---------|---------------------|-----------------------------------------------|
 //! | [`heuristic`]  | no      | N cubed             | xie2013 section 5.3, algorithm 1              |
 //! | [`ilp`]        | yes     | exponential at worst| xie2013 section 5.2                           |
-//! | [`exhaustive`] | yes     | 2 to the N, a part  | every subset, to judge the other two          |
+//! | [`exhaustive`] | yes     | 2^N per component   | tries every subset, as a reference            |
 //!
-//! The heuristic may end below zero, that is below caching nothing.
+//! The heuristic may return a subset with a negative value, which is worse than caching nothing.
 
 mod exhaustive;
 mod heuristic;
@@ -26,20 +26,20 @@ pub use ilp::{IlpError, ilp};
 
 use crate::graph::Graph;
 
-/// How loads are chosen.
+/// Method by which the loads to cache are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// [`heuristic`].
+    /// Greedy heuristic: [`heuristic`].
     Heuristic,
-    /// [`ilp`].
+    /// Integer programming: [`ilp`].
     Ilp,
-    /// [`exhaustive`].
+    /// Exhaustive search: [`exhaustive`].
     Exhaustive,
 }
 
 impl Method {
-    /// All of them, in the order in which they are shown.
+    /// All methods, in display order.
     pub const ALL: [Self; 3] = [Self::Heuristic, Self::Ilp, Self::Exhaustive];
 }
 
@@ -53,17 +53,17 @@ impl fmt::Display for Method {
     }
 }
 
-/// A decision for each load of a graph.
+/// Decision for each load of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Whether the load is cached.
+    /// For each load, true if it is cached.
     pub cached: Vec<bool>,
-    /// What the graph says of it: bytes saved.
+    /// Bytes of L2 traffic saved, according to the graph.
     pub value: f64,
 }
 
 impl Choice {
-    /// These decisions, with their value.
+    /// Creates a choice and computes its value.
     #[must_use]
     pub fn new(graph: &Graph, cached: Vec<bool>) -> Self {
         let value = graph.value(&cached);
@@ -71,7 +71,7 @@ impl Choice {
     }
 }
 
-/// Solves each part of a graph on its own and puts the decisions together.
+/// Solves each connected component of a graph on its own and merges the decisions.
 fn by_parts<E>(graph: &Graph, solve: impl Fn(&Graph) -> Result<Vec<bool>, E>) -> Result<Choice, E> {
     let mut cached = vec![false; graph.len()];
     for nodes in graph.parts() {

@@ -1,29 +1,30 @@
-//! | testpoint          | intent                                                                     |
-//! |--------------------|----------------------------------------------------------------------------|
-//! | worked example     | order, decisions and value of xie2013 figure 4, to the digit               |
-//! | below bypass-all   | an instance on which the heuristic ends below zero                         |
-//! | ties               | the last of equals is taken; equal subsets: the smallest                   |
-//! | random graphs      | integer programming equals every subset tried, the heuristic is never more |
-//! | parts              | graphs beyond every subset are solved where they fall into parts           |
+//! | testpoint          | intent                                                                                     |
+//! |--------------------|--------------------------------------------------------------------------------------------|
+//! | worked example     | order, decisions and value of xie2013 figure 4 are reproduced to the digit                 |
+//! | below bypass-all   | an instance is known on which the heuristic ends below zero                                |
+//! | ties               | of equal nodes the heuristic takes the last; of equal subsets the smallest wins            |
+//! | random graphs      | integer programming finds the optimum of the exhaustive search; the heuristic is no better |
+//! | parts              | graphs too large for an exhaustive search are solved if their components are small         |
 
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::*;
 use crate::Triangle;
 
-/// A graph of weights and edges `(i, j, weight)`, counted from 1 as in the paper.
+/// Creates a graph of node weights and edges `(i, j, weight)`, with nodes counted from 1 as in the paper.
 fn graph(nodes: &[f64], edges: &[(usize, usize, f64)]) -> Graph {
     let mut table = Triangle::new(nodes.len(), |_| 0.0);
     edges.iter().for_each(|&(i, j, weight)| table.set(i - 1, j - 1, weight));
     Graph::new(nodes.into(), table)
 }
 
-/// The weights that the text states, and others that lead to the order it tells.
+/// Graph of xie2013 figure 4: the weights that the text states, and others chosen to give the order it
+/// describes.
 fn figure_4() -> Graph {
     graph(&[3.0, 2.0, 1.0, 4.0], &[(1, 2, 6.0), (1, 3, -5.0), (1, 4, -2.0), (2, 3, -5.0), (2, 4, 1.0), (3, 4, -4.0)])
 }
 
-/// Whole numbers from -bound to bound.
+/// Source of random integer weights from -bound to bound.
 struct Weights(TestRng);
 
 impl Weights {
@@ -77,7 +78,7 @@ fn a_load_that_saves_nothing_is_bypassed() {
 
 #[test]
 fn of_equal_subsets_the_smallest_is_taken() {
-    // {1}, {2} and {1, 2} are worth 3: of two single loads the one with the lower number.
+    // {1}, {2} and {1, 2} are all worth 3: the single load with the lower number wins.
     let graph = graph(&[3.0, 3.0], &[(1, 2, -3.0)]);
     assert_eq!(exhaustive(&graph).unwrap().cached, [true, false]);
 }

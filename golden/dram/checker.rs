@@ -1,8 +1,8 @@
 //! # DRAM command checker
-//! Runs down the table of [`rules`](super::rules) for every command of a trace and lists what is
-//! broken. For each distance it looks back over exactly the cycles in which the earlier command may
-//! not lie, so it keeps no timers that could go wrong the way a controller's do. Commands of one cycle
-//! find their banks as the cycles before have left them, and each is no cycle after the others.
+//! Checks every command of a trace against the table of [`rules`](super::rules) and lists the violations.
+//! For each distance rule it searches exactly the cycles in which the earlier command must not lie. It keeps
+//! no timers, which could fail in the same way as those of a controller.
+//! Commands of one cycle see the bank state left by earlier cycles, and are zero cycles apart.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,16 +11,16 @@ use super::command::{BankId, Command, Kind};
 use super::rules::{Form, RULES, Rule, Scope};
 use super::timing::Timing;
 
-/// A broken rule.
+/// Violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Number of the rule.
     pub rule: u8,
-    /// The command that breaks it; none if one is missing.
+    /// Offending command; `None` if a command is missing.
     pub command: Option<Command>,
-    /// The command with which it collides, if it is about two.
+    /// Earlier command that it conflicts with; `None` if the rule concerns a single command.
     pub earlier: Option<Command>,
-    /// What is wrong, in words, with cycles and banks.
+    /// Explanation for the user, with cycles and banks.
     pub text: String,
 }
 
@@ -30,36 +30,36 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A table of rules with the distances of one timing set.
+/// Rule checker for one set of timing parameters.
 #[derive(Clone, Debug)]
 pub struct Checker {
     pub(super) timing: Timing,
     refresh: bool,
-    /// One per row of [`RULES`].
+    /// Minimum distance for each row of [`RULES`] [command clocks].
     bounds: Vec<u64>,
 }
 
 impl Checker {
-    /// The rules for `timing`; with `refresh` the longest gap between refreshes is checked too, from
+    /// Creates a checker for `timing`. With `refresh`, it also checks the longest gap between refreshes, from
     /// cycle 0 to the last command.
     pub fn new(timing: Timing, refresh: bool) -> Self {
         let bounds = RULES.iter().map(|rule| (rule.minimum)(&timing)).collect();
         Checker { timing, refresh, bounds }
     }
 
-    /// The distance checked by row `row` of [`RULES`].
+    /// Returns the distance that row `row` of [`RULES`] requires [command clocks].
     pub fn bound(&self, row: usize) -> u64 {
         self.bounds[row]
     }
 
-    /// The same checker with another distance in row `row` of [`RULES`].
+    /// Replaces the distance in row `row` of [`RULES`].
     pub fn with_bound(mut self, row: usize, cycles: u64) -> Self {
         self.bounds[row] = cycles;
         self
     }
 
-    /// Checks all rules about commands alone (1 to 22); `commands` are in the order of time, those of one
-    /// cycle in any.
+    /// Checks the rules that concern commands only (1 to 22). `commands` are sorted by cycle; commands of one
+    /// cycle may have any order.
     pub fn check(&self, commands: &[Command]) -> Vec<Violation> {
         let mut found = Vec::new();
         let mut rows: BTreeMap<BankId, u32> = BTreeMap::new();
@@ -137,7 +137,7 @@ impl Checker {
         }
     }
 
-    /// When the data of a column command begin.
+    /// Returns the cycle in which the data burst of a column command starts.
     fn burst_start(&self, command: &Command) -> Option<u64> {
         match command.kind {
             kind if kind.is_read() => Some(command.cycle + self.timing.cl),
@@ -146,7 +146,7 @@ impl Checker {
         }
     }
 
-    /// Between the last refresh and the end of the trace a refresh may be missing, too.
+    /// Checks the gap between the last refresh and the end of the trace.
     fn check_end(&self, commands: &[Command]) -> Option<Violation> {
         let row = RULES.iter().position(|rule| rule.form == Form::AtMost)?;
         let end = commands.last()?;
@@ -162,19 +162,20 @@ impl Checker {
     }
 }
 
-/// What a command can collide with.
+/// Commands that a command can conflict with.
 #[derive(Clone, Copy)]
 struct History<'a> {
-    /// Those before it in the trace.
+    /// Commands listed before it in the trace.
     before: &'a [Command],
-    /// Those of its cycle that the trace names after it.
+    /// Commands of the same cycle listed after it in the trace.
     beside: &'a [Command],
 }
 
 impl<'a> History<'a> {
-    /// The commands less than `window` cycles before `command` or beside it, latest first. One that stands earlier in the
-    /// trace with a later cycle counts as simultaneous. Of two beside each other that a rule holds apart
-    /// either way, the second is told of the first and not the first of the second.
+    /// Yields the commands of the same cycle and those less than `window` cycles earlier, latest first. A
+    /// command listed earlier with a later cycle counts as simultaneous.
+    /// If the rule separates the two kinds in either order, a simultaneous pair is compared only once, when
+    /// the second of the two is checked.
     fn recent(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);
@@ -198,7 +199,7 @@ fn concerns(rule: &Rule, earlier: &Command, command: &Command) -> bool {
     in_scope && rule.from.contains(&earlier.kind)
 }
 
-/// The ACT that opened the row which a column command used.
+/// Returns the ACT that opened the row of a column command.
 fn opening<'a>(history: &'a [Command], column: &Command) -> Option<&'a Command> {
     history
         .iter()
@@ -233,7 +234,7 @@ fn check_state(rows: &BTreeMap<BankId, u32>, command: &Command) -> Option<Violat
     }
 }
 
-/// The open rows after `command`.
+/// Updates the open rows with the effect of `command`.
 pub(super) fn advance(rows: &mut BTreeMap<BankId, u32>, command: &Command) {
     match (command.kind, command.bank, command.row) {
         (Kind::Act, Some(bank), Some(row)) => {

@@ -1,56 +1,56 @@
-//! Commands and requests as they stand in a trace.
+//! DRAM commands and requests as recorded in a trace.
 
 use std::fmt;
 
-/// What a command does.
+/// Type of a DRAM command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Opens a row.
+    /// Activate: opens a row.
     Act,
     /// Reads a burst of the open row.
     Rd,
-    /// Reads a burst, then closes the row by itself.
+    /// Reads a burst, then precharges the bank automatically.
     Rda,
     /// Writes a burst to the open row.
     Wr,
-    /// Writes a burst, then closes the row by itself.
+    /// Writes a burst, then precharges the bank automatically.
     Wra,
-    /// Closes the row of one bank.
+    /// Precharge: closes the row of one bank.
     Pre,
-    /// Closes the rows of all banks.
+    /// Precharge all: closes the rows of all banks.
     Prea,
     /// Refreshes all banks.
     Ref,
 }
 
 impl Kind {
-    /// Whether it moves data.
+    /// True if the command transfers data.
     pub fn is_column(self) -> bool {
         self.is_read() || self.is_write()
     }
 
-    /// RD or RDA.
+    /// True for RD and RDA.
     pub fn is_read(self) -> bool {
         matches!(self, Kind::Rd | Kind::Rda)
     }
 
-    /// WR or WRA.
+    /// True for WR and WRA.
     pub fn is_write(self) -> bool {
         matches!(self, Kind::Wr | Kind::Wra)
     }
 
-    /// Whether it concerns the whole channel and names no bank.
+    /// True if the command applies to the whole channel and names no bank.
     pub fn is_channel_wide(self) -> bool {
         matches!(self, Kind::Prea | Kind::Ref)
     }
 }
 
-/// One of the banks of a channel.
+/// Bank of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BankId {
-    /// Bank group.
+    /// Bank group number.
     pub group: u32,
-    /// Bank within the group.
+    /// Bank number within the group.
     pub bank: u32,
 }
 
@@ -60,18 +60,18 @@ impl fmt::Display for BankId {
     }
 }
 
-/// A command on the bus.
+/// Command on the command bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Command clock.
+    /// Cycle of the command [command clocks].
     pub cycle: u64,
-    /// What it does.
+    /// Type of the command.
     pub kind: Kind,
-    /// The bank, unless it concerns all.
+    /// Bank; `None` for channel-wide commands.
     pub bank: Option<BankId>,
-    /// The row: of an ACT always, of a column command if the trace tells.
+    /// Row: always present for ACT, and for column commands if the trace records it.
     pub row: Option<u32>,
-    /// The burst within the row, of a column command.
+    /// Burst number within the row, for column commands.
     pub col: Option<u32>,
 }
 
@@ -95,34 +95,35 @@ impl fmt::Display for Command {
 /// Direction of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Wants a burst.
+    /// Read of one burst.
     Read,
-    /// Brings a burst.
+    /// Write of one burst.
     Write,
 }
 
-/// How a request was served.
+/// Way in which the controller served a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// By a column command of its own.
     Column,
-    /// By data of a queued write, or together with another request to the same burst: no command.
+    /// Without a command: by forwarding from a queued write, or merged with another request to the same
+    /// burst.
     Forwarded,
 }
 
-/// What was asked of the controller.
+/// Request to the memory controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Number in the trace; requests to one address take effect in this order.
+    /// Position in the trace; requests to one address take effect in this order.
     pub number: u64,
-    /// Direction.
+    /// Direction of the transfer.
     pub op: Op,
     /// Byte address within the channel.
     pub address: u64,
-    /// Cycle of acceptance; the first command may follow in the next one.
+    /// Cycle in which the controller accepted the request; its first command may follow in the next cycle.
     pub accept: u64,
-    /// Cycle of completion, if the controller tells.
+    /// Cycle of completion, if the controller reports it.
     pub complete: Option<u64>,
-    /// How it was served.
+    /// Way in which the controller served the request.
     pub service: Service,
 }

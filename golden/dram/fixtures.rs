@@ -1,4 +1,4 @@
-//! Command streams for the tests: read from `data/`, or written down in a line of text.
+//! Command streams for tests, read from `data/` or written as one line of text.
 
 use super::command::{BankId, Command, Kind, Op, Request, Service};
 
@@ -16,8 +16,8 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Commands as `cycle KIND group.bank row col`, the later fields as far as needed, with commas in
-/// between.
+/// Parses comma-separated commands of the form `cycle KIND group.bank row col`. Trailing fields may be
+/// omitted.
 pub fn stream(text: &str) -> Vec<Command> {
     let command = |text: &str| {
         let mut words = text.split_whitespace();
@@ -34,14 +34,14 @@ pub fn stream(text: &str) -> Vec<Command> {
     text.split(',').map(command).collect()
 }
 
-/// A file of `data/` without its heading, as rows of fields.
+/// Reads a file of `data/` and returns the records without the header line.
 fn rows(name: &str) -> Vec<csv::StringRecord> {
     let path = format!("{}/dram/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     let mut reader = csv::Reader::from_path(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     reader.records().collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A reference command stream.
+/// Reads a reference command stream.
 pub fn commands(name: &str) -> Vec<Command> {
     let command = |record: csv::StringRecord| {
         let number = |field: usize| record[field].parse::<u32>().ok();
@@ -57,7 +57,7 @@ pub fn commands(name: &str) -> Vec<Command> {
     rows(&format!("{name}.commands")).into_iter().map(command).collect()
 }
 
-/// The requests that led to a reference command stream.
+/// Reads the requests that produced a reference command stream.
 pub fn requests(name: &str) -> Vec<Request> {
     let request = |record: csv::StringRecord| Request {
         number: record[0].parse().expect("a number"),

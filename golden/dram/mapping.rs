@@ -1,26 +1,26 @@
-//! # Where an address lies
-//! A layout names the fields of an address from its lowest bit upwards; each bit of the address is
-//! dealt to a field in turn.
+//! # DRAM address mapping
+//! Maps a byte address to bank, row and column of a channel. A layout names the fields of an address from its
+//! lowest bit upward; each address bit belongs to one field.
 
 use super::command::BankId;
 
-/// Sizes of a channel, all powers of two.
+/// Geometry of a channel; all sizes are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Bytes that one column command moves.
+    /// Bytes transferred by one column command.
     pub burst_bytes: u32,
-    /// Bursts in a row.
+    /// Number of bursts per row.
     pub columns: u32,
-    /// Rows of a bank.
+    /// Number of rows per bank.
     pub rows: u32,
-    /// Bank groups.
+    /// Number of bank groups.
     pub groups: u32,
-    /// Banks in each group.
+    /// Number of banks per group.
     pub banks_per_group: u32,
 }
 
 impl Geometry {
-    /// Two 1 Gb devices of 32 bits side by side.
+    /// Geometry of two 1 Gb x32 devices in parallel.
     pub const USED_HERE: Geometry =
         Geometry { burst_bytes: 64, columns: 64, rows: 4096, groups: 4, banks_per_group: 4 };
 }
@@ -28,18 +28,17 @@ impl Geometry {
 /// Order of the fields of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Row above bank above column.
+    /// From high to low bits: row, bank, column.
     RowBankColumn,
-    /// The lowest bank bit above two column bits, the others as in `RowBankColumn`: GPGPU-Sim's
-    /// GTX 480.
+    /// Like `RowBankColumn`, but with the lowest bank bit above two column bits: GPGPU-Sim's GTX 480.
     Gtx480,
-    /// The lowest bank bit above three column bits: Accel-Sim's QV100.
+    /// Like `RowBankColumn`, but with the lowest bank bit above three column bits: Accel-Sim's QV100.
     Qv100,
-    /// As `RowBankColumn`, the bank number exclusive-or'ed with the low bits of the row.
+    /// Like `RowBankColumn`, but with the bank number XORed with the low bits of the row.
     PermutedBank,
 }
 
-/// Fields of an address.
+/// Field of an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     Row,
@@ -47,31 +46,31 @@ enum Field {
     Column,
 }
 
-/// Which address bits select what, each list from the lowest bit upwards.
+/// Address mapping: address bits of each field, from the lowest bit upward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     row: Vec<u32>,
     bank: Vec<u32>,
     column: Vec<u32>,
     geometry: Geometry,
-    /// The low bits of a bank number name its group; else the high ones.
+    /// True if the low bits of the bank number select the group; false if the high bits do.
     low_groups: bool,
     permuted: bool,
 }
 
-/// One burst of the channel.
+/// Location of one burst in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Its bank.
+    /// Bank of the burst.
     pub bank: BankId,
-    /// Its row.
+    /// Row of the burst.
     pub row: u32,
-    /// Its number within the row.
+    /// Burst number within the row.
     pub col: u32,
 }
 
 impl Mapping {
-    /// Deals out the bits.
+    /// Creates a mapping from a layout and a geometry.
     pub fn new(layout: Layout, geometry: Geometry, low_groups: bool) -> Mapping {
         use Field::{Bank, Column, Row};
         let columns = geometry.columns.ilog2();
@@ -95,12 +94,13 @@ impl Mapping {
         }
     }
 
-    /// The reference streams: bank groups change before banks, banks before rows.
+    /// Returns the mapping of the reference streams: consecutive addresses change the bank group before the
+    /// bank, and the bank before the row.
     pub fn used_here() -> Mapping {
         Mapping::new(Layout::RowBankColumn, Geometry::USED_HERE, true)
     }
 
-    /// Where a byte address lies.
+    /// Returns the location of a byte address.
     pub fn place(&self, address: u64) -> Place {
         let gather = |bits: &[u32]| bits.iter().rev().fold(0, |value, bit| value << 1 | (address >> bit & 1) as u32);
         let Geometry { groups, banks_per_group, .. } = self.geometry;

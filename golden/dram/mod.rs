@@ -1,5 +1,6 @@
-//! Judge of GDDR5 and HBM command streams: a list of commands with their cycles goes in, broken rules come
-//! out. It knows neither queues nor arbitration, only what the device and its users may rely on.
+//! Checker of GDDR5 and HBM command streams: takes a list of commands with their cycles and returns the
+//! violated rules. It is independent of queues and arbitration and relies only on the guarantees that the
+//! device and its users need.
 
 pub mod checker;
 pub mod command;

@@ -1,9 +1,10 @@
-//! # Requests against commands
-//! Rule 23 of the table: every request has exactly one column command, at its own bank, row and
-//! column and after its acceptance; requests to one burst are served in their order, so that no read
-//! or write passes a write; data are there when the command says so.
+//! # Matching of requests and commands
+//! Checks rule 23 of the table:
+//! - Every request has exactly one column command, at its own bank, row and column, after its acceptance.
+//! - Requests to one burst are served in order, so that no read or write passes a write.
+//! - Data are complete when the column command implies it.
 //!
-//! Requests and commands are sorted into one list per burst of the channel and paired off in order.
+//! The checker sorts requests and commands into one list per burst of the channel, and matches them in order.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ struct Visitors<'a> {
 }
 
 impl Checker {
-    /// Checks rule 23; `requests` are in the order of their acceptance.
+    /// Checks rule 23. `requests` are in the order of their acceptance.
     pub fn check_requests(&self, mapping: &Mapping, requests: &[Request], commands: &[Command]) -> Vec<Violation> {
         let mut places: BTreeMap<Place, Visitors> = BTreeMap::new();
         for request in requests.iter().filter(|request| request.service == Service::Column) {
@@ -28,7 +29,7 @@ impl Checker {
         let mut rows = BTreeMap::new();
         for command in commands {
             if let (true, Some(bank), Some(col)) = (command.kind.is_column(), command.bank, command.col) {
-                // A closed bank is the business of rule 22; the trace's word is taken here.
+                // Rule 22 reports a closed bank, so the row named in the trace is used here.
                 let row = rows.get(&bank).copied().or(command.row).unwrap_or(0);
                 places.entry(Place { bank, row, col }).or_default().commands.push(command);
             }

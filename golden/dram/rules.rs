@@ -1,67 +1,67 @@
-//! # The rules of a GDDR5 or HBM command stream
-//! One row per rule and kind of neighbour: a command of `to` may not come earlier than `minimum`
-//! cycles after the latest command of `from` in `scope`. Commands of one cycle are no cycle apart, whichever of
-//! them a trace names first.
+//! # Rules of a GDDR5 or HBM command stream
+//! Table of the timing and state rules, one row per rule and kind of earlier command. A command of `to` must
+//! follow the latest command of `from` in `scope` by at least `minimum` cycles. Commands of one cycle are
+//! zero cycles apart, in whatever order a trace lists them.
 //!
-//! A number can have several rows, since a distance may depend on the direction of the transfer or
-//! on the bank group. The checker runs down the table; it knows no rule by itself except the few
-//! whose [`Form`] is not a distance.
+//! A rule number can have several rows, since a distance may depend on the direction of the transfer or on
+//! the bank group. The checker iterates over the table. It contains code only for the few rules whose
+//! [`Form`] is not a distance.
 
 use super::command::Kind::{self, Act, Pre, Prea, Rd, Rda, Ref, Wr, Wra};
 use super::timing::{Bus, Timing};
 
-/// Which earlier commands count. A command for all banks is in the scope of every bank.
+/// Scope in which earlier commands count. A command to all banks is in the scope of every bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The same bank.
+    /// Commands to the same bank.
     Bank,
-    /// The same bank group.
+    /// Commands to the same bank group.
     Group,
-    /// Another bank of the same group.
+    /// Commands to another bank of the same group.
     OtherBankOfGroup,
-    /// Any other bank.
+    /// Commands to any other bank.
     OtherBank,
-    /// Anything on the channel.
+    /// All commands on the channel.
     Channel,
 }
 
-/// How a row is checked.
+/// Kind of check that a row requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// At least `minimum` cycles after the command of `from` that lies `back` such commands back.
+    /// Distance of at least `minimum` cycles from the `back`-th latest command of `from`.
     Distance {
-        /// 1 for the latest one.
+        /// Number of commands to look back; 1 is the latest.
         back: usize,
     },
-    /// After a column command that closes its row by itself, both `minimum` cycles and the row's own
-    /// minimum open time followed by a precharge must have passed.
+    /// Distance from a column command with auto-precharge: both `minimum` cycles and the minimum open time of
+    /// the row plus a precharge must have passed.
     AutoPrecharge,
-    /// At most `minimum` cycles apart.
+    /// Distance of at most `minimum` cycles.
     AtMost,
-    /// Data bursts, `minimum` cycles long, do not overlap on the bus.
+    /// Data bursts of `minimum` cycles must not overlap on the bus.
     DataBus,
-    /// The bank is in the state that the command needs.
+    /// Bank must be in the state that the command requires.
     BankState,
-    /// Requests and column commands belong together.
+    /// Requests and column commands must match.
     Requests,
 }
 
-/// One row of the table.
+/// Row of the rule table.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The number under which a violation is reported.
+    /// Rule number that violations report.
     pub number: u8,
-    /// Earlier commands.
+    /// Types of the earlier command.
     pub from: &'static [Kind],
-    /// Later commands.
+    /// Types of the later command.
     pub to: &'static [Kind],
-    /// Where the earlier command must lie to count.
+    /// Scope in which earlier commands count.
     pub scope: Scope,
-    /// How the row is checked.
+    /// Kind of check that the rule requires.
     pub form: Form,
-    /// The distance in words.
+    /// Distance as a formula, for messages.
     pub expression: &'static str,
-    /// The distance in cycles.
+    /// Distance for a set of timing parameters [command clocks].
     pub minimum: fn(&Timing) -> u64,
 }
 
@@ -85,9 +85,9 @@ const fn row(
     Rule { number, from, to, scope, form, expression, minimum }
 }
 
-/// Every rule, in the order of its number.
+/// All rules, in order of their numbers.
 pub const RULES: &[Rule] = &[
-    // On one bus any two, on two buses any two of the same.
+    // A shared bus carries one command per cycle; two separate buses carry one command each.
     row(1, ANY, ANY, Scope::Channel, LAST, "1", |t| u64::from(t.bus == Bus::Shared)),
     row(1, ROW, ROW, Scope::Channel, LAST, "1 on the row bus", |t| u64::from(t.bus == Bus::RowsApart)),
     row(1, COLUMN, COLUMN, Scope::Channel, LAST, "1 on the column bus", |t| u64::from(t.bus == Bus::RowsApart)),
@@ -106,7 +106,7 @@ pub const RULES: &[Rule] = &[
     row(11, WRITE, WRITE, Scope::Group, LAST, "tCCD_L", |t| t.ccd_l),
     row(12, READ, READ, Scope::Channel, LAST, "max(tCCD_S, burst)", |t| t.ccd_s.max(t.burst)),
     row(12, WRITE, WRITE, Scope::Channel, LAST, "max(tCCD_S, burst)", |t| t.ccd_s.max(t.burst)),
-    // Two idle cycles turn the bus around.
+    // The turnaround of the bus takes two idle cycles.
     row(13, READ, WRITE, Scope::Channel, LAST, "CL + burst + 2 - WL", |t| (t.cl + t.burst + 2).saturating_sub(t.wl)),
     row(14, WRITE, READ, Scope::Channel, LAST, "WL + burst + tWTR_S", |t| t.write_burst() + t.wtr_s),
     row(14, WRITE, READ, Scope::Group, LAST, "WL + burst + tWTR_L", |t| t.write_burst() + t.wtr_l),

@@ -1,66 +1,66 @@
-//! Timing parameters of a GDDR5 or HBM channel, in command clocks.
+//! Timing parameters of a GDDR5 or HBM channel [command clocks].
 
-/// What a row command (ACT, PRE, PREA, REF) and a column command (RD, WR) have to do with each other on their way.
+/// Command bus arrangement for row commands (ACT, PRE, PREA, REF) and column commands (RD, WR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bus {
-    /// They share a bus, which carries one command a cycle. GDDR5.
+    /// One shared bus that carries one command per cycle, as in GDDR5.
     Shared,
-    /// Rows and columns have a bus each, so that one of both may stand in a cycle. HBM.
+    /// Separate buses for row and column commands, so that one of each may be issued per cycle, as in HBM.
     RowsApart,
 }
 
-/// Minimum distances and durations; named as in the standards of GDDR5 and HBM.
+/// Minimum distances and durations, named as in the GDDR5 and HBM standards [command clocks].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// What carries the commands.
+    /// Command bus arrangement: shared, or separate for rows and columns.
     pub bus: Bus,
-    /// CL: from a RD to its data.
+    /// CL: delay from RD to its data.
     pub cl: u64,
-    /// WL: from a WR to its data.
+    /// WL: delay from WR to its data.
     pub wl: u64,
-    /// Cycles for which a burst holds the data bus: 8 beats at 4 a command clock in GDDR5, 2 at 2 in HBM.
+    /// Duration of a burst on the data bus: 8 beats at 4 per command clock in GDDR5, 2 at 2 in HBM.
     pub burst: u64,
-    /// tRCDRD: from an ACT to a RD of the bank.
+    /// tRCDRD: ACT to RD of the same bank.
     pub rcd_rd: u64,
-    /// tRCDWR: from an ACT to a WR of the bank.
+    /// tRCDWR: ACT to WR of the same bank.
     pub rcd_wr: u64,
-    /// tRP: from a PRE to the bank's next ACT.
+    /// tRP: PRE to the next ACT of the same bank.
     pub rp: u64,
-    /// tRAS: for how long a row stays open at least.
+    /// tRAS: minimum time that a row stays open.
     pub ras: u64,
-    /// tRC: between two ACTs of a bank.
+    /// tRC: ACT to ACT of the same bank.
     pub rc: u64,
-    /// tRRD_S: between ACTs of different banks.
+    /// tRRD_S: ACT to ACT of different banks.
     pub rrd_s: u64,
-    /// tRRD_L: between ACTs of different banks of a group.
+    /// tRRD_L: ACT to ACT of different banks in one group.
     pub rrd_l: u64,
-    /// tFAW: any five ACTs span at least this.
+    /// tFAW: minimum span of any five ACTs.
     pub faw: u64,
-    /// t32AW: any thirty-three ACTs span at least this.
+    /// t32AW: minimum span of any thirty-three ACTs.
     pub aw32: u64,
-    /// tCCD_S: between column commands of one direction.
+    /// tCCD_S: distance between column commands of one direction.
     pub ccd_s: u64,
-    /// tCCD_L: the same within a bank group.
+    /// tCCD_L: distance between column commands of one direction within a bank group.
     pub ccd_l: u64,
-    /// tRTP: from a RD to a PRE of the bank.
+    /// tRTP: RD to PRE of the same bank.
     pub rtp: u64,
-    /// tWR: from the end of write data to a PRE of the bank.
+    /// tWR: end of write data to PRE of the same bank.
     pub wr: u64,
-    /// tWTR_S: from the end of write data to a RD.
+    /// tWTR_S: end of write data to RD.
     pub wtr_s: u64,
-    /// tWTR_L: the same within a bank group.
+    /// tWTR_L: end of write data to RD within a bank group.
     pub wtr_l: u64,
-    /// tPPD: between two PREs.
+    /// tPPD: PRE to PRE.
     pub ppd: u64,
-    /// tRFC: for how long a refresh lasts.
+    /// tRFC: duration of a refresh.
     pub rfc: u64,
-    /// tREFI: mean distance of refreshes.
+    /// tREFI: average interval between refreshes.
     pub refi: u64,
 }
 
 impl Timing {
-    /// The Hynix set of khairy2015 at 924 MHz, completed from published simulators where the paper
-    /// is silent.
+    /// Hynix parameters of khairy2015 at 924 MHz, completed from published simulators where the paper is
+    /// silent.
     pub const USED_HERE: Timing = Timing {
         bus: Bus::Shared,
         cl: 12,
@@ -86,7 +86,7 @@ impl Timing {
         refi: 3604,
     };
 
-    /// From a WR to the end of its data.
+    /// Returns the delay from WR to the end of its data.
     pub fn write_burst(&self) -> u64 {
         self.wl + self.burst
     }

@@ -1,49 +1,49 @@
-//! # A bank of the tracker, event by event
-//! What a bank of the sharing tracker does with requests, replies of the memory behind it and answers of L1s,
-//! given the order in which it took them (anssari2012 sections 3.1, 3.2 and 3.4). Lines have their numbers within
-//! the bank; a load is known by its compute unit and its ticket.
+//! # Sharing tracker bank, event by event
+//! Predicts the response of a sharing tracker bank to requests, memory replies and supplier responses, given
+//! their order (anssari2012 sections 3.1, 3.2 and 3.4). Line numbers are local to the bank. A compute unit
+//! and a ticket identify a load.
 
 use super::Protections;
 use super::tracker::{Tracker, TrackerConfig};
 
-/// What a request is, as far as the tracker is concerned.
+/// Type of a request, as far as the tracker distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A load whose line will stay in the L1.
+    /// Load that allocates its line in the L1.
     Keeps,
-    /// A load whose line will not.
+    /// Load that bypasses its L1.
     Takes,
-    /// A store.
+    /// Store, which is written through to memory.
     Stores,
-    /// A coherent operation.
+    /// Coherent load, store or atomic, which goes to memory.
     Coherent,
-    /// No request: the L1 has dropped the line.
+    /// Eviction notice rather than a request: the L1 no longer holds the line.
     Drops,
 }
 
-/// Where it goes.
+/// Destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goes {
-    /// To the L1 of a compute unit.
+    /// L1 of a compute unit, which is to supply the line.
     Supplier(usize),
-    /// To the memory.
+    /// Memory behind the tracker.
     Memory,
-    /// Nowhere.
+    /// None: the request ends at the tracker.
     Nowhere,
 }
 
-/// Whether an L1 that was to supply a line had it.
+/// Response of an L1 that was to supply a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It did.
+    /// The L1 had the line and supplies it.
     Here,
-    /// Not yet.
+    /// The line is still in flight to that L1.
     Coming,
-    /// No longer.
+    /// The L1 no longer has the line.
     Gone,
 }
 
-/// Where a load is.
+/// Location of an outstanding load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Supplier(usize),
@@ -61,30 +61,30 @@ struct Load {
     at: At,
 }
 
-/// The bank.
+/// Reference model of one bank.
 #[derive(Clone, Debug)]
 pub struct Bank {
     trackers: Vec<Tracker>,
-    /// Compute units that each tracker serves.
+    /// Number of compute units that each tracker serves.
     served: usize,
     protections: Protections,
     loads: Vec<Load>,
-    /// Loads that it can remember.
+    /// Capacity of the table of outstanding loads.
     rows: usize,
 }
 
 impl Bank {
-    /// An empty bank of trackers for so many compute units, which remembers so many loads.
+    /// Creates an empty bank with trackers for `cus` compute units and a table of `rows` outstanding loads.
     #[must_use]
     pub fn new(config: &TrackerConfig, cus: usize, rows: usize, protections: Protections) -> Self {
         let trackers = (0..config.count).map(|_| Tracker::new(config)).collect();
         Self { trackers, served: cus.div_ceil(config.count), protections, loads: Vec::new(), rows }
     }
 
-    /// A request is taken.
+    /// Processes a request and returns its destination.
     ///
     /// # Errors
-    /// If it is taken too early.
+    /// Returns an error if a correct tracker would not have accepted the request yet.
     pub fn ask(&mut self, cu: usize, line: u64, ticket: u64, asked: Asked) -> Result<Goes, String> {
         let (number, first) = self.tracker_of(cu);
         let keeps = match asked {
@@ -125,11 +125,12 @@ impl Bank {
         Ok(())
     }
 
-    /// The L1 that was to supply a load has answered. A load that has been served may be forgotten by its compute unit
-    /// before that, and its ticket be given to another: an L1 answers the oldest that it was asked for.
+    /// Processes the response of the L1 that was to supply a load.
+    /// The compute unit may have received the data before that, and may have reused the ticket for another
+    /// load. A supplier responds in request order, so the response belongs to the oldest matching load.
     ///
     /// # Errors
-    /// If it was asked for none.
+    /// Returns an error if no load is outstanding at this supplier.
     pub fn answer(&mut self, cu: usize, ticket: u64, supplier: usize, found: Found) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| at == At::Supplier(supplier))?;
         let load = self.loads[at];
@@ -149,10 +150,10 @@ impl Bank {
         Ok(())
     }
 
-    /// A load that was refused goes to the memory.
+    /// Forwards a load to memory after its supplier refused it.
     ///
     /// # Errors
-    /// If it was not.
+    /// Returns an error if no supplier refused the load.
     pub fn resend(&mut self, cu: usize, ticket: u64) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| at == At::Refused)?;
         if self.loads[at].keeps {
@@ -163,10 +164,10 @@ impl Bank {
         Ok(())
     }
 
-    /// The memory's reply to a load that is remembered passes. Returns whether its L1 is listed.
+    /// Processes the memory reply to a load in the table. Returns true if the requesting L1 becomes a sharer.
     ///
     /// # Errors
-    /// If it is not remembered.
+    /// Returns an error if the load is not in the table.
     pub fn reply(&mut self, cu: usize, ticket: u64) -> Result<bool, String> {
         let at = self.find(cu, ticket, |at| at == At::Memory)?;
         let load = self.loads.remove(at);
@@ -188,10 +189,10 @@ impl Bank {
         found.ok_or_else(|| format!("no load {ticket:#x} of compute unit {cu} is there"))
     }
 
-    /// The kernel ends.
+    /// Clears the trackers at the end of a kernel.
     ///
     /// # Errors
-    /// If a load is still on its way.
+    /// Returns an error if a load is still outstanding.
     pub fn flush(&mut self) -> Result<(), String> {
         if !self.loads.is_empty() {
             return Err(format!("flushed with {} loads on their way", self.loads.len()));
@@ -221,7 +222,7 @@ mod tests {
             assert_eq!(bank.ask(cu, line, 5, Asked::Keeps), Ok(Goes::Memory));
             assert_eq!(bank.reply(cu, 5), Ok(true));
         }
-        // The first is served, and its ticket used again, before its answer is here.
+        // The first load is served, and its ticket reused, before the response of its supplier arrives.
         assert_eq!(bank.ask(1, 1, 7, Asked::Keeps), Ok(Goes::Supplier(0)));
         assert_eq!(bank.ask(1, 2, 7, Asked::Keeps), Ok(Goes::Supplier(2)));
         assert_eq!(bank.answer(1, 7, 2, Found::Here), Ok(()));

@@ -1,22 +1,22 @@
-//! The coherent domain: L2 banks with an atomic buffer each, and DRAM (anssari2012 sections 3.2, 3.4).
+//! Coherent domain: L2 banks with one atomic buffer each, and DRAM (anssari2012 sections 3.2, 3.4).
 
 use super::SECTORS;
 use super::counts::Counts;
 use crate::untimed::Geometry;
 use crate::untimed::lines::Lines;
 
-/// The L2.
+/// Configuration of the L2.
 #[derive(Clone, Copy, Debug)]
 pub struct L2Config {
-    /// Banks; L1 lines go round among them in turn.
+    /// Number of banks; consecutive L1 lines map to consecutive banks.
     pub banks: usize,
-    /// Each of them, in L2 lines.
+    /// Geometry of each bank, in L2 lines.
     pub bank: Geometry,
-    /// A write that misses fetches its line even if all of that is written (section 4.3, of Figure 4.3).
+    /// True if a write miss fetches its line even when it writes the whole line (section 4.3, of Figure 4.3).
     pub fetches_written: bool,
 }
 
-/// L2 and atomic buffers.
+/// L2 banks with their atomic buffers.
 #[derive(Clone, Debug)]
 pub(super) struct Coherent {
     banks: Vec<Bank>,
@@ -25,10 +25,10 @@ pub(super) struct Coherent {
 
 #[derive(Clone, Debug)]
 struct Bank {
-    /// With each line, whether it is dirty.
+    /// Resident lines, each with its dirty flag.
     lines: Lines<bool>,
-    /// The line that atomic operations went to last. It is changed only here until another access to
-    /// it, or another line, sends it back to the L2.
+    /// Line of the most recent atomic operation, held exclusively in the atomic buffer. Another access to
+    /// this line, or an atomic on another line, writes it back to the L2.
     buffer: Option<u64>,
 }
 
@@ -38,21 +38,22 @@ impl Coherent {
         Self { banks: (0..config.banks).map(|_| bank()).collect(), fetches_written: config.fetches_written }
     }
 
-    /// The bank of an L1 line's sector, and its number there.
+    /// Returns the bank of a sector of an L1 line, and the number of the sector within the bank.
     fn locate(&mut self, line: u64, sector: usize) -> (&mut Bank, u64) {
         let banks = self.banks.len() as u64;
         let own = line / banks * SECTORS as u64 + sector as u64;
         (&mut self.banks[(line % banks) as usize], own)
     }
 
-    /// Reads a sector. One that is not there stays only if it is to.
+    /// Reads a sector. A missing sector is allocated only if `allocates` is set.
     pub(super) fn read(&mut self, line: u64, sector: usize, allocates: bool, counts: &mut Counts) {
         let (bank, own) = self.locate(line, sector);
         bank.flush_if(own, counts);
         bank.read(own, allocates, counts);
     }
 
-    /// Writes a sector; one that is not there is fetched, unless every byte is written and that spares the fetch.
+    /// Writes a sector. A missing sector is fetched first, unless the write covers the whole sector and the
+    /// configuration avoids that fetch.
     pub(super) fn write(&mut self, line: u64, sector: usize, whole: bool, counts: &mut Counts) {
         let spared = whole && !self.fetches_written;
         let (bank, own) = self.locate(line, sector);
@@ -60,7 +61,7 @@ impl Coherent {
         bank.write(own, spared, counts);
     }
 
-    /// Changes words of a sector in the atomic buffer.
+    /// Performs atomic operations on a sector in the atomic buffer.
     pub(super) fn atomic(&mut self, line: u64, sector: usize, counts: &mut Counts) {
         let (bank, own) = self.locate(line, sector);
         if bank.buffer == Some(own) {
@@ -72,12 +73,12 @@ impl Coherent {
         bank.buffer = Some(own);
     }
 
-    /// Lines that the L2 holds and has still to write back.
+    /// Returns the number of dirty lines in the L2.
     pub(super) fn dirty(&self) -> u64 {
         self.banks.iter().flat_map(|bank| bank.lines.notes()).map(|dirty| u64::from(*dirty)).sum()
     }
 
-    /// The atomic buffers go to the L2.
+    /// Writes all atomic buffers back to the L2.
     pub(super) fn flush_buffers(&mut self, counts: &mut Counts) {
         self.banks.iter_mut().for_each(|bank| bank.flush(counts));
     }

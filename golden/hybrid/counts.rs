@@ -1,68 +1,68 @@
-//! What the structures of the system did.
+//! Activity counters of the structures of the system.
 
-/// Bytes of a message besides its data: kind, sender and address.
+/// Size of a message header: kind, sender and address [bytes].
 pub const HEADER_BYTES: u64 = 8;
 
-/// Counters of all that costs energy (anssari2012 Table 4.3), and of who answered.
+/// Counters of all events that cost energy (anssari2012 Table 4.3), and of the suppliers of loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines that loads asked for.
+    /// Number of lines that loads requested.
     pub loads: u64,
-    /// Those found in the own L1, or on the way to it.
+    /// Number of loaded lines found in the own L1 or in flight to it.
     pub l1_hits: u64,
-    /// Those that another L1 supplied.
+    /// Number of loaded lines that another L1 supplied.
     pub remote_hits: u64,
-    /// Times that an L1 could not supply what the tracker said it holds.
+    /// Number of times that an L1 no longer had a line that the tracker listed.
     pub nacks: u64,
-    /// Lines that stores wrote to.
+    /// Number of lines that stores wrote.
     pub stores: u64,
-    /// Lines that coherent operations went to.
+    /// Number of lines that coherent operations accessed.
     pub coherent: u64,
-    /// Words changed by atomic operations.
+    /// Number of words that atomic operations updated.
     pub atomics: u64,
-    /// Sectors that atomic operations found in the atomic buffer.
+    /// Number of sectors that atomic operations found in the atomic buffer.
     pub buffer_hits: u64,
-    /// Sectors that went from the atomic buffer back to the L2.
+    /// Number of sectors written back from the atomic buffer to the L2.
     pub buffer_flushes: u64,
-    /// L2 lines asked for.
+    /// Number of L2 line accesses.
     pub l2_accesses: u64,
-    /// Those found.
+    /// Number of L2 line accesses that hit.
     pub l2_hits: u64,
-    /// Lines read from L1s.
+    /// Number of lines read from L1s.
     pub l1_reads: u64,
-    /// Lines written to L1s.
+    /// Number of lines written to L1s.
     pub l1_writes: u64,
-    /// Tracker entries read.
+    /// Number of tracker entries read.
     pub tracker_reads: u64,
-    /// Tracker entries changed.
+    /// Number of tracker entries written.
     pub tracker_writes: u64,
-    /// Lines read from the L2.
+    /// Number of lines read from the L2.
     pub l2_reads: u64,
-    /// Lines written to the L2.
+    /// Number of lines written to the L2.
     pub l2_writes: u64,
-    /// Bytes that crossed the network, headers included.
+    /// Traffic on the network, headers included [bytes].
     pub network_bytes: u64,
-    /// Sectors read from DRAM.
+    /// Number of sectors read from DRAM.
     pub dram_reads: u64,
-    /// Sectors written to DRAM.
+    /// Number of sectors written to DRAM.
     pub dram_writes: u64,
-    /// Sectors that the L2 had still to write there when the last kernel ended.
+    /// Number of dirty sectors that the L2 still held when the last kernel ended.
     pub dram_owed: u64,
 }
 
 impl Counts {
-    /// A message with so many bytes of data crosses the network.
+    /// Counts a network message with `data` bytes besides the header.
     pub(super) fn message(&mut self, data: usize) {
         self.network_bytes += HEADER_BYTES + data as u64;
     }
 
-    /// Bytes moved between L2 and DRAM.
+    /// Returns the traffic between L2 and DRAM [bytes].
     #[must_use]
     pub fn dram_bytes(&self) -> u64 {
         (self.dram_reads + self.dram_writes) * super::SECTOR_BYTES as u64
     }
 
-    /// The same, and what the L2 had still to write back.
+    /// Returns the traffic between L2 and DRAM, including the writebacks still owed at the end [bytes].
     #[must_use]
     pub fn dram_bytes_in_the_end(&self) -> u64 {
         self.dram_bytes() + self.dram_owed * super::SECTOR_BYTES as u64

@@ -1,16 +1,17 @@
 //! # Shared and distributed caches without time (anssari2012 chapter 3)
-//! L1s that are not coherent and supply each other under a sharing tracker, above an L2 that is
-//! coherent: who answers each access, what is moved for it, and what every structure did. There are
-//! no bytes in it; whoever wants values keeps a copy of memory and of each L1, and moves them as told.
+//! Models non-coherent L1s that supply lines to each other under a sharing tracker, above a coherent L2.
+//! Reports the supplier of each access, the data moved, and the activity of every structure.
+//! The model holds no data. A user that needs values keeps a copy of memory and of each L1, and moves them as
+//! the model reports.
 //!
-//! * A load looks its own L1 up, then the tracker, then the L2. A line that is to stay is asked for by
-//!   [`Hybrid::load`] and arrives by [`Hybrid::fill`]; what happens between them is what the tracker's
-//!   protections are for ([`Protections`]).
-//! * A store updates its own L1's copy, takes the line from the tracker and is written to the L2.
-//! * Coherent operations take the line from their own L1 and from the tracker.
-//! * L1s tell the tracker of the lines they drop; a notice is delivered by [`Hybrid::deliver_notices`].
+//! * A load looks up its own L1, then the tracker, then the L2. [`Hybrid::load`] requests a line that will be
+//!   allocated, and [`Hybrid::fill`] delivers it. [`Protections`] cover the interval between them.
+//! * A store updates the copy in its own L1, removes the line from the tracker, and is written through to the
+//!   L2.
+//! * Coherent operations invalidate the line in their own L1 and remove it from the tracker.
+//! * L1s notify the tracker of evicted lines; [`Hybrid::deliver_notices`] delivers the notices.
 //!
-//! An L1 line is several lines of the L2, each of which hits or misses alone; all lie in one bank.
+//! An L1 line spans several L2 lines, each of which hits or misses on its own. All of them map to one bank.
 
 pub mod bank;
 mod coherent;
@@ -29,51 +30,52 @@ pub use coherent::L2Config;
 pub use counts::{Counts, HEADER_BYTES};
 pub use tracker::{SharerList, Tracker, TrackerConfig};
 
-/// Bytes of an L2 line, and of an access of the DRAM.
+/// Size of an L2 line and of a DRAM access [bytes].
 pub const SECTOR_BYTES: usize = 32;
-/// Bytes of an L1 line.
+/// Size of an L1 line [bytes].
 pub const LINE_BYTES: usize = 128;
-/// L2 lines of an L1 line.
+/// Number of L2 lines per L1 line.
 pub const SECTORS: usize = LINE_BYTES / SECTOR_BYTES;
 
-/// The caches.
+/// Configuration of the caches and trackers.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Compute units, each with an L1.
+    /// Number of compute units, each with its own L1.
     pub cus: usize,
-    /// L1 of a compute unit.
+    /// Geometry of each L1.
     pub l1: Geometry,
-    /// L2.
+    /// Configuration of the L2.
     pub l2: L2Config,
-    /// Sharing trackers, if there are any.
+    /// Configuration of the sharing trackers; `None` if there are none.
     pub tracker: Option<TrackerConfig>,
-    /// Contentious loads ([`Config::is_contentious`]) do not fill the L1 (section 3.3).
+    /// True if contentious loads ([`Config::is_contentious`]) do not allocate in the L1 (section 3.3).
     pub bypass_l1: bool,
-    /// The other loads do not fill the L2 (section 3.3; left out of the thesis's evaluation).
+    /// True if loads that allocate in the L1 do not allocate in the L2 (section 3.3; left out of the thesis's
+    /// evaluation).
     pub bypass_l2: bool,
-    /// What keeps a compute unit from reading older bytes than it may.
+    /// Mechanisms that keep a compute unit from reading stale data.
     pub protections: Protections,
 }
 
-/// What keeps a compute unit from reading older bytes than it may; each can be taken away, to show what
-/// it is for.
+/// Mechanisms that keep a compute unit from reading stale data. Each can be disabled, to show the violation
+/// that it prevents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protections {
-    /// A store takes its line from the tracker. Without it the tracker is the one that section 3.2
-    /// finds fault with.
+    /// A store removes its line from the tracker. Disabled, the tracker has the flaw that section 3.2
+    /// describes.
     pub store_untracks: bool,
-    /// A coherent operation takes its line from the tracker and from its own L1.
+    /// A coherent operation removes its line from the tracker and from its own L1.
     pub coherent_untracks: bool,
-    /// A line on its way while it is taken from the tracker is not listed when it arrives.
+    /// A fill in flight while its line is removed from the tracker is not listed as a sharer on arrival.
     pub poisons_fills: bool,
-    /// A line on its way to a compute unit that stores to it does not stay there.
+    /// A fill in flight to a compute unit that stores to the line is dropped on arrival.
     pub drops_overtaken: bool,
-    /// L1s and trackers are emptied when a kernel ends.
+    /// L1s and trackers are flushed at the end of a kernel.
     pub flushes: bool,
 }
 
 impl Protections {
-    /// All of them.
+    /// All mechanisms enabled, as in a correct system.
     pub const ALL: Self = Self {
         store_untracks: true,
         coherent_untracks: true,
@@ -84,67 +86,68 @@ impl Protections {
 }
 
 impl Config {
-    /// [`is_contentious`] for the L1s of this system.
+    /// True if an instruction is contentious for the L1s of this system, see [`is_contentious`].
     ///
     /// # Panics
-    /// If no warp is resident.
+    /// Panics if no warp is resident.
     #[must_use]
     pub fn is_contentious(&self, touched: usize, resident_warps: usize) -> bool {
         is_contentious(self.l1.index.sets() * self.l1.ways, touched, resident_warps)
     }
 }
 
-/// Whether an instruction that touches so many lines contends for an L1 of so many, which its compute unit's
-/// warps share (section 3.3): not, if it touches fewer than each warp's part of them.
+/// True if an instruction that touches `touched` lines is contentious: that is, at least the share of each
+/// resident warp in the L1 of its compute unit (section 3.3).
 ///
 /// # Panics
-/// If no warp is resident.
+/// Panics if no warp is resident.
 #[must_use]
 pub fn is_contentious(l1_lines: usize, touched: usize, resident_warps: usize) -> bool {
     touched >= l1_lines / resident_warps
 }
 
-/// Who answers a load.
+/// Supplier of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The L1 of its compute unit.
+    /// L1 of the requesting compute unit.
     Own,
-    /// The line on its way to that L1.
+    /// Fill that is already in flight to the requesting L1.
     OwnPending,
-    /// Another L1.
+    /// L1 of another compute unit, given by its number.
     Remote(usize),
-    /// The coherent domain: atomic buffer, L2 or DRAM.
+    /// Coherent domain: atomic buffer, L2 or DRAM.
     Coherent,
-    /// Nobody yet: the line is on its way, but its compute unit has stored to it since.
+    /// None yet: the fill is in flight, but the compute unit has stored to the line since. The load must be
+    /// retried.
     Refused,
 }
 
-/// A line on its way to an L1.
+/// State of a line in flight to an L1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     poisoned: bool,
     overtaken: bool,
 }
 
-/// The system.
+/// State of the whole system.
 #[derive(Clone, Debug)]
 pub struct Hybrid {
     config: Config,
     l1: Vec<Lines<()>>,
     trackers: Vec<Tracker>,
     coherent: Coherent,
-    /// By line and compute unit.
+    /// Lines in flight, by line number and compute unit.
     pending: BTreeMap<(u64, usize), Pending>,
-    /// Lines that L1s have dropped and trackers not yet heard of.
+    /// Eviction notices in flight: compute unit and line.
     notices: VecDeque<(usize, u64)>,
     counts: Counts,
 }
 
 impl Hybrid {
-    /// Empty caches.
+    /// Creates a system with empty caches.
     ///
     /// # Panics
-    /// If the compute units cannot be shared out evenly among the trackers.
+    /// Panics if the number of compute units is not a multiple of the number of trackers.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let trackers = config.tracker.map_or(Vec::new(), |tracker| {
@@ -162,25 +165,25 @@ impl Hybrid {
         }
     }
 
-    /// What it is made of.
+    /// Returns the configuration of the system.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What every structure did.
+    /// Returns the activity counters of all structures.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Whether an L1 holds a line.
+    /// True if the L1 of a compute unit holds a line.
     pub fn holds(&mut self, cu: usize, line: u64) -> bool {
         self.l1[cu].note(line).is_some()
     }
 
-    /// A load of some bytes of a line. If it is answered by another L1 or by the coherent domain, and
-    /// is not contentious, the line is on its way until [`Self::fill`].
+    /// Performs a load of the masked bytes of a line. A line that another L1 or the coherent domain supplies
+    /// is in flight until [`Self::fill`], unless the load bypasses its L1.
     pub fn load(&mut self, cu: usize, line: u64, byte_mask: u128, contentious: bool) -> Source {
         if let Some(pending) = self.pending.get(&(line, cu)) {
             if pending.overtaken {
@@ -222,7 +225,8 @@ impl Hybrid {
         source
     }
 
-    /// The L1 that supplies a line, as the tracker says; the tracker forgets those that no longer can.
+    /// Returns the L1 that supplies a line according to the tracker. An L1 that has evicted the line answers
+    /// with a NACK and is removed from the tracker.
     fn supplier(&mut self, cu: usize, line: u64) -> Option<usize> {
         let (number, first) = self.tracker_of(cu)?;
         self.counts.tracker_reads += 1;
@@ -239,16 +243,17 @@ impl Hybrid {
         None
     }
 
-    /// The tracker of a compute unit, and the first compute unit that it serves.
+    /// Returns the number of the tracker that serves a compute unit, and the first compute unit that this
+    /// tracker serves.
     fn tracker_of(&self, cu: usize) -> Option<(usize, usize)> {
         let served = self.config.cus.checked_div(self.trackers.len())?;
         Some((cu / served, cu / served * served))
     }
 
-    /// A line on its way arrives at its L1. Returns whether it stays there.
+    /// Delivers a line in flight to its L1. Returns true if the L1 keeps it.
     ///
     /// # Panics
-    /// If it is not on its way.
+    /// Panics if the line is not in flight.
     pub fn fill(&mut self, cu: usize, line: u64) -> bool {
         let pending = self.pending.remove(&(line, cu));
         let Some(Pending { poisoned, overtaken }) = pending else {
@@ -273,7 +278,7 @@ impl Hybrid {
         true
     }
 
-    /// The trackers hear of the lines that L1s have dropped.
+    /// Delivers all eviction notices to the trackers.
     pub fn deliver_notices(&mut self) {
         while let Some((cu, line)) = self.notices.pop_front() {
             let Some((number, first)) = self.tracker_of(cu) else { return };
@@ -282,8 +287,8 @@ impl Hybrid {
         }
     }
 
-    /// Takes a line from the tracker of the compute unit that writes it: what others read may stay
-    /// old, but not what the writer reads, and it asks no other tracker.
+    /// Removes a line from the tracker of the compute unit that writes it. Other compute units may keep
+    /// reading stale data, but the writer must not, and it queries no other tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;
@@ -296,7 +301,8 @@ impl Hybrid {
         }
     }
 
-    /// A store of some bytes of a line. Returns whether the compute unit's own copy was updated.
+    /// Performs a store to the masked bytes of a line. Returns true if the copy in the compute unit's own L1
+    /// was updated.
     pub fn store(&mut self, cu: usize, line: u64, byte_mask: u128) -> bool {
         self.counts.stores += 1;
         if let Some(pending) = self.pending.get_mut(&(line, cu)) {
@@ -318,7 +324,8 @@ impl Hybrid {
         }
     }
 
-    /// What a coherent operation does before it goes to the coherent domain.
+    /// Invalidates the own copy and the tracker entry before a coherent operation proceeds to the coherent
+    /// domain.
     fn enter_coherent(&mut self, cu: usize, line: u64) {
         if let Some(pending) = self.pending.get_mut(&(line, cu)) {
             pending.overtaken = true;
@@ -329,7 +336,7 @@ impl Hybrid {
         }
     }
 
-    /// A coherent load of some bytes of a line.
+    /// Performs a coherent load of the masked bytes of a line.
     pub fn coherent_load(&mut self, cu: usize, line: u64, byte_mask: u128) {
         self.counts.coherent += 1;
         self.enter_coherent(cu, line);
@@ -340,14 +347,15 @@ impl Hybrid {
         }
     }
 
-    /// A coherent store of some bytes of a line.
+    /// Performs a coherent store to the masked bytes of a line.
     pub fn coherent_store(&mut self, cu: usize, line: u64, byte_mask: u128) {
         self.counts.coherent += 1;
         self.enter_coherent(cu, line);
         self.write(line, byte_mask);
     }
 
-    /// Atomic operations of one instruction on a line: so many words, which lie in the bytes of the mask.
+    /// Performs the atomic operations of one instruction on a line: on `words` words, which lie in the masked
+    /// bytes.
     pub fn atomic(&mut self, cu: usize, line: u64, byte_mask: u128, words: u64) {
         self.counts.coherent += 1;
         self.counts.atomics += words;
@@ -359,11 +367,11 @@ impl Hybrid {
         }
     }
 
-    /// Global synchronisation at the end of a kernel: every L1 and tracker is emptied, the atomic
-    /// buffers go to the L2.
+    /// Performs the global synchronization at the end of a kernel: flushes all L1s and trackers, and writes
+    /// the atomic buffers to the L2.
     ///
     /// # Panics
-    /// If a line is still on its way.
+    /// Panics if a line is still in flight.
     pub fn end_kernel(&mut self) {
         assert!(self.pending.is_empty(), "a kernel ends while lines are on their way");
         self.coherent.flush_buffers(&mut self.counts);
@@ -376,7 +384,7 @@ impl Hybrid {
     }
 }
 
-/// The sectors that a mask of bytes touches, each with its own bytes.
+/// Returns the sectors that a byte mask touches, each with its own byte mask.
 fn sectors(byte_mask: u128) -> impl Iterator<Item = (usize, u32)> {
     let bytes = move |sector: usize| (byte_mask >> (sector * SECTOR_BYTES)) as u32;
     (0..SECTORS).map(move |sector| (sector, bytes(sector))).filter(|(_, bytes)| *bytes != 0)

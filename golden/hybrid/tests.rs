@@ -1,5 +1,5 @@
-//! The system with values: memory and a copy for each L1, moved as the system says, and judged by the
-//! memory model.
+//! Tests with data: memory and a copy of each L1 follow the moves that the model reports, and the
+//! memory-consistency checker judges every load.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn geometry(bits: u32, ways: usize) -> Geometry {
     Geometry { index: SetIndex::new(Function::Linear { bits }, 7, 40).unwrap(), ways }
 }
 
-/// Caches of anssari2012 Table 4.1 with sixteen sharers, unless they are made small.
+/// Caches of anssari2012 Table 4.1 with sixteen sharers; smaller caches through other parameters.
 fn config(sets_bits: u32, ways: usize) -> Config {
     let tracker = TrackerConfig { count: 1, geometry: geometry(sets_bits + 3, 2 * ways), list: SharerList::All };
     Config {
@@ -27,17 +27,17 @@ fn config(sets_bits: u32, ways: usize) -> Config {
 
 const TABLE_4_1: fn() -> Config = || config(7, 4);
 
-/// A system with values, one word a line.
+/// System with data, one word per line.
 struct Valued {
     system: Hybrid,
     memory: BTreeMap<u64, u64>,
     copies: BTreeMap<(usize, u64), u64>,
-    /// Loads that wait for a line: the value it brings, and which of them.
+    /// Loads that wait for a fill, with the value that it delivers.
     waiting: BTreeMap<(usize, u64), (u64, Vec<Loading>)>,
     checker: Checker,
 }
 
-/// The word of a line that is used, 4 bytes of sector 1.
+/// Byte mask of the word in use: 4 bytes in sector 1 of each line.
 const WORD: u128 = 0xf << 40;
 
 impl Valued {
@@ -55,7 +55,7 @@ impl Valued {
         self.memory.get(&line).copied().unwrap_or(0)
     }
 
-    /// Issues a load, and returns its value unless it has to wait for its line.
+    /// Issues a load. Returns its value, or `None` if it must wait for a fill.
     fn begin(&mut self, cu: usize, line: u64, contentious: bool) -> Result<Option<u64>, Violation> {
         let load = self.checker.begin(cu, line);
         let value = match self.system.load(cu, line, WORD, contentious) {
@@ -77,7 +77,7 @@ impl Valued {
         Ok(Some(value))
     }
 
-    /// A line arrives.
+    /// Delivers a fill to its L1 and completes the waiting loads.
     fn arrive(&mut self, cu: usize, line: u64) -> Result<u64, Violation> {
         let (value, loads) = self.waiting.remove(&(cu, line)).expect("the line is on its way");
         if self.system.fill(cu, line) {
@@ -87,7 +87,7 @@ impl Valued {
         Ok(value)
     }
 
-    /// A load whose line, if it is not there, comes at once.
+    /// Loads a line; a miss is filled at once.
     fn load(&mut self, cu: usize, line: u64) -> Result<u64, Violation> {
         match self.begin(cu, line, false)? {
             Some(value) => Ok(value),
@@ -104,7 +104,7 @@ impl Valued {
         self.checker.perform(cu, line);
     }
 
-    /// An atomic exchange.
+    /// Performs an atomic exchange.
     fn exchange(&mut self, cu: usize, line: u64, value: u64) -> Result<(), Violation> {
         self.system.atomic(cu, line, WORD, 1);
         let old = self.memory.insert(line, value).unwrap_or(0);
@@ -121,12 +121,12 @@ impl Valued {
     }
 }
 
-/// Lines of one set of the L1s of Table 4.1, so that four more drop the first.
+/// Returns a line of set 0 in the L1s of Table 4.1; four more such lines evict the first.
 fn same_set(n: u64) -> u64 {
     n * 128
 }
 
-/// anssari2012 section 3.2: P and Q share X; Q writes it, drops it, and reads it again.
+/// Scenario of anssari2012 section 3.2: P and Q share X; Q writes X, evicts it, and reads it again.
 fn section_3_2(protections: Protections) -> (Result<u64, Rule>, Counts) {
     let (p, q, x) = (0, 1, same_set(0));
     let mut system = Valued::new(Config { protections, ..TABLE_4_1() });
@@ -156,7 +156,7 @@ fn the_corrected_tracker_returns_the_new_value() {
     assert_eq!(counts.remote_hits, 1, "only the first load of Q");
 }
 
-/// P's fill, asked for before Q's store, arrives after it.
+/// Scenario in which a fill of P was requested before a store of Q and arrives after it.
 fn fill_race(protections: Protections) -> Result<u64, Rule> {
     let (p, q, x) = (0, 1, same_set(0));
     let mut system = Valued::new(Config { protections, ..TABLE_4_1() });
@@ -221,7 +221,7 @@ fn suppliers_take_turns_and_the_requester_is_none() {
         system.fill(cu, 9);
     }
     let sources: Vec<_> = (3..7).map(|cu| system.load(cu, 9, u128::MAX, false)).collect();
-    // 1 was served by 0 and 2 by 1, so the turn is at 2.
+    // L1 0 supplied compute unit 1, and L1 1 supplied compute unit 2, so round robin continues at 2.
     assert_eq!(sources, [Source::Remote(2), Source::Remote(0), Source::Remote(1), Source::Remote(2)]);
 }
 
@@ -249,7 +249,7 @@ fn an_entry_with_one_sharer_names_the_last_to_fill() {
 #[test]
 fn contention_begins_where_an_instruction_touches_a_warps_whole_part() {
     let config = TABLE_4_1();
-    // 512 lines among 64 warps are 8 each, among 16 warps 32.
+    // 512 lines are 8 per warp for 64 warps, and 32 per warp for 16 warps.
     assert!(!config.is_contentious(7, 64));
     assert!(config.is_contentious(8, 64));
     assert!(!config.is_contentious(31, 16));
@@ -280,7 +280,7 @@ fn a_store_fetches_the_sectors_that_it_writes_in_part() {
     assert_eq!(system.counts().dram_reads, 2, "it is there");
 }
 
-/// The L2 of these tests has 8 banks of 4 sets of 2 lines: all sectors 0 of the lines 8 n lie in one set.
+/// The L2 of these tests has 8 banks of 4 sets with 2 lines each: sector 0 of all lines 8 n maps to one set.
 #[test]
 fn what_was_written_is_owed_to_dram_until_it_is_written_back() {
     let mut system = Hybrid::new(TABLE_4_1());
@@ -307,7 +307,8 @@ fn atomics_stay_in_the_buffer_until_another_access_needs_the_line() {
     assert_eq!(system.counts().buffer_hits, 1);
 }
 
-/// Random operations of sixteen compute units on few lines, fills and notices at random times.
+/// Runs random operations of sixteen compute units on 12 lines, with fills and eviction notices at random
+/// times.
 fn random(config: Config, seed: u64, steps: u32) -> Result<(), Violation> {
     let mut system = Valued::new(config);
     let mut state = seed;

@@ -1,32 +1,33 @@
-//! Which L1s hold a line (anssari2012 sections 3.1 and 3.2). What it says is a hint: an L1 may have
-//! dropped the line, or hold one that is not listed.
+//! Sharing tracker: lists the L1s that hold a line (anssari2012 sections 3.1 and 3.2). The list is a hint,
+//! not a directory: an L1 may have evicted a listed line, or hold an unlisted one.
 
 use std::collections::BTreeSet;
 
 use crate::untimed::Geometry;
 use crate::untimed::lines::Lines;
 
-/// The trackers.
+/// Configuration of the trackers.
 #[derive(Clone, Copy, Debug)]
 pub struct TrackerConfig {
-    /// How many there are; each serves its part of the compute units and asks no other (section 4.3).
+    /// Number of trackers. Each serves its own group of compute units and queries no other tracker (section
+    /// 4.3).
     pub count: usize,
-    /// Each of them, in lines of an L1.
+    /// Geometry of each tracker, in L1 lines.
     pub geometry: Geometry,
-    /// What an entry holds.
+    /// Sharers that an entry lists.
     pub list: SharerList,
 }
 
-/// What an entry holds.
+/// Sharers that a tracker entry lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharerList {
-    /// A bit for each L1.
+    /// All of them, one bit per L1.
     All,
-    /// The L1 that got the line last.
+    /// Only the L1 that received the line last.
     Last,
 }
 
-/// One tracker; it numbers the compute units that it serves from 0.
+/// One tracker. It numbers the compute units that it serves from 0.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     list: SharerList,
@@ -35,20 +36,20 @@ pub struct Tracker {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// The L1s that hold the line, at least one.
+    /// L1s that hold the line, at least one.
     sharers: BTreeSet<usize>,
-    /// Where the search for a supplier begins.
+    /// Round-robin position where the search for a supplier starts.
     turn: usize,
 }
 
 impl Tracker {
-    /// A tracker that knows of no line.
+    /// Creates an empty tracker.
     #[must_use]
     pub fn new(config: &TrackerConfig) -> Self {
         Self { list: config.list, lines: Lines::new(config.geometry) }
     }
 
-    /// The L1 whose turn it is to supply a line to another.
+    /// Selects the L1 that supplies a line to `to`, round robin among the other sharers.
     pub fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
         let Entry { sharers, turn } = self.lines.find(line)?;
         let supplier = sharers.range(*turn..).chain(&*sharers).copied().find(|sharer| *sharer != to)?;
@@ -56,7 +57,7 @@ impl Tracker {
         Some(supplier)
     }
 
-    /// An L1 has got a line.
+    /// Lists an L1 as a sharer of a line that it received.
     pub fn add(&mut self, line: u64, sharer: usize) {
         match (self.lines.find(line), self.list) {
             (None, _) => {
@@ -69,7 +70,7 @@ impl Tracker {
         }
     }
 
-    /// An L1 does not hold a line any more.
+    /// Removes an L1 that no longer holds a line from the sharers.
     pub fn remove(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.lines.note(line) else { return };
         entry.sharers.remove(&sharer);
@@ -78,12 +79,12 @@ impl Tracker {
         }
     }
 
-    /// Nobody may supply a line any more.
+    /// Removes the entry of a line, so that no L1 supplies it any more.
     pub fn forget(&mut self, line: u64) {
         self.lines.remove(line);
     }
 
-    /// Nobody may supply any line any more.
+    /// Removes all entries, as at the end of a kernel.
     pub fn clear(&mut self) {
         self.lines.clear();
     }

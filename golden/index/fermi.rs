@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Function, Scheme};
 
-/// It has no keys.
+/// Configuration of the hash, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Fermi {}
 

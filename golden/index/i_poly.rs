@@ -1,17 +1,17 @@
-//! # The remainder of a division by a polynomial (khairy2015 section 4.3)
+//! # Remainder of a division by a polynomial (khairy2015 section 4.3)
 
 use serde::Deserialize;
 
 use super::{Function, Poly, Scheme};
 
-/// Its keys.
+/// Configuration of the polynomial index.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct IPoly {
-    /// Coefficients of the modulus.
+    /// Modulus; bit `k` is the coefficient of `x^k`.
     polynomial: u32,
-    /// Bits of a byte address that take part.
+    /// Number of low byte-address bits that take part.
     addr_bits: u32,
-    /// Whether index bit 0 is the coefficient of the highest power.
+    /// True if index bit 0 is the coefficient of the highest power.
     reversed: bool,
 }
 

@@ -1,10 +1,10 @@
-//! # The low bits
+//! # Low bits of the line number
 
 use serde::Deserialize;
 
 use super::{Function, Scheme};
 
-/// It has no keys.
+/// Configuration of the linear index, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Linear {}
 

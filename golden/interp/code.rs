@@ -1,6 +1,6 @@
-//! A program as the interpreter runs it: every operand is a place in one array per thread,
-//! its *frame*, which holds registers, predicates (as 0 or 1), constants and special registers
-//! alike. Reading an operand is then one indexed load, whatever it is.
+//! Decoded program of the interpreter. Every operand is a slot in one array per thread, its *frame*. The
+//! frame holds registers, predicates (as 0 or 1), constants and special registers alike, so that every
+//! operand is read by one indexed load.
 
 use isa::lanes::{alu, carry_add, compare, convert, tensor};
 use isa::program::{Dst, Form, Guard, Inst, MemOp, Op, Program, Reg, Src};
@@ -10,40 +10,40 @@ use rustc_hash::FxHashMap;
 use super::warp::lanes;
 use super::{LANES, Launch};
 
-/// Bits of one physical register.
+/// Mask of the 32 bits of a physical register.
 const WORD: u64 = u32::MAX as u64;
 
-/// A decoded program.
+/// Program in decoded form.
 pub(super) struct Code {
     pub(super) insts: Vec<Decoded>,
-    /// The frame of a thread that starts: constants in place, all else zero.
+    /// Initial frame of a thread: constants in place, everything else zero.
     pub(super) frame: Vec<u64>,
-    /// Special registers in use and their places.
+    /// Special registers in use, with their slots.
     pub(super) specials: Vec<(Special, usize)>,
-    /// True if undefined registers are followed.
+    /// True if undefined registers are tracked.
     pub(super) follows_undefined: bool,
 }
 
-/// An instruction with its operands as places.
+/// Instruction with its operands as slots.
 pub(super) struct Decoded {
     pub(super) op: Op,
     pub(super) guard: Option<Slot>,
     pub(super) base: Slot,
     pub(super) dsts: [Slot; 4],
     pub(super) srcs: [Slot; 6],
-    /// Whether the second source is there.
+    /// True if the second source is present; it is the thread count of a barrier.
     pub(super) has_count: bool,
 }
 
-/// A place in a frame.
+/// Operand slot in a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     at: u32,
-    /// Whether the value has 64 bits.
+    /// True if the value has 64 bits.
     wide: bool,
-    /// Whether a wide value takes this place and the next, 32 bits each.
+    /// True if a wide value occupies this slot and the next, 32 bits each.
     split: bool,
-    /// Whether a predicate is meant inverted.
+    /// True if the predicate is used inverted.
     negated: bool,
 }
 
@@ -64,40 +64,40 @@ impl Slot {
         }
     }
 
-    /// The place of its value, or of the lower half, in a frame that begins at `start`.
+    /// Returns the index of the slot, or of its lower half, if its frame starts at index `start`.
     #[inline]
     pub(super) fn place(self, start: usize) -> usize {
         start + self.at as usize
     }
 
-    /// True if the two are one place.
+    /// True if both are the same slot.
     pub(super) fn is(self, other: Slot) -> bool {
         self.at == other.at
     }
 
-    /// The bits that a register has.
+    /// Returns the mask of the bits that the register has.
     pub(super) fn width(self) -> u64 {
         if self.wide { u64::MAX } else { WORD }
     }
 
-    /// The value of a predicate.
+    /// Returns the value of a predicate.
     #[inline]
     pub(super) fn truth(self, values: &[u64]) -> bool {
         (values[self.at as usize] != 0) != self.negated
     }
 }
 
-/// Frames of the threads of a warp, and the lanes that an instruction concerns.
+/// Frames of the threads of a warp, with the active lanes of an instruction.
 pub(super) struct Frames<'v> {
-    /// The frames, one after the other.
+    /// Frames of all lanes, concatenated.
     pub(super) values: &'v mut [u64],
-    /// Places of a frame.
+    /// Number of slots per frame.
     pub(super) frame: usize,
     pub(super) mask: u32,
 }
 
 impl Frames<'_> {
-    /// What a place holds in each lane; 0 in those that are not concerned.
+    /// Returns the value of a slot in each active lane, and 0 for other lanes.
     #[inline(always)]
     fn read(&self, slot: Slot) -> [u64; LANES] {
         let mut all = [0; LANES];
@@ -105,7 +105,7 @@ impl Frames<'_> {
         all
     }
 
-    /// The lanes in which a predicate holds.
+    /// Returns the mask of active lanes in which a predicate holds.
     #[inline(always)]
     fn truth(&self, slot: Slot) -> u64 {
         let bit = |lane: usize| u64::from(slot.truth(&self.values[lane * self.frame..][..self.frame])) << lane;
@@ -125,7 +125,7 @@ impl Frames<'_> {
 }
 
 impl Decoded {
-    /// Runs an instruction that touches nothing but frames.
+    /// Executes an instruction that accesses only frames.
     #[inline]
     pub(super) fn compute(&self, frames: &mut Frames<'_>) {
         let [a, b, c, ..] = self.srcs;
@@ -191,12 +191,12 @@ impl Decoded {
                     frames.write(*part, |lane| whole[lane] >> at & mask);
                 }
             }
-            // What touches memory, other threads or the order of execution does not come here.
+            // Instructions that access memory, other threads or the control flow are executed elsewhere.
             _ => {}
         }
     }
 
-    /// Puts the elements in `bytes` into the destinations, each extended to its register.
+    /// Writes the elements in `bytes` to the destinations, each extended to the width of its register.
     #[inline]
     pub(super) fn load(&self, mem: &MemOp, bytes: &[u8], values: &mut [u64]) {
         let size = mem.ty.bytes() as usize;
@@ -217,7 +217,7 @@ impl Decoded {
         }
     }
 
-    /// Puts the sources into `bytes`.
+    /// Writes the source values into `bytes`.
     #[inline]
     pub(super) fn store(&self, mem: &MemOp, bytes: &mut [u8], values: &[u64]) {
         let size = mem.ty.bytes() as usize;
@@ -227,8 +227,8 @@ impl Decoded {
     }
 }
 
-/// Lays out the frame: registers, predicates, then as they turn up constants and special
-/// registers; a zero for absent inputs and a place for unwanted results are among them.
+/// Builder of the frame layout: registers, predicates, then constants and special registers in order of first
+/// use. The frame also has a zero for absent sources and a slot for discarded results.
 struct Layout<'a> {
     program: &'a Program,
     frame: Vec<u64>,
@@ -237,7 +237,7 @@ struct Layout<'a> {
     unwanted: u32,
 }
 
-/// Decodes `program`.
+/// Decodes a program: assigns a slot to every operand.
 pub(super) fn decode(program: &Program) -> Code {
     let unwanted = u32::from(program.regs) + u32::from(program.preds);
     let mut layout = Layout {
@@ -318,7 +318,7 @@ impl Layout<'_> {
     }
 }
 
-/// The value of a special register for one thread.
+/// Returns the value of a special register for one thread.
 pub(super) fn special(special: Special, launch: &Launch<'_>, cta: [u32; 3], thread: [u32; 3], number: usize) -> u64 {
     let along = |triple: [u32; 3], axis| match axis {
         Axis::X => triple[0],

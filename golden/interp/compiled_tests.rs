@@ -1,8 +1,9 @@
-//! What compilers of all ages write, and little else does: each against values computed here.
+//! PTX instructions that compilers of various ages emit and other code rarely uses, checked against results
+//! computed here.
 
 use super::spaces::tests::{ran, results};
 
-/// Two words that differ from thread to thread, with parts of every sign, in `%r2` and `%r3`.
+/// Sets `%r2` and `%r3` to words that differ between threads, with bytes and halves of both signs.
 const WORDS: &str = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x80ff7f01; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x7f80ff02;\n";
 const THREADS: u32 = 32;
 
@@ -17,7 +18,7 @@ fn video(instruction: &str, expected: impl Fn(u32, u32) -> u32) {
     assert_eq!(results("", THREADS, &format!("{WORDS}{instruction}")), wanted, "{instruction}");
 }
 
-/// The word whose bytes are `f` of the bytes of two others.
+/// Returns the word whose bytes are `f` of the bytes of two words.
 fn bytewise(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
     let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
     u32::from_le_bytes([0, 1, 2, 3].map(|i| f(a[i], b[i])))
@@ -47,7 +48,8 @@ fn simd_video_instructions_work_on_bytes_and_halves() {
 
 #[test]
 fn selectors_and_masks_of_video_instructions_pick_parts() {
-    // Bytes 3, 2 of the second input and 1, 0 of the first, plus the second; bytes 3 and 0 are kept.
+    // Bytes 3 and 2 of the second input and 1 and 0 of the first, plus the second input; only bytes 3 and 0
+    // are replaced.
     video("vadd4.u32.u32.u32 %r1.b30, %r2.b7610, %r3, 0xaabbccdd;", |a, b| {
         let picked = b & 0xffff_0000 | a & 0xffff;
         bytewise(picked, b, u8::wrapping_add) & 0xff00_00ff | 0x00bb_cc00
@@ -72,7 +74,7 @@ fn scalar_video_instructions_pick_clamp_and_add() {
 
 #[test]
 fn pairs_of_halves_are_two_operations_in_one() {
-    // Small integers are exact: halves (t, 2) and (3, t), whose sums and products are too.
+    // Half-precision pairs (t, 2) and (3, t): small integers, whose sums and products are exact too.
     let pairs = "cvt.rn.f16.u32 %rs1, %r0; cvt.rn.f16.u32 %rs2, 2; cvt.rn.f16.u32 %rs3, 3;\n\
                  mov.b32 %r2, {%rs1, %rs2}; mov.b32 %r3, {%rs3, %rs1};\n";
     let back = "mov.b32 {%rs4, %rs5}, %r4; cvt.rzi.s32.f16 %r5, %rs4; cvt.rzi.s32.f16 %r6, %rs5; mad.lo.s32 %r1, %r6, 1000, %r5;";
@@ -174,7 +176,7 @@ fn constant_expressions_follow_the_rules_of_c() {
 
 #[test]
 fn brains_compute_like_the_upper_halves_of_singles() {
-    // Threads t: numbers t and -2, exact.
+    // Thread t operates on the numbers t and -2, which are exact.
     let body =
         "cvt.rn.f32.u32 %f1, %r0; mov.f32 %f2, 0fC0000000; cvt.rn.bf16.f32 %rs1, %f1; cvt.rn.bf16.f32 %rs2, %f2;\n";
     let single = |value: f32| value.to_bits() >> 16;
@@ -233,7 +235,7 @@ fn what_triton_writes_for_a_softmax_of_sm_100_runs() {
 #[test]
 fn atomics_of_halves_change_their_own_half_of_a_word() {
     let file = ".global .align 4 .u32 word;";
-    // 32 times 1 in the lower half, 32 times 2 in the upper.
+    // 32 additions of 1 in the lower half, and 32 of 2 in the upper half.
     let add = |ty: &str, one: u32, two: u32| {
         format!(
             "mov.b16 %rs1, {one}; mov.b16 %rs2, {two}; mov.u64 %rd1, word; red.global.add.noftz.{ty} [%rd1], %rs1;\n\
@@ -244,7 +246,7 @@ fn atomics_of_halves_change_their_own_half_of_a_word() {
     assert_eq!(results(file, 32, &add("bf16", 0x3f80, 0x4000)), [0x4280_4200; 32]);
     let pairs = "mov.u64 %rd1, word; red.add.noftz.bf16x2 [%rd1], 0x40003f80; bar.sync 0; ld.global.u32 %r1, [word];";
     assert_eq!(results(file, 32, pairs), [0x4280_4200; 32]);
-    // Each thread in turn takes the counter on by one.
+    // Each thread in turn increments the counter by one.
     let swap = "mov.u64 %rd1, word; mov.b16 %rs1, 0;\n\
                 again: add.u16 %rs2, %rs1, 1; atom.cas.b16 %rs3, [%rd1+2], %rs1, %rs2; setp.ne.b16 %p1, %rs3, %rs1;\n\
                 mov.b16 %rs1, %rs3; @%p1 bra again; bar.sync 0; ld.global.u32 %r1, [word];";
@@ -254,7 +256,7 @@ fn atomics_of_halves_change_their_own_half_of_a_word() {
 #[test]
 fn matrices_are_loaded_through_a_generic_address() {
     let file = ".shared .align 16 .b8 tile[128];";
-    // Row t of the matrix holds 2 t in its first word.
+    // Row t of the matrix holds t in each of its words.
     let body = "shl.b32 %r2, %r0, 4; and.b32 %r3, %r2, 127; cvt.u64.u32 %rd1, %r3; mov.u64 %rd2, tile; cvta.shared.u64 %rd3, %rd2;\n\
                 add.s64 %rd4, %rd3, %rd1; and.b32 %r4, %r0, 7; st.v4.u32 [%rd4], {%r4, %r4, %r4, %r4}; bar.sync 0;";
     let found = results(file, 32, &format!("{body} ldmatrix.sync.aligned.m8n8.x1.b16 {{%r1}}, [%rd4];"));

@@ -1,8 +1,7 @@
-//! Threads that wait for each other: at barriers, and in exchanges between the lanes of a
-//! warp.
+//! Synchronization between threads: barriers of a CTA, and exchanges between the lanes of a warp.
 //!
-//! A warp comes to a barrier with all its lanes that have not exited, and counts as 32 threads. An exchange
-//! that names its members takes place between all of those that have not exited, which must come together.
+//! A warp arrives at a barrier with all lanes that have not exited, and counts as 32 threads. An exchange
+//! that names its members takes place among those that have not exited, and they must execute it together.
 
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
@@ -12,18 +11,18 @@ use super::undefined::Step;
 use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
 
-/// A fault with the number of its thread.
+/// Fault together with the number of its thread.
 type Fault = (usize, FaultKind);
-/// What becomes of an instruction.
+/// Result of executing an instruction.
 type Outcome = Result<(), Fault>;
 
-/// Lanes of a mask that name the same members as a lane does.
+/// Returns the lanes of a mask that name the same members as the given lane.
 fn agreeing(members: &[u32; LANES], mask: u32, lane: usize) -> u32 {
     lanes(mask).filter(|other| members[*other] == members[lane]).fold(0, |all, other| all | 1 << other)
 }
 
 impl Cta<'_> {
-    /// Carries out an exchange between lanes of a warp.
+    /// Executes an exchange between lanes of a warp, such as a shuffle or a vote.
     pub(super) fn exchange(&mut self, at: usize, pc: u32, (inst, op): (&Decoded, &WarpOp), mask: u32) -> Outcome {
         let first = self.warps[at].first;
         let (mut a, mut b, mut c, mut pred) = ([0; LANES], [0; LANES], [0; LANES], 0);
@@ -38,7 +37,7 @@ impl Cta<'_> {
                 members[lane] = inst.srcs[source].read(values) as u32;
             }
         }
-        // Each lane by itself: are all that it names here, and do they name the same?
+        // Per lane: checks that all named members are present, and that they name the same members.
         for lane in lanes(mask) {
             let (op, members, with) = (op.name(), members[lane], agreeing(&members, mask, lane));
             let (outside, absent) = (with & !members, members & !with);
@@ -71,8 +70,8 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Lanes of a warp that have not exited and that do anything else where they stand: the others of their warp do not
-    /// wait for lanes whose next act is to exit.
+    /// Returns the live lanes of a warp whose next instruction is not an exit. Other lanes do not wait for a
+    /// lane that is about to exit.
     fn awaited(&self, warp: usize) -> u32 {
         let Warp { alive, ref stack, .. } = self.warps[warp];
         let stands = |lane: &usize| stack.iter().rfind(|entry| entry.mask >> lane & 1 != 0).map(|entry| entry.pc);
@@ -80,7 +79,7 @@ impl Cta<'_> {
         lanes(alive).filter(is_awaited).fold(0, |mask, lane| mask | 1 << lane)
     }
 
-    /// A warp comes to a barrier whose number its lanes read, and the threads that it expects if the instruction says.
+    /// Executes a barrier whose number, and possibly thread count, are operands.
     pub(super) fn come_to_named_barrier(
         &mut self,
         warp: usize,
@@ -107,7 +106,7 @@ impl Cta<'_> {
         }
     }
 
-    /// An operand of a barrier, on which all lanes that come to it must agree.
+    /// Returns the value of a barrier operand, on which all arriving lanes must agree.
     fn agreed(&self, warp: usize, kind: BarrierKind, what: &'static str, slot: Slot, mask: u32) -> Result<u32, Fault> {
         let first = self.warps[warp].first;
         let read = |lane: usize| slot.read(self.frame(first + lane)) as u32;
@@ -121,7 +120,7 @@ impl Cta<'_> {
         Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
     }
 
-    /// A warp comes to a barrier with all lanes that are waited for, or not at all.
+    /// Returns a fault unless a warp arrives at a barrier with all lanes that it must wait for.
     fn check_whole(&self, warp: usize, kind: BarrierKind, lanes: u32) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
         let live = if lanes == alive { alive } else { self.awaited(warp) };
@@ -133,7 +132,7 @@ impl Cta<'_> {
         Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
     }
 
-    /// A warp comes to a barrier, to wait or to go on.
+    /// Executes the arrival of a warp at a barrier, where it waits or continues depending on `kind`.
     pub(super) fn come_to_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
         self.check_whole(warp, kind, arrival.lanes)?;
         match kind {
@@ -143,19 +142,19 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// A warp comes to a barrier and waits.
+    /// Records that a warp arrives at a barrier and waits.
     fn arrive(&mut self, warp: usize, arrival: Arrival) {
         self.warps[warp].barrier = Some(arrival);
         self.open_if_complete(arrival.id);
     }
 
-    /// A warp comes to a barrier and goes on.
+    /// Records that a warp arrives at a barrier and continues (`bar.arrive`).
     fn pass(&mut self, id: u8) {
         self.arrived[usize::from(id)] += LANES as u32;
         self.open_if_complete(id);
     }
 
-    /// Opens the barriers for which a warp that has ended was the last.
+    /// Opens all barriers that are complete, after a warp has ended.
     pub(super) fn open_all(&mut self) {
         (0..BARRIERS as u8).for_each(|id| self.open_if_complete(id));
     }
@@ -166,13 +165,13 @@ impl Cta<'_> {
         }
     }
 
-    /// Warps that wait at a barrier, and how.
+    /// Yields the warps that wait at a barrier, with their arrivals.
     fn waiting(&self, id: u8) -> impl Iterator<Item = (usize, Arrival)> {
         let at = self.warps.iter().enumerate().filter_map(|(warp, one)| Some((warp, one.barrier?)));
         at.filter(move |(_, arrival)| arrival.id == id)
     }
 
-    /// Whether all that a barrier waits for are there.
+    /// True if a barrier has all arrivals that it waits for.
     fn is_complete(&self, id: u8) -> bool {
         let count = self.waiting(id).count();
         let Some((warp, arrival)) = self.waiting(id).next() else { return false };
@@ -182,7 +181,7 @@ impl Cta<'_> {
         }
     }
 
-    /// Threads that a waiting warp expects at its barrier, if it says so.
+    /// Returns the thread count that a waiting warp gave for its barrier, if any.
     fn expected(&self, warp: usize, Arrival { pc, lanes, .. }: Arrival) -> Option<u32> {
         let inst: &Decoded = &self.code.insts[pc as usize];
         let is_counted = matches!(inst.op, Op::BarrierWith(_)) && inst.has_count;
@@ -190,7 +189,7 @@ impl Cta<'_> {
         is_counted.then(|| inst.srcs[1].read(frame) as u32).filter(|count| *count != 0)
     }
 
-    /// Lets the warps at a barrier go on, with the result of its reduction.
+    /// Releases the warps at a barrier and delivers the result of a reduction.
     fn open(&mut self, id: u8) {
         let waiting: Vec<_> = self.waiting(id).collect();
         let code = self.code;
@@ -210,7 +209,7 @@ impl Cta<'_> {
                 _ => held,
             };
             if matches!(inst.op, Op::BarrierWith(_)) {
-                // What a reduction came to is news like a value in memory.
+                // Counts as progress for the livelock detector, like a changed value in memory.
                 self.has_changed = true;
                 inst.dsts[0].write(self.frame_mut(number), result as u64);
             }
@@ -219,7 +218,7 @@ impl Cta<'_> {
         self.arrived[usize::from(id)] = 0;
     }
 
-    /// Nothing can go on: names a thread that waits in vain.
+    /// Returns the fault for a CTA in which no warp can run; it names a thread that waits in vain.
     pub(super) fn stuck(&self) -> InterpError {
         let waiting = self.warps.iter().filter_map(|warp| Some((warp.first, warp.barrier?)));
         let fault = |(first, Arrival { lanes, pc, .. }): (usize, Arrival), kind| {

@@ -1,9 +1,9 @@
-//! Notices warps that go round in circles: spin for ever on a lock that nobody will open.
+//! Detects livelock: warps that spin forever, for example on a lock that is never released.
 //!
-//! Where for long no value in memory changes and no CTA ends, every warp is watched for a while. One that
-//! comes back to a state in which it was, with the same next instruction, lanes and registers, reads the
-//! same memory again and goes round for ever. If all do, or wait for one that does, the launch has no end.
-//! A kernel that counts or stores changes a register or memory and is never taken for it.
+//! If no value in memory changes and no CTA ends for a long time, every warp is watched for a while. A warp
+//! that returns to an earlier state (same next instruction, lanes and registers) reads the same memory again,
+//! so it loops forever. If all warps do so, or wait for one that does, the launch never ends.
+//! A kernel that counts or stores changes a register or memory, so it is never reported.
 
 use std::fmt;
 
@@ -12,40 +12,41 @@ use rustc_hash::FxHashMap;
 use super::warp::Entry;
 use super::{Cta, InterpError};
 
-/// Instructions of warps without a change after which the warps are watched for the first time.
+/// Number of warp instructions without a change after which the warps are first watched.
 const PATIENCE: u64 = 1 << 18;
-/// Instructions for which they are watched then; both double with every watch in vain.
+/// Number of warp instructions for which they are watched. This number and [`PATIENCE`] double after each
+/// unsuccessful watch.
 const STEPS: u64 = 1 << 17;
-/// Warps that the message lists.
+/// Maximum number of warps that the message lists.
 const LISTED: usize = 16;
 
-/// Warps that go round in circles, and those that wait for them.
+/// Livelocked launch: looping warps, and warps that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Source file.
+    /// Source file of the kernel.
     pub file: String,
-    /// Kernel name.
+    /// Name of the livelocked kernel.
     pub kernel: String,
-    /// Instructions that warps have run.
+    /// Number of warp instructions executed.
     pub warp_instructions: u64,
-    /// CTAs that run at once.
+    /// Number of resident CTAs that have not ended.
     pub resident: usize,
-    /// All warps of these that have not ended.
+    /// All warps of the resident CTAs that have not ended.
     pub warps: Vec<Circling>,
 }
 
-/// Where a warp stands.
+/// Position of a warp in a livelocked launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circling {
-    /// CTA index.
+    /// CTA index of the warp.
     pub cta: [u32; 3],
     /// Number of the warp in its CTA.
     pub warp: usize,
-    /// Instruction.
+    /// Program counter of its next instruction.
     pub pc: u32,
-    /// Source line.
+    /// Source line of its next instruction.
     pub line: u32,
-    /// What it waits at, if it does not run.
+    /// Name of the construct that the warp waits at; `None` if it is looping.
     pub waits: Option<&'static str>,
 }
 
@@ -69,25 +70,25 @@ impl fmt::Display for Stuck {
     }
 }
 
-/// The watch over a launch.
+/// Livelock detector of a launch.
 pub(super) struct Livelock {
-    /// Instructions since the last change.
+    /// Number of warp instructions since the last change.
     quiet: u64,
     patience: u64,
     steps: u64,
     watched: Option<FxHashMap<Name, Watched>>,
 }
 
-/// A warp: the place of its CTA in the grid, and its number there.
+/// Identifier of a warp: CTA index, and number of the warp in the CTA.
 type Name = ([u32; 3], usize);
 
 struct Watched {
     seen: State,
-    /// It has come back there.
+    /// True if the warp has returned to the recorded state.
     back: bool,
 }
 
-/// All that decides what a warp does next, but for memory.
+/// State that, together with memory, determines the further execution of a warp.
 #[derive(PartialEq, Eq)]
 struct State {
     stack: Vec<Entry>,
@@ -101,13 +102,14 @@ impl Default for Livelock {
 }
 
 impl Livelock {
-    /// A value in memory has changed.
+    /// Restarts the detection after a change of memory or of the resident CTAs.
     pub(super) fn changed(&mut self) {
         self.quiet = 0;
         self.watched = None;
     }
 
-    /// A warp is about to run an instruction. True if it has come back to where it was.
+    /// Called before a warp runs an instruction. Returns true if the warp has just returned to its recorded
+    /// state.
     #[inline]
     pub(super) fn look(&mut self, cta: &Cta<'_>, warp: usize) -> bool {
         self.quiet += 1;
@@ -134,7 +136,7 @@ impl Livelock {
         known.back
     }
 
-    /// Whether none of these CTAs will ever end.
+    /// True if none of these CTAs will ever end.
     pub(super) fn is_proven(&self, ctas: &[Cta<'_>]) -> bool {
         let is_back = |name: Name| self.watched.as_ref().is_some_and(|all| all.get(&name).is_some_and(|one| one.back));
         let running = |cta: &Cta<'_>| (0..cta.warps.len()).filter(|warp| cta.can_run(*warp)).collect::<Vec<_>>();
@@ -150,13 +152,13 @@ impl State {
         Self { stack: one.stack.clone(), values }
     }
 
-    /// Whether the warp stands where this was taken, at least: what is quick to see.
+    /// True if the warp has the recorded stack: a fast check before all registers are compared.
     fn is_at(&self, cta: &Cta<'_>, warp: usize) -> bool {
         self.stack == cta.warps[warp].stack
     }
 }
 
-/// The error of a launch whose warps go round in circles.
+/// Returns the error for a livelocked launch.
 pub(super) fn livelock(ctas: &[Cta<'_>], warp_instructions: u64) -> InterpError {
     let program = ctas[0].launch.program;
     let place = |cta: &Cta<'_>, warp: usize| {

@@ -1,17 +1,19 @@
-//! Every modifier on every type: the result is exact, or the form is refused by the name of what it does not take.
-//! References are a software implementation of IEEE 754 and integers of 128 bits. Also instructions that become several:
-//! a register or a guard that they read may be one that they write.
+//! Tests every PTX modifier on every type: the result must be exact, or the instruction refused with the name
+//! of the unsupported modifier. The references are a software implementation of IEEE 754 and 128-bit
+//! integers.
+//! Also tests instructions that expand into several: a register or guard that they read may be one that they
+//! write.
 
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::spaces::tests::ran;
 
-/// How the bits of one type are laid out, and the registers that hold operands `a`, `b`, `c` and the result.
+/// Bit layout of a type, with the registers for operands `a`, `b`, `c` and the result.
 struct Format {
     name: &'static str,
     bits: u32,
-    /// Bits of the fraction of a float; 0 for integers.
+    /// Number of fraction bits of a float; 0 for integers.
     fraction: u32,
     nan: u64,
     registers: [&'static str; 4],
@@ -60,7 +62,7 @@ impl Format {
         u64::MAX >> (64 - self.bits)
     }
 
-    /// Bits of positive infinity.
+    /// Returns the encoding of positive infinity.
     fn infinity(&self) -> u64 {
         (self.sign() - 1) >> self.fraction << self.fraction
     }
@@ -77,17 +79,17 @@ impl Format {
         if x & self.infinity() == 0 { x & self.sign() } else { x }
     }
 
-    /// What `.sat` makes of a result.
+    /// Applies `.sat` to a result.
     fn clamp(&self, x: u64) -> u64 {
         if self.is_nan(x) || x & self.sign() != 0 { 0 } else { x.min(self.one()) }
     }
 
-    /// What `.relu` makes of a result.
+    /// Applies `.relu` to a result.
     fn rectify(&self, x: u64) -> u64 {
         if !self.is_nan(x) && x & self.sign() != 0 { 0 } else { x }
     }
 
-    /// Zeros, subnormals, both ends of every binade that matters here, infinities and NaN, of both signs.
+    /// Returns zeros, subnormals, both ends of every relevant binade, infinities and NaN, in both signs.
     fn floats(&self) -> Vec<u64> {
         let unit = 1 << self.fraction;
         let (one, infinity) = (self.one(), self.infinity());
@@ -110,7 +112,7 @@ impl Format {
         signed.chain([self.nan, (infinity + 1) | self.sign()]).collect()
     }
 
-    /// Integers at both ends, around zero, and where narrower types end.
+    /// Returns integers at both ends of the range, around zero, and at the limits of narrower types.
     fn integers(&self) -> Vec<u64> {
         let ends = [7, 8, 11, 15, 16, 24, 31, 32, 53, 63].into_iter().flat_map(|bit| {
             let power = 1u64 << bit;
@@ -129,7 +131,7 @@ impl Format {
         if self.name.starts_with('s') { (-half, half - 1) } else { (0, 2 * half - 1) }
     }
 
-    /// Moves operand `at`, in `%rd{2 + at}`, to its register.
+    /// Emits the move of operand `at` from `%rd{2 + at}` to its register.
     fn put(&self, at: usize) -> String {
         let (wide, to) = (LONGS[at], self.registers[at]);
         match (self.fraction > 0, self.bits) {
@@ -141,7 +143,7 @@ impl Format {
         }
     }
 
-    /// Moves the result to `%rd5`.
+    /// Emits the move of the result to `%rd5`.
     fn take(&self) -> String {
         let from = self.registers[3];
         match (self.fraction > 0, self.bits) {
@@ -154,7 +156,7 @@ impl Format {
     }
 }
 
-/// Runs an instruction, in which `{a}`, `{b}`, `{c}` and `{d}` stand for its operands, once for each set of inputs.
+/// Runs an instruction once per input set; `{a}`, `{b}`, `{c}` and `{d}` stand for its operands.
 fn run(instruction: &str, [from, to]: [&Format; 2], inputs: &[[u64; 3]]) -> Result<Vec<u64>, String> {
     let numbers: Vec<String> = inputs.iter().flatten().map(|x| format!("{x:#x}")).collect();
     let file = format!(".global .align 8 .b64 in[{}] = {{{}}};", numbers.len(), numbers.join(", "));
@@ -172,14 +174,14 @@ fn run(instruction: &str, [from, to]: [&Format; 2], inputs: &[[u64; 3]]) -> Resu
     Ok(low.into_iter().zip(high).map(|(low, high)| u64::from(high) << 32 | u64::from(low)).collect())
 }
 
-/// Every pair of values, with a third that goes round.
+/// Returns every pair of values, with a third value that cycles through all.
 fn triples(values: &[u64]) -> Vec<[u64; 3]> {
     let third = |i: usize, j: usize| values[(5 * i + 3 * j + 1) % values.len()];
     let pairs = values.iter().enumerate().flat_map(|(i, a)| values.iter().enumerate().map(move |(j, b)| (i, j, a, b)));
     pairs.map(|(i, j, a, b)| [*a, *b, third(i, j)]).collect()
 }
 
-/// Runs an instruction on every input and compares with a reference.
+/// Runs an instruction on every input and compares the results with a reference.
 fn check(instruction: &str, formats: [&Format; 2], inputs: &[[u64; 3]], expected: &dyn Fn([u64; 3]) -> u64) {
     for inputs in inputs.chunks(1024) {
         let results = run(instruction, formats, inputs).unwrap_or_else(|error| panic!("{instruction}: {error}"));
@@ -190,7 +192,7 @@ fn check(instruction: &str, formats: [&Format; 2], inputs: &[[u64; 3]], expected
     }
 }
 
-/// Every choice of one word of each group, or none.
+/// Returns every choice of at most one word from each group.
 fn choices<'w>(groups: &[&[&'w str]]) -> Vec<Vec<&'w str>> {
     groups.iter().fold(vec![Vec::new()], |all, group| {
         let with = |chosen: &Vec<&'w str>, word: Option<&&'w str>| chosen.iter().chain(word).copied().collect();
@@ -225,13 +227,13 @@ fn ieee<F: Float>(opcode: &str, [a, b, c]: [u64; 3], round: Round) -> u64 {
     result.value.to_bits() as u64
 }
 
-/// The result of a floating point instruction with its modifiers.
+/// Returns the reference result of a floating-point instruction with its modifiers.
 fn float(format: &Format, opcode: &str, words: &[&str], inputs: [u64; 3]) -> u64 {
     let has = |word| words.contains(&word);
     let flush = |x| if has("ftz") { format.flush(x) } else { x };
     let [a, b, c] = inputs.map(|x| flush(x & format.mask()));
     let number = |x: u64| if format.is_nan(x) { format.nan } else { x };
-    // Numbers in their order, -0 before +0.
+    // Order of the numbers, with -0 before +0.
     let rank = |x: u64| if x & format.sign() != 0 { -i128::from(x & !format.sign()) - 1 } else { i128::from(x) };
     let pick = |first_wins: fn(i128, i128) -> bool| match (format.is_nan(a), format.is_nan(b)) {
         (true, true) => format.nan,
@@ -260,7 +262,8 @@ fn float(format: &Format, opcode: &str, words: &[&str], inputs: [u64; 3]) -> u64
     }
 }
 
-/// Opcode, number of inputs, and what `.f16` (alone and in pairs), `.f32` and `.f64` take (PTX ISA).
+/// Opcode, number of inputs, and the modifiers that `.f16` (scalar and pairs), `.f32` and `.f64` accept (PTX
+/// ISA).
 const FLOATS: &[(&str, usize, [Option<&str>; 3])] = &[
     ("add", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
     ("sub", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
@@ -308,7 +311,7 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
                 }
                 check(&instruction, [format; 2], &inputs, &|input| float(format, opcode, words, input));
                 if format.bits == 16 {
-                    // Another set of inputs in the upper halves.
+                    // Uses another set of inputs in the upper halves.
                     let paired: Vec<[u64; 3]> = inputs
                         .iter()
                         .zip(inputs.iter().rev())
@@ -325,7 +328,7 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
     }
 }
 
-/// The bits of a double in another format, rounded once.
+/// Converts a double to another format with a single rounding.
 fn narrowed(format: &Format, x: f64, round: Round) -> u64 {
     let soft = Double::from_bits(x.to_bits().into());
     let bits = match format.bits {
@@ -345,7 +348,7 @@ fn widened(format: &Format, x: u64) -> f64 {
     f64::from_bits(wide.to_bits() as u64)
 }
 
-/// The result of `cvt`, in a register of its width, or of 32 bits if that is 8.
+/// Returns the result of `cvt` in a register of the destination width, or of 32 bits for 8-bit types.
 fn converted([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
     let has = |word| words.contains(&word);
     let round = mode(words);
@@ -386,7 +389,8 @@ fn converted([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
     held((exact as i128).clamp(low, high))
 }
 
-/// Whether a conversion takes a set of words (PTX ISA, `cvt`), but for `.sat` where nothing can saturate.
+/// True if a conversion accepts these modifiers (PTX ISA, `cvt`), except for `.sat` where nothing can
+/// saturate.
 fn is_conversion([from, to]: [&Format; 2], words: &[&str]) -> bool {
     let rounds = words.iter().find(|word| word.starts_with('r'));
     let (integral, floating) = (rounds.is_some_and(|word| word.len() == 3), rounds.is_some_and(|word| word.len() == 2));
@@ -412,7 +416,7 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     for (from, to) in formats.iter().flat_map(|from| formats.iter().map(move |to| (*from, *to))) {
         let mut values = from.integers();
         if from.fraction > 0 {
-            // Halves of integers, and where integer types end.
+            // Adds halves of integers, and the limits of the integer types.
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();
@@ -435,7 +439,8 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     }
 }
 
-/// Integer instructions and their modifiers, each with the result for operands as numbers; `None` if it is refused.
+/// Tests integer instructions with their modifiers against exact results; illegal combinations must be
+/// refused.
 #[test]
 fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
     let all = choices(&[&["lo", "hi", "wide"], &["sat"], &["ftz"]]);
@@ -458,7 +463,7 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
             let wide = integer(if format.name.starts_with('s') { "s64" } else { "u64" }, 2 * format.bits.min(32));
             let is_wide = has("wide") && is_product;
             let to = if is_wide { &wide } else { format };
-            // The addend of a wide product is wide.
+            // The addend of a widening product is wide.
             let instruction = format!("{opcode}{dotted}.{} {{d}}, {operands};", format.name);
             let instruction = if is_wide { instruction.replace("{c}", wide.registers[2]) } else { instruction };
             if !is_legal {
@@ -491,7 +496,8 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
     }
 }
 
-/// The special cases that the PTX ISA lists for the functions of the upper word, and the nearest upper word elsewhere.
+/// Tests the special cases that the PTX ISA lists for these approximations, and elsewhere the nearest value
+/// of the upper word.
 #[test]
 fn approximations_in_double_precision_read_and_write_the_upper_word_alone() {
     let nan = 0x7fff_ffff_0000_0000;
@@ -505,11 +511,11 @@ fn approximations_in_double_precision_read_and_write_the_upper_word_alone() {
         (1, infinity, infinity),
         (0xf_ffff_ffff_ffff, infinity, infinity),
         (infinity, 0, 0),
-        // A NaN that only the lower word tells from infinity.
+        // NaN that differs from infinity only in the lower word.
         (infinity + 1, 0, 0),
         (F64.nan, nan, nan),
         (F64.nan | minus | 5, nan, nan),
-        // A result that is subnormal: 2^-1023.
+        // The first result is subnormal: 2^-1023.
         (1023f64.exp2().to_bits(), 0, ((-511.5f64).exp2().to_bits() + (1 << 31)) >> 32 << 32),
         (1023f64.exp2().to_bits() | minus, minus, nan),
         (1.0f64.to_bits() | 0xffff_ffff, 1.0f64.to_bits(), 1.0f64.to_bits()),
@@ -561,8 +567,8 @@ fn approximate_quotients_by_the_largest_numbers_are_zero() {
     assert_eq!(full[0], u64::from((1f32 / f32::from_bits(large as u32)).to_bits()));
 }
 
-/// Instructions that become several. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates; the first list names what is
-/// written.
+/// Instructions that expand into several. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates; the first
+/// string lists what is written.
 const SEVERAL: &[(&str, &str)] = &[
     ("PQ", "setp.lt.f16x2 P|Q, A, B;"),
     ("PQ", "setp.geu.xor.f16x2 P|Q, A, B, R;"),
@@ -593,7 +599,8 @@ const SEVERAL: &[(&str, &str)] = &[
 fn what_an_instruction_of_several_writes_may_be_what_it_reads() {
     let setup = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x3c01bc00; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x3bff4001; mul.lo.u32 %r4, %r0, 0x40f3;\n\
                  setp.gt.u32 %p1, %r4, 0x80000; setp.lt.s32 %p2, %r2, %r3; and.b32 %r5, %r2, 4; setp.eq.u32 %p3, %r5, 0;";
-    // Places of D, P and Q, which are apart from all that is read at first.
+    // `[d, p, q]` are the registers of D, P and Q, which `first` initializes. The expected result comes from
+    // a run in which they differ from all registers that the instruction reads.
     let run = |text: &str, [d, p, q]: [&str; 3], guard: &str, first: &str| {
         let names = [("A", "%r2"), ("B", "%r3"), ("C", "%r4"), ("R", "%p3"), ("D", d), ("P", p), ("Q", q)];
         let statements = text.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty());

@@ -1,5 +1,5 @@
-//! Orders in which warps and CTAs run. Nothing promises a program any of them, so that where two of them
-//! leave different bytes, the program's result depends on the order.
+//! Orders in which warps and CTAs run. A program must not rely on any of them: if two orders leave different
+//! bytes, its result depends on the order.
 
 use super::code::{Code, decode};
 use super::livelock::{Livelock, livelock};
@@ -8,28 +8,29 @@ use super::warps::Watcher;
 use super::{Counts, Cta, InterpError, Launch, Sms, check, ctas, run_steps};
 use crate::memory::FlatMemory;
 
-/// Instructions that a warp runs in its turn, unless it has to wait before.
+/// Maximum number of instructions that a warp runs per turn, unless it has to wait earlier.
 const BURST: u64 = 1 << 12;
-/// Instructions that a CTA runs in its turn, unless it ends before.
+/// Maximum number of instructions that a CTA runs per turn, unless it ends earlier.
 const TURN: u64 = 1 << 17;
-/// The longest turn of a warp in a random order is 2 to the power of one less than this.
+/// Number of turn lengths in a random order: 1, 2, 4 and so on up to 2^10 instructions.
 const RANDOM_BURSTS: u64 = 11;
 
-/// Which warp goes on.
+/// Order in which warps and CTAs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// One CTA after the other, the first warp of each first. CTAs that come to no end are joined by others.
+    /// One CTA after the other, the first warp of each first. A CTA that does not end within its turn is
+    /// joined by further CTAs.
     Forward,
-    /// All CTAs that fit are there; the last warp of the last one goes first.
+    /// All CTAs that fit are resident; the last warp of the last CTA runs first.
     Backward,
-    /// Warps take turns, an instruction each.
+    /// Round robin over the warps, one instruction each.
     Turns,
-    /// Any warp of any CTA runs some instructions, as a seed says.
+    /// Random warps of random CTAs run for random numbers of instructions, from this seed.
     Random(u64),
 }
 
 impl Order {
-    /// All but [`Order::Forward`], for those who want to know what depends on the order.
+    /// All orders but [`Order::Forward`], to find results that depend on the order.
     pub const OTHERS: [Order; 8] = [
         Order::Backward,
         Order::Turns,
@@ -45,16 +46,17 @@ impl Order {
 /// Runs a launch to its end, one CTA after the other.
 ///
 /// # Errors
-/// A launch that does not fit its kernel, an illegal act of a thread, or warps that go round in circles.
+/// Returns an error if the launch does not fit its kernel, a thread performs an illegal operation, or warps
+/// loop forever.
 pub fn run(launch: &Launch<'_>, memory: &mut FlatMemory) -> Result<Counts, InterpError> {
     run_in(Order::Forward, launch, Sms { count: 1, ctas: usize::MAX }, memory)
 }
 
-/// Runs a launch like [`run_in`] in [`Order::Forward`], and finds registers that a thread uses before it has written
-/// them, each read once with the first thread that comes to it.
+/// Runs a launch like [`run_in`] in [`Order::Forward`], and finds registers that a thread uses before it has
+/// written them. Each read is reported once, with the first thread that executes it.
 ///
 /// # Errors
-/// As for [`run`].
+/// Returns the same errors as [`run`].
 pub fn run_finding_undefined(
     launch: &Launch<'_>,
     sms: Sms,
@@ -76,10 +78,10 @@ pub fn run_finding_undefined(
     Ok((Counts { thread_instructions }, reads))
 }
 
-/// Runs a launch to its end in an order, with as many CTAs at once as these SMs hold.
+/// Runs a launch to its end in the given order, with as many resident CTAs as the SMs hold.
 ///
 /// # Errors
-/// As for [`run`].
+/// Returns the same errors as [`run`].
 pub fn run_in(order: Order, launch: &Launch<'_>, sms: Sms, memory: &mut FlatMemory) -> Result<Counts, InterpError> {
     if order == Order::Turns {
         let mut thread_instructions = 0;
@@ -100,7 +102,7 @@ pub fn run_in(order: Order, launch: &Launch<'_>, sms: Sms, memory: &mut FlatMemo
     Ok(Counts { thread_instructions: residents.ctas.iter().map(|cta| cta.executed).sum() })
 }
 
-/// CTAs still to run.
+/// CTAs that have not started.
 struct Grid<'a, I> {
     launch: &'a Launch<'a>,
     code: &'a Code,
@@ -108,10 +110,10 @@ struct Grid<'a, I> {
     at_once: usize,
 }
 
-/// The CTAs that run at once. One that has ended gives its room to another.
+/// Resident CTAs. The next CTA of the grid reuses the state of one that has ended.
 pub(super) struct Residents<'a, 'm> {
     pub(super) ctas: Vec<Cta<'a>>,
-    /// No other can join them before one of them ends.
+    /// True if no CTA can join before another one ends.
     pub(super) is_full: bool,
     memory: &'m mut FlatMemory,
     livelock: Livelock,
@@ -123,7 +125,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         Self { ctas: Vec::new(), is_full: false, memory, livelock: Livelock::default(), issued: 0 }
     }
 
-    /// One more CTA.
+    /// Adds one more resident CTA.
     pub(super) fn join(&mut self, launch: &'a Launch<'a>, code: &'a Code, index: [u32; 3]) -> Result<(), InterpError> {
         let mut cta = Cta::new(launch, code)?;
         cta.begin(index);
@@ -132,13 +134,13 @@ impl<'a, 'm> Residents<'a, 'm> {
         Ok(())
     }
 
-    /// A CTA in the room of one that has ended.
+    /// Starts a CTA in the state of one that has ended.
     pub(super) fn replace(&mut self, cta: usize, index: [u32; 3]) {
         self.ctas[cta].begin(index);
         self.livelock.changed();
     }
 
-    /// Runs one instruction of a warp that can go on.
+    /// Runs one instruction of a warp that is able to run.
     #[inline]
     pub(super) fn issue(&mut self, cta: usize, warp: usize, watcher: Option<Watcher<'_>>) -> Result<(), InterpError> {
         let one = &mut self.ctas[cta];
@@ -156,7 +158,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         ran
     }
 
-    /// Runs a warp until it must wait, for so many instructions at most.
+    /// Runs a warp until it must wait, for at most `most` instructions.
     fn burst(&mut self, cta: usize, warp: usize, most: u64) -> Result<(), InterpError> {
         let end = self.issued + most;
         while self.issued < end && self.ctas[cta].can_run(warp) {
@@ -165,7 +167,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         Ok(())
     }
 
-    /// Runs a CTA for a turn; its warps take shorter ones, from the first or from the last.
+    /// Runs a CTA for one turn. Its warps take shorter turns, starting with the first or the last warp.
     fn turn(&mut self, cta: usize, is_backward: bool) -> Result<(), InterpError> {
         let end = self.issued + TURN;
         let last = self.ctas[cta].warps.len() - 1;
@@ -181,7 +183,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         self.ctas.iter().all(Cta::is_done)
     }
 
-    /// Has the next CTA of the grid join, if there is one.
+    /// Adds the next CTA of the grid, if there is one and it fits. Returns true if a CTA was added.
     fn admit(&mut self, grid: &mut Grid<'a, impl Iterator<Item = [u32; 3]>>) -> Result<bool, InterpError> {
         let next = if self.ctas.len() < grid.at_once { grid.rest.next() } else { None };
         self.is_full = next.is_none();
@@ -212,7 +214,7 @@ impl<'a, 'm> Residents<'a, 'm> {
 
     fn backward(&mut self, grid: &mut Grid<'a, impl Iterator<Item = [u32; 3]>>) -> Result<(), InterpError> {
         while self.admit(grid)? {}
-        // Rooms, that of the CTA which began last at the end.
+        // Indices of resident CTAs in order of their start; the CTA that started last is at the end.
         let mut rooms: Vec<usize> = (0..self.ctas.len()).collect();
         while !self.is_done() {
             for at in (0..rooms.len()).rev() {
@@ -232,13 +234,13 @@ impl<'a, 'm> Residents<'a, 'm> {
     fn randomly(&mut self, grid: &mut Grid<'a, impl Iterator<Item = [u32; 3]>>, seed: u64) -> Result<(), InterpError> {
         while self.admit(grid)? {}
         let mut random = Random(seed);
-        // Rooms in which a CTA runs.
+        // Indices of resident CTAs that have not ended.
         let mut live: Vec<usize> = (0..self.ctas.len()).collect();
         while !live.is_empty() {
             let at = random.below(live.len());
             let cta = live[at];
             let warps = self.ctas[cta].warps.len();
-            // Of a CTA that is not done, one warp at least can go on.
+            // A CTA that has not ended has at least one warp that can run.
             let first = random.below(warps);
             let warp = (0..warps).map(|turn| (first + turn) % warps).find(|&warp| self.ctas[cta].can_run(warp));
             let most = 1 << random.below(RANDOM_BURSTS as usize);
@@ -254,7 +256,7 @@ impl<'a, 'm> Residents<'a, 'm> {
     }
 }
 
-/// Numbers without a pattern (SplitMix64).
+/// Pseudorandom number generator (SplitMix64).
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Memory as one thread sees it: every state space with its bounds.
+//! Memory accesses of one thread: all state spaces with their bounds.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use isa::types::Space;
 use super::code::Decoded;
 use super::{Cta, FaultKind, LANES};
 
-/// Where an access goes.
+/// Location of an access.
 enum Bytes {
     Memory(u64),
     Shared(Range<usize>),
@@ -20,7 +20,7 @@ enum Bytes {
 }
 
 impl Cta<'_> {
-    /// The place of an access of thread `number`.
+    /// Returns the location of an access of thread `number`.
     #[inline]
     fn place(&self, number: usize, mem: &MemOp, base: u64) -> Result<Bytes, FaultKind> {
         let address = mem.address(base);
@@ -59,9 +59,10 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Loads matrices of 8 x 8 halves. The rows come from the lanes one by one; then, since a result may take the
-    /// place of an address, each lane gets its part: of row `lane / 4`, or of that column, the elements
-    /// `2 (lane mod 4)` and the next.
+    /// Loads 8 x 8 matrices of half-precision elements. All rows are read first, because a result may
+    /// overwrite an address.
+    /// Then each lane receives two elements of row `lane / 4`, or of that column if transposed: `2 (lane mod
+    /// 4)` and the next.
     pub(super) fn load_matrix(
         &mut self,
         first: usize,
@@ -91,7 +92,7 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// The bytes of an access, to be written.
+    /// Returns the bytes of an access for writing.
     fn writable(&mut self, number: usize, mem: &MemOp, base: u64) -> Result<&mut [u8], FaultKind> {
         match self.place(number, mem, base)? {
             Bytes::Memory(address) if self.memory.is_protected(address, mem.bytes()) => {
@@ -100,7 +101,7 @@ impl Cta<'_> {
             Bytes::Memory(address) => self.memory.write(address, mem.bytes()).map_err(FaultKind::Global),
             Bytes::Shared(at) => Ok(&mut self.shared[at]),
             Bytes::Local(at) => Ok(&mut self.local[at]),
-            // The parameters are read only: as memory of no bytes.
+            // Parameters are read-only, which is reported as a window of 0 bytes.
             Bytes::Params(at) => {
                 let (address, bytes) = (at.start as u64, mem.bytes());
                 Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })
@@ -166,7 +167,7 @@ impl Cta<'_> {
     }
 }
 
-/// The bytes of an aligned access to a window that begins at address 0.
+/// Returns the byte range of an aligned access to a window that starts at address 0.
 fn window(what: &'static str, size: usize, mem: &MemOp, address: u64) -> Result<Range<usize>, FaultKind> {
     let bytes = mem.bytes();
     let end = address.checked_add(u64::from(bytes));

@@ -15,8 +15,8 @@ const CONSTANTS: u64 = 0x30_0000;
 const REGISTERS: &str = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<20>; .reg .f32 %f<9>;\n\
      .reg .b64 %rd<20>; .reg .f64 %fd<9>;\n";
 
-/// Runs kernel `k(out)` of a file on both forms of its registers and gives what threads leave in
-/// `out`, a word each, when `%r1` holds their result. `%r0` is the thread's number.
+/// Runs kernel `k(out)` of a file in both register forms. Returns one word per thread: the value that `body`
+/// leaves in `%r1`. `%r0` is the thread number.
 pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec<u32>, String> {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n{file}\n.entry k(.param .u64 out) {{\n{REGISTERS}\
@@ -106,7 +106,7 @@ fn a_generic_address_finds_its_space() {
 
 #[test]
 fn an_address_is_in_the_spaces_that_hold_it() {
-    // Bits from 0 on: global, const, shared, local, param.
+    // Result bits from bit 0 upward: global, const, shared, local, param.
     let asks: String = ["global", "const", "shared", "local", "param"]
         .into_iter()
         .enumerate()
@@ -122,13 +122,13 @@ fn an_address_is_in_the_spaces_that_hold_it() {
         ("mov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1; add.u64 %rd1, %rd1, 8;", 0b00001),
         (".shared .u32 s; mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1;", 0b00100),
         (".local .u32 l; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1;", 0b01000),
-        // The window of the parameters lies within the global one.
+        // The parameter window lies within the global one.
         ("cvta.param.u64 %rd1, out;", 0b10001),
         ("mov.u64 %rd1, 0; cvta.param.u64 %rd1, %rd1;", 0b10001),
     ] {
         assert_eq!(results(file, 1, &format!("{address} mov.u32 %r1, 0;\n{asks}")), [expected], "{address}");
     }
-    // A file without constants.
+    // Repeats the queries for a file without constants.
     assert_eq!(results("", 1, &format!("ld.param.u64 %rd1, [out]; mov.u32 %r1, 0;\n{asks}")), [1]);
 }
 
@@ -258,7 +258,7 @@ fn atomics_return_what_was_there_before() {
         atom.shared.add.u32 %r1, [s], 2; atom.max.u32 %r2, [%rd1], 3; red.shared.add.f64 [d], 0d3FE0000000000000;\n\
         atom.acq_rel.gpu.shared.cas.b32 %r3, [s], 8, 100; bar.sync 0; ld.shared.f64 %fd1, [d];\n\
         cvt.rzi.u32.f64 %r4, %fd1; ld.shared.u32 %r5, [s]; mad.lo.u32 %r1, %r4, 1000, %r5;";
-    // Four times 2, no less than 3, swapped for 100 by the first lane alone.
+    // Four additions of 2, a maximum with 3, and a swap for 100 that succeeds only in the first lane.
     assert_eq!(results("", 4, body), [2100; 4]);
 }
 

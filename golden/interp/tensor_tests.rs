@@ -1,5 +1,5 @@
-//! Whole products through memory: matrices that are indexed, not fragments. Elements are small integers,
-//! whose sums are exact in any order.
+//! Matrix products through memory, checked by matrix indices rather than by fragment. Elements are small
+//! integers, so sums are exact in any order.
 
 use isa::alloc::allocate;
 use isa::program::Program;
@@ -13,17 +13,17 @@ const A: u64 = 0x10_0000;
 const B: u64 = 0x20_0000;
 const C: u64 = 0x30_0000;
 const D: u64 = 0x40_0000;
-/// Elements from one row or column to the next in memory.
+/// Distance between consecutive rows or columns in memory [elements].
 const STRIDE: usize = 40;
 
-/// The integers of a matrix, from -8 to 7.
+/// Returns a matrix of integers from -8 to 7.
 fn matrix(seed: usize, [rows, columns]: [usize; 2]) -> Vec<Vec<i32>> {
     let element =
         |row: usize, column: usize| (((row * 37 + column * 101 + seed * 29) * 2_654_435_761) >> 20 & 15) as i32 - 8;
     (0..rows).map(|row| (0..columns).map(|column| element(row, column)).collect()).collect()
 }
 
-/// The bits of a small integer as a half.
+/// Returns the half-precision encoding of a small integer.
 fn half(value: i32) -> u16 {
     let magnitude = value.unsigned_abs() as u16;
     let Some(exponent) = magnitude.checked_ilog2() else { return 0 };
@@ -34,7 +34,7 @@ fn bits(value: i32, bytes: usize) -> Vec<u8> {
     if bytes == 2 { half(value).to_le_bytes().to_vec() } else { (value as f32).to_le_bytes().to_vec() }
 }
 
-/// A matrix in memory, row by row or column by column; what lies between is not a number.
+/// Stores a matrix row by row or column by column; the padding between is NaN.
 fn stored(matrix: &[Vec<i32>], order: &str, bytes: usize) -> Vec<u8> {
     let mut memory = vec![0xff; 40 * STRIDE * bytes];
     for (row, elements) in matrix.iter().enumerate() {
@@ -51,7 +51,7 @@ fn names(kind: char, first: usize, count: usize) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Runs `body` in one warp, in both forms of its registers, which must agree; returns D.
+/// Runs `body` in one warp, in both register forms, which must agree. Returns matrix D.
 fn ran(body: &str, [a, b, c]: [&[u8]; 3]) -> Vec<u8> {
     let text = format!(
         ".version 7.1\n.target sm_80\n.address_size 64\n.entry k() {{ .shared .align 32 .b8 tile[4096];
@@ -111,7 +111,7 @@ fn matrices_in_every_order_and_shape_are_multiplied() {
 #[test]
 fn a_result_may_take_the_place_of_a_factor() {
     let (a, b, c) = (matrix(4, [16, 16]), matrix(5, [16, 8]), matrix(6, [16, 8]));
-    // Fragments as the PTX ISA has them: group of four lanes, and lane within it.
+    // Fragment layout of the PTX ISA: group of four lanes, and lane within the group.
     let body = "mov.u32 %r30, %laneid; shr.u32 %r31, %r30, 2; and.b32 %r32, %r30, 3;
          mad.lo.u32 %r33, %r31, 80, 0; mad.lo.u32 %r33, %r32, 4, %r33; cvt.u64.u32 %rd4, %r33; add.u64 %rd5, %rd0, %rd4; add.u64 %rd6, %rd1, %rd4;
          ld.global.u32 %r0, [%rd5]; ld.global.u32 %r1, [%rd5+640]; ld.global.u32 %r2, [%rd5+16]; ld.global.u32 %r3, [%rd5+656];
@@ -128,7 +128,8 @@ fn a_result_may_take_the_place_of_a_factor() {
 
 #[test]
 fn each_lane_gets_its_two_elements_of_each_matrix() {
-    // Halves 0 to 255 in shared memory: four matrices, each with rows of 16 bytes, the last row first.
+    // Half-precision values 0 to 255 in shared memory: four matrices with rows of 16 bytes, the last row
+    // first.
     let body = |form: &str| {
         format!(
             "mov.u32 %r30, %laneid; shl.b32 %r31, %r30, 4; mov.u32 %r32, tile; add.u32 %r33, %r31, %r32;

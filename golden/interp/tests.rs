@@ -7,8 +7,8 @@ use super::*;
 
 const OUT: u64 = 0x1000_0000;
 
-/// A kernel `k(out, n)` with registers of all kinds around `body`; `%rd0` holds `out`, `%r0`
-/// the thread's number in its CTA.
+/// Compiles a kernel `k(out, n)` with registers of all kinds around `body`; `%rd0` holds `out`, `%r0` the
+/// thread number in the CTA.
 fn kernel(body: &str) -> Program {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k(.param .u64 out, .param .u32 n) {{\n\
@@ -42,7 +42,7 @@ fn words(memory: &FlatMemory) -> Vec<u32> {
     words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
 }
 
-/// What `threads` threads leave in `out`, a word each, when `%r1` holds their result.
+/// Runs `threads` threads and returns one word per thread: the value that `body` leaves in `%r1`.
 fn results(threads: u32, body: &str) -> Vec<u32> {
     let store = "mul.wide.u32 %rd39, %r0, 4; add.s64 %rd39, %rd0, %rd39; st.global.u32 [%rd39], %r1;";
     let program = kernel(&format!("{body} {store}"));
@@ -233,12 +233,12 @@ fn vadd_adds_vectors() {
     }
 }
 
-/// Writes random kernels that never read what was not written, with branches, loops and
-/// guards, so that the two forms of a program must agree.
+/// Generates random kernels with branches, loops and guards that read only written registers, so that both
+/// forms of a program must agree.
 struct Writer {
     state: u64,
     text: String,
-    /// Registers that hold a value here, whatever path led here.
+    /// Registers that are defined at this point on every path.
     words: Vec<u32>,
     wides: Vec<u32>,
     preds: Vec<u32>,
@@ -280,7 +280,7 @@ impl Writer {
         let (a, b, c) = (self.word(), self.word(), self.word());
         let (x, y, p) = (self.wide(), self.wide(), self.pred());
         let kind = self.below(10);
-        // A guarded write leaves a register defined only if it was before.
+        // A guarded write leaves a register defined only if it was defined before.
         let known = match kind {
             0..=4 => self.words.contains(&target),
             5..=7 => self.wides.contains(&target),

@@ -1,13 +1,18 @@
-//! Finds registers that a kernel uses before it has written them. Their contents are undefined on a GPU; here they
-//! are zero, so that nothing else would show the mistake.
+//! Finds registers that a kernel uses before it has written them. Their contents are undefined on a GPU. The
+//! interpreter sets them to zero, so the error would otherwise go unnoticed.
 //!
-//! Every bit of a register is followed from its undefined beginning through what computes with it, thread by thread.
-//! A read alone is harmless, and compilers make such reads: half of a packed register, an operand that is not selected,
-//! a computation whose result no path needs. What counts is a *use*: an undefined bit decides a branch or a guard, is
-//! an address, takes part in a barrier or an atomic, or is stored where others can see it. A store to local memory is
-//! no use, and what is loaded from memory is defined.
+//! Every undefined bit is tracked per thread through the computations that depend on it. A read alone is
+//! harmless, and compilers emit such reads: half of a packed register, an operand that is not selected, or a
+//! result that no path needs. Only a *use* is reported. An undefined bit is used if it
+//! - decides a branch or a guard,
+//! - is part of an address,
+//! - takes part in a barrier or an atomic, or
+//! - is stored where other threads can see it.
 //!
-//! A kernel that on all paths writes each register before it reads it has no such bits, and is not followed.
+//! A store to local memory is not a use, and loaded values are defined.
+//!
+//! A kernel that writes each register before reading it on all paths has no undefined bits, so tracking is
+//! skipped.
 
 use std::fmt;
 
@@ -20,25 +25,26 @@ use super::code::{Code, Decoded, Frames, Slot};
 use super::warp::lanes;
 use super::{LANES, Launch, thread_index};
 
-/// Most bits of registers known to be written that are kept for all blocks of a kernel. A larger kernel is followed.
+/// Maximum size of the static dataflow analysis, over all basic blocks [bits]. A larger kernel is tracked
+/// without analysis.
 const MAX_FLOW_BITS: usize = 1 << 30;
-/// Most different reads that are kept of a CTA.
+/// Maximum number of different reads recorded per CTA.
 const MAX_READS: usize = 64;
 
-/// A register that was read before it was written, and a use of what came of it.
+/// Read of an unwritten register, with the use that depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedRead {
-    /// Source file.
+    /// Source file of the kernel.
     pub file: String,
-    /// Kernel name.
+    /// Name of the kernel that reads the register.
     pub kernel: String,
-    /// Name of the register in the source; empty for a value that the source does not name.
+    /// Name of the register in the source; empty if the source does not name the value.
     pub register: String,
-    /// Line of the read.
+    /// Source line of the read.
     pub line: u32,
-    /// Line of the use.
+    /// Source line of the use.
     pub use_line: u32,
-    /// CTA index.
+    /// CTA index of the thread.
     pub cta: [u32; 3],
     /// Thread index in the CTA.
     pub thread: [u32; 3],
@@ -57,7 +63,7 @@ impl fmt::Display for UndefinedRead {
     }
 }
 
-/// True if some path reads a register or predicate that it has not written.
+/// True if some path reads a register or predicate before writing it.
 pub(super) fn reads_undefined(program: &Program) -> bool {
     let places = usize::from(program.regs) + usize::from(program.preds);
     let words = places.div_ceil(64);
@@ -65,7 +71,8 @@ pub(super) fn reads_undefined(program: &Program) -> bool {
     if cfg.blocks.len().saturating_mul(words * 64) > MAX_FLOW_BITS {
         return true;
     }
-    // Registers written on every path to the beginning of a block; those to blocks not yet seen count as all written.
+    // Registers written on every path to the start of a block. Blocks not yet visited start with all
+    // registers written.
     let mut written = vec![vec![u64::MAX; words]; cfg.blocks.len()];
     written[0].fill(0);
     let (mut waiting, mut seen) = (vec![0], vec![false; cfg.blocks.len()]);
@@ -93,7 +100,7 @@ pub(super) fn reads_undefined(program: &Program) -> bool {
     })
 }
 
-/// Marks what an instruction writes whatever its guard says.
+/// Marks the registers that an instruction writes unconditionally.
 fn define(program: &Program, inst: &Inst, written: &mut [u64]) {
     if inst.guard.is_none() {
         let preds = inst.dest_preds().map(|pred| usize::from(program.regs) + usize::from(pred));
@@ -102,26 +109,26 @@ fn define(program: &Program, inst: &Inst, written: &mut [u64]) {
     }
 }
 
-/// Places of registers and predicates that an instruction reads.
+/// Yields the slots of registers and predicates that an instruction reads.
 fn reads<'p>(program: &'p Program, inst: &'p Inst) -> impl Iterator<Item = usize> + 'p {
     let preds = inst.source_preds().map(|pred| usize::from(program.regs) + usize::from(pred));
     inst.source_regs().flat_map(|reg| places(program, reg)).chain(preds)
 }
 
-/// Places of a register: two of a wide one in the physical form.
+/// Returns the slots of a register: two for a wide register in the physical form.
 fn places(program: &Program, Reg { index, wide }: Reg) -> std::ops::RangeInclusive<usize> {
     let index = usize::from(index);
     index..=index + usize::from(wide && program.form == Form::Physical)
 }
 
-/// The read of a place that nothing had written.
+/// Read of a slot that had not been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     pc: u32,
     place: u32,
 }
 
-/// A use of an undefined value.
+/// Use of an undefined value.
 struct Use {
     origin: Origin,
     pc: u32,
@@ -129,13 +136,13 @@ struct Use {
     cta: [u32; 3],
 }
 
-/// A warp instruction that is about to run.
+/// Warp instruction that is about to run.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub(super) pc: u32,
-    /// Thread of lane 0.
+    /// Number of the thread in lane 0.
     pub(super) first: usize,
-    /// Lanes that run, and those of them in which the guard holds.
+    /// Running lanes, followed by those of them in which the guard holds.
     pub(super) running: u32,
     pub(super) acting: u32,
     pub(super) cta: [u32; 3],
@@ -143,11 +150,11 @@ pub(super) struct Step {
 
 /// Undefined bits of all threads of a CTA.
 pub(super) struct Undefined {
-    /// Bits of every place of all frames that are undefined.
+    /// Mask of undefined bits for every slot of all frames.
     bits: Vec<u64>,
-    /// The read that left a place undefined; none of places never written.
+    /// Read that made each slot undefined; `None` for slots never written.
     origins: Vec<Option<Origin>>,
-    /// The bits of a thread that starts.
+    /// Initial undefined bits of a thread.
     fresh: Vec<u64>,
     uses: Vec<Use>,
 }
@@ -162,13 +169,13 @@ impl Undefined {
         Self { bits: vec![0; places], origins: vec![None; places], fresh, uses: Vec::new() }
     }
 
-    /// A CTA starts.
+    /// Resets the state at the start of a CTA.
     pub(super) fn begin(&mut self) {
         self.bits.chunks_exact_mut(self.fresh.len()).for_each(|frame| frame.copy_from_slice(&self.fresh));
         self.origins.fill(None);
     }
 
-    /// The uses found so far, each read of a register once.
+    /// Yields the uses found so far, one for each undefined read.
     pub(super) fn reads(&self, launch: &Launch<'_>) -> impl Iterator<Item = UndefinedRead> {
         let Program { file, name, names, insts, .. } = launch.program;
         let line = |pc: u32| insts[pc as usize].line;
@@ -183,7 +190,7 @@ impl Undefined {
         })
     }
 
-    /// Follows an instruction that is about to run. `values` are the frames of its warp.
+    /// Tracks an instruction that is about to run. `values` are the frames of its warp.
     pub(super) fn follow(&mut self, inst: &Decoded, step: Step, values: &[u64]) {
         if let Some(guard) = inst.guard {
             self.uses(&[guard], 1, step, step.running);
@@ -218,7 +225,7 @@ impl Undefined {
                 self.uses(&inst.srcs[2..3], 1, step, step.acting);
                 self.define(inst, step);
             }
-            // What goes from lane to lane is followed when the exchange takes place.
+            // Data exchanged between lanes are tracked in [`Undefined::exchange`].
             Op::Warp(op) => {
                 let controls = if let WarpOp::Shuffle { .. } = op { &inst.srcs[1..4] } else { &inst.srcs[..0] };
                 self.uses(controls, ones(32), step, step.acting);
@@ -228,7 +235,7 @@ impl Undefined {
         }
     }
 
-    /// Follows an exchange between the lanes of a mask.
+    /// Tracks an exchange between the acting lanes.
     pub(super) fn exchange(&mut self, inst: &Decoded, op: &WarpOp, step: Step, inputs: &WarpInputs<'_>) {
         let bits = self.read(inst.srcs[0], step);
         let &WarpInputs { b, c, pred, .. } = inputs;
@@ -244,14 +251,14 @@ impl Undefined {
         self.write(inst.dsts[1], step, [0; LANES], |_| None);
     }
 
-    /// Follows an instruction that computes its results from its sources alone.
+    /// Tracks an instruction whose results depend only on its sources.
     fn compute(&mut self, inst: &Decoded, step: Step, values: &[u64]) {
         let sources = inst.srcs.map(|slot| self.read(slot, step));
         let any = |lane: usize| sources.iter().any(|bits| bits[lane] != 0);
         if !lanes(step.acting).any(any) {
             return self.define(inst, step);
         }
-        // The first undefined source of a lane stands for all of them.
+        // The first undefined source of a lane is reported on behalf of all.
         let origins: [Option<Origin>; LANES] = std::array::from_fn(|lane| {
             let at = sources.iter().position(|bits| bits[lane] != 0)?;
             Some(self.origin(inst.srcs[at], step, lane))
@@ -271,7 +278,7 @@ impl Undefined {
         let [ua, ub, uc, ..] = sources;
         let undefined: [u64; LANES] = match &inst.op {
             Op::Mov(_) | Op::Pack { .. } | Op::Unpack { .. } => return self.move_bits(inst, step, &origins),
-            // A change of width takes bits along, and copies that of the sign.
+            // An integer conversion moves the bits, and replicates the sign bit.
             Op::Convert(op) if !op.from.is_float() && !op.to.is_float() && !op.sat => {
                 return self.move_bits(inst, step, &origins);
             }
@@ -341,7 +348,7 @@ impl Undefined {
         self.write(inst.dsts[0], step, undefined, |lane| origins[lane]);
     }
 
-    /// Has an instruction that only moves bits do with the undefined bits what it does with those of its sources.
+    /// Applies an instruction that only moves bits to the undefined masks of its sources.
     fn move_bits(&mut self, inst: &Decoded, step: Step, origins: &[Option<Origin>; LANES]) {
         let frame = self.fresh.len();
         let values = &mut self.bits[step.first * frame..];
@@ -351,7 +358,7 @@ impl Undefined {
         }
     }
 
-    /// The undefined bits of a place in each lane that acts; none in the others.
+    /// Returns the undefined bits of a slot in each acting lane, and 0 for other lanes.
     fn read(&self, slot: Slot, step: Step) -> [u64; LANES] {
         let frame = self.fresh.len();
         let mut all = [0; LANES];
@@ -370,18 +377,18 @@ impl Undefined {
         }
     }
 
-    /// The results of an instruction are defined.
+    /// Marks the results of an instruction as defined.
     fn define(&mut self, inst: &Decoded, step: Step) {
         inst.dsts.iter().for_each(|slot| self.write(*slot, step, [0; LANES], |_| None));
     }
 
-    /// The read that left a place undefined: this one, if nothing had written it.
+    /// Returns the read that made a slot undefined; if the slot was never written, the current read.
     fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
         let known = self.origins[slot.place((step.first + lane) * self.fresh.len())];
         known.unwrap_or(Origin { pc: step.pc, place: slot.place(0) as u32 })
     }
 
-    /// Notes the lanes of a mask in which one of these bits of a place is undefined.
+    /// Records the uses of undefined bits of these slots in the lanes of a mask.
     fn uses(&mut self, slots: &[Slot], width: u64, step: Step, mask: u32) {
         let step = Step { acting: mask, ..step };
         for &slot in slots {
@@ -396,7 +403,7 @@ impl Undefined {
     }
 }
 
-/// A mask of the lowest `bits` bits.
+/// Returns a mask of the lowest `bits` bits.
 fn ones(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
@@ -409,8 +416,8 @@ fn each(of: impl FnMut(usize) -> u64) -> [u64; LANES] {
     std::array::from_fn(of)
 }
 
-/// Undefined bits of the result of a function that takes each bit for itself: those that differ for some choice of the
-/// undefined bits of its operands.
+/// Returns the undefined bits of the result of a bitwise function: those that vary with the undefined bits of
+/// the operands.
 fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) -> [u64; LANES] {
     let with = |choice: u32| {
         let [a, b, c] = [0, 1, 2].map(|at: usize| {
@@ -424,7 +431,7 @@ fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) 
     (1..8).map(with).fold([0; LANES], |all, other| each(|lane| all[lane] | (other[lane] ^ first[lane])))
 }
 
-/// 1 if the logic of two conditions is undefined: a defined operand may decide it alone.
+/// Returns 1 if the combination of two conditions is undefined. A defined operand may decide it alone.
 fn decided(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
     let [a, b] = [0, 1].map(|at| {
         let other = 1 - at;

@@ -1,4 +1,4 @@
-//! Uses of registers that nothing has written: those that count, and those that compilers make without harm.
+//! Reads of unwritten registers: harmful uses that must be reported, and harmless reads that compilers emit.
 
 use ptx::Source;
 
@@ -6,16 +6,16 @@ use super::super::{InterpError, Launch, Sms, UndefinedRead, run_finding_undefine
 use crate::memory::FlatMemory;
 
 const OUT: u64 = 0x1000;
-/// Line on which a body begins.
+/// Source line on which a body starts.
 const FIRST: u32 = 6;
 
-/// What is found in a body, run by a warp: `%rd0` holds the address of 4 KiB, `%r0` the lane, `%p0` is true in the
-/// lower half of the lanes.
+/// Runs `body` in one warp per CTA and returns the reads found. `%rd0` holds the address of 4 KiB, `%r0` the
+/// lane; `%p0` is true in the lower half of the lanes.
 fn found(body: &str) -> Vec<UndefinedRead> {
     found_in(body, 32)
 }
 
-/// The same in a CTA of so many threads.
+/// Runs `body` with `threads` threads per CTA and returns the reads found.
 fn found_in(body: &str, threads: u32) -> Vec<UndefinedRead> {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n.entry k(.param .u64 out) {{ .reg .pred %p<9>; .reg .b16 %h<9>; \
@@ -45,10 +45,10 @@ fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
         ("@%p3 bra over;\nst.global.u32 [%rd0], 1;\nover:", "%p3", 0, 0),
         ("setp.eq.u32 %p1, %r7, 0;\n@%p1 st.global.u32 [%rd0], 1;", "%r7", 0, 1),
         ("selp.u32 %r2, 1, 2, %p4;\nst.global.u32 [%rd0], %r2;", "%p4", 0, 1),
-        // Written on one side of a branch, or in some lanes only.
+        // Registers written on one side of a branch only, or in some lanes only.
         ("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;", "%r1", 1, 1),
         ("@%p0 bra over;\nmov.u32 %r1, 1;\nover:\nst.global.u32 [%rd0], %r1;", "%r1", 3, 3),
-        // Through a copy, a conversion, half of a pair, a lane.
+        // Undefined values that pass through a copy, a conversion, half of a pair, or another lane.
         ("mov.b64 %rd1, {%r1, %r2};\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
         ("mov.b64 %rd1, {%r0, %r2};\nshr.u64 %rd2, %rd1, 32;\nst.global.u64 [%rd0], %rd2;", "%r2", 0, 2),
         ("cvt.s64.s32 %rd1, %r1;\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
@@ -76,29 +76,29 @@ fn the_first_thread_that_reads_it_is_named() {
 #[test]
 fn what_compilers_leave_undefined_without_harm_is_not_found() {
     for body in [
-        // Written under both senses of a guard, and read under the guard that wrote it.
+        // Registers written under both senses of a guard, or read under the guard that wrote them.
         "@%p0 mov.u32 %r1, 1;\n@!%p0 mov.u32 %r1, 2;\nst.global.u32 [%rd0], %r1;",
         "@%p0 mov.u32 %r1, 1;\n@%p0 st.global.u32 [%rd0], %r1;",
         "mov.pred %p1, %p0; @%p0 mov.u32 %r1, 1;\n@!%p1 bra over;\nst.global.u32 [%rd0], %r1;\nover:",
-        // Half of a pair, of which the other is used.
+        // Undefined half of a pair of which only the other half is used.
         "mov.b64 %rd1, {%r0, %r2};\ncvt.u32.u64 %r3, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b64 %rd1, {%r0, %r2};\nmov.b64 {%r3, %r4}, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b32 %r1, {%h1, %h2};\nmov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; and.b32 %r3, %r2, 0xffff;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; prmt.b32 %r3, %r2, %r0, 0x1010;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h1, %h3}; shr.u32 %r3, %r2, 16;\nst.global.u32 [%rd0], %r3;",
-        // Computed but not chosen, or decided by the other operand.
+        // Results that are not selected, or that the other operand decides.
         "add.u32 %r2, %r1, 1; setp.ge.u32 %p1, %r0, 0; selp.u32 %r3, %r0, %r2, %p1;\nst.global.u32 [%rd0], %r3;",
         "setp.lt.u32 %p1, %r1, 3; setp.gt.u32 %p2, %r0, 99; and.pred %p3, %p1, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "setp.gt.u32 %p2, %r0, 99; setp.lt.and.u32 %p3, %r1, 3, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "and.b32 %r2, %r1, 0;\nst.global.u32 [%rd0], %r2;",
         "xor.b32 %r2, %r1, %r1;\nst.global.u32 [%rd0], %r2;",
         "lop3.b32 %r2, %r1, %r0, %r0, 0xaa;\nst.global.u32 [%rd0], %r2;",
-        // Read, and never used; or a copy that nobody else sees.
+        // Results that are never used, or copied only to local memory.
         "add.u32 %r2, %r1, 1;",
         "st.local.u32 [l], %r1;",
-        // A lane that no other asks.
+        // Undefined value in a lane that no other lane reads.
         "@%p0 mov.u32 %r1, 1; and.b32 %r2, %r0, 15;\nshfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;\nst.global.u32 [%rd0], %r3;",
-        // A loop that writes in its first round what it reads in the second.
+        // Loop that writes a register in its first iteration and reads it in the second.
         "mov.u32 %r3, 0;\nagain: setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r1, 7;\n@!%p1 st.global.u32 [%rd0], %r1;\n\
          add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 3; @%p2 bra again;",
     ] {

@@ -1,4 +1,4 @@
-//! One warp: which of its lanes run together, and the instruction that they run.
+//! Execution of one warp: SIMT stack, divergence and reconvergence, and the instruction to run.
 
 use isa::program::{BarrierKind, MemOp, NO_PC, Op};
 
@@ -7,21 +7,21 @@ use super::undefined::Step;
 use super::warps::{Access, WarpStep, Watcher};
 use super::{Cta, FaultKind, InterpError, LANES};
 
-/// Which lanes of a warp run together.
+/// State of a warp with its SIMT stack.
 pub(super) struct Warp {
-    /// Thread of lane 0.
+    /// Number of the thread in lane 0.
     pub(super) first: usize,
-    /// Threads that it has.
+    /// Mask of the lanes that have a thread.
     threads: u32,
-    /// Lanes that have not exited.
+    /// Mask of the lanes that have not exited.
     pub(super) alive: u32,
-    /// The barrier at which the whole warp waits.
+    /// Barrier at which the whole warp waits.
     pub(super) barrier: Option<Arrival>,
-    /// The last entry runs; those below wait for it.
+    /// SIMT stack: the last entry runs; the entries below wait for it.
     pub(super) stack: Vec<Entry>,
 }
 
-/// Lanes that run together from `pc` until they come to `until`.
+/// SIMT stack entry: lanes that run together from `pc` until the reconvergence point `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) pc: u32,
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     pub(super) mask: u32,
 }
 
-/// A warp's arrival at a barrier where it waits, whatever lanes came to it.
+/// Arrival of a warp at a barrier where it waits, with the lanes that executed the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) id: u8,
@@ -43,7 +43,7 @@ impl Warp {
         Self { first, threads, alive: 0, barrier: None, stack: Vec::new() }
     }
 
-    /// All its lanes stand at the first instruction.
+    /// Restarts the warp with all lanes at the first instruction.
     pub(super) fn begin(&mut self) {
         let mask = self.threads;
         (self.alive, self.barrier) = (mask, None);
@@ -55,13 +55,13 @@ impl Warp {
         self.alive == 0
     }
 
-    /// The entry that goes on, if one can.
+    /// Returns the index of the stack entry to run, or `None` if the warp waits or has ended.
     #[inline]
     pub(super) fn next(&self) -> Option<usize> {
         if self.barrier.is_some() { None } else { self.stack.len().checked_sub(1) }
     }
 
-    /// The instruction that a waiting or running warp stands at.
+    /// Returns the program counter at which a running or waiting warp stands.
     pub(super) fn pc(&self) -> u32 {
         match &self.barrier {
             Some(arrival) => arrival.pc,
@@ -69,8 +69,8 @@ impl Warp {
         }
     }
 
-    /// Splits the entry at `at` between lanes that jumped and those that went on. Lanes that all go one way
-    /// reconverge where they would have without the branch.
+    /// Executes a branch for the stack entry at `at`: `jumped` lanes take it, the others fall through. If all
+    /// lanes agree, the reconvergence point of the entry stays the same.
     fn part(&mut self, at: usize, jumped: u32, target: u32, reconverge: u32) {
         let Entry { pc, until, mask } = self.stack[at];
         let went_on = mask & !jumped;
@@ -87,7 +87,8 @@ impl Warp {
         self.settle(self.stack.len() - 1);
     }
 
-    /// Gives up an entry that has come to its end, and those above all others that have no lanes.
+    /// Removes an entry that has reached its reconvergence point, and then all top entries that have reached
+    /// theirs or have no lanes left.
     #[inline]
     fn settle(&mut self, at: usize) {
         if self.stack[at].pc == self.stack[at].until {
@@ -104,12 +105,12 @@ impl Warp {
 }
 
 impl Cta<'_> {
-    /// Whether a warp can go on.
+    /// True if a warp is able to run.
     pub(super) fn can_run(&self, warp: usize) -> bool {
         self.warps[warp].next().is_some()
     }
 
-    /// Runs one instruction of a warp that can go on, after its watcher has seen it.
+    /// Runs one instruction of a warp that is able to run, after notifying the watcher.
     #[inline]
     pub(super) fn issue(&mut self, warp: usize, watcher: Option<Watcher<'_>>) -> Result<(), InterpError> {
         let code = self.code;
@@ -147,7 +148,7 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Lanes of `mask` in which the guard of an instruction holds.
+    /// Returns the lanes of `mask` in which the guard of an instruction holds.
     #[inline]
     fn acting(&self, inst: &Decoded, first: usize, mask: u32) -> u32 {
         let Some(guard) = inst.guard else { return mask };
@@ -161,7 +162,7 @@ impl Cta<'_> {
         let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
         if let Some((_, mem)) = access {
             for lane in lanes(mask) {
-                // Lanes without a row of their own name one of the others.
+                // For `ldmatrix`, lanes beyond the rows of the matrices repeat the addresses of other lanes.
                 let from =
                     if let Op::LoadMatrix(load, _) = inst.op { lane % (8 * usize::from(load.count)) } else { lane };
                 let frame = self.frame(self.warps[warp].first + from);
@@ -171,7 +172,7 @@ impl Cta<'_> {
         observer(&step);
     }
 
-    /// Does what an instruction other than a branch does in these lanes, at least one.
+    /// Executes an instruction other than a branch in the given lanes, at least one.
     #[inline]
     fn act(&mut self, warp: usize, inst: &Decoded, pc: u32, mask: u32) -> Result<(), InterpError> {
         let first = self.warps[warp].first;
@@ -202,7 +203,7 @@ impl Cta<'_> {
         done.map_err(|(number, kind)| self.fault(number, pc, kind))
     }
 
-    /// Ends lanes. The warps that are left may be all that a barrier waits for.
+    /// Exits lanes. If this ends the warp, barriers may open, because they no longer wait for it.
     fn exit(&mut self, warp: usize, mask: u32) {
         self.warps[warp].alive &= !mask;
         if self.warps[warp].is_done() {
@@ -211,7 +212,7 @@ impl Cta<'_> {
         }
     }
 
-    /// A warp has come to where it cannot go on: others must, unless the CTA is done.
+    /// Called when a warp must wait. Returns an error if no warp of the CTA can run, unless the CTA is done.
     #[inline(never)]
     fn waits(&self, warp: usize, pc: u32) -> Result<(), InterpError> {
         debug_assert!(!self.can_run(warp), "at pc {pc}");
@@ -222,13 +223,14 @@ impl Cta<'_> {
     }
 }
 
-/// Runs `act` for the threads of a mask in order. An error comes with the thread's number.
+/// Calls `act` for the threads of a mask in ascending order. Returns an error together with the number of the
+/// thread.
 #[inline(always)]
 fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>) -> Result<(), (usize, E)> {
     lanes(mask).map(|lane| first + lane).try_for_each(|number| act(number).map_err(|e| (number, e)))
 }
 
-/// The access of an instruction, if it is one.
+/// Returns the memory access of an instruction, if it has one.
 fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
     match op {
         Op::Load(mem) | Op::LoadMatrix(_, mem) => Some((Access::Load, mem)),
@@ -238,7 +240,7 @@ fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
     }
 }
 
-/// The lanes of a mask, ascending.
+/// Yields the lanes of a mask in ascending order.
 #[inline(always)]
 pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;

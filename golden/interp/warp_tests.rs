@@ -7,8 +7,8 @@ use super::*;
 const OUT: u64 = 0x1000_0000;
 const BYTES: usize = 4096;
 
-/// A kernel `k(out)`: `%rd0` holds `out`, `%r0` the thread's number, `%r1` the CTA's, and `%rd1` the
-/// place of the thread in an array of words.
+/// Compiles a kernel `k(out)`: `%rd0` holds `out`, `%r0` the thread number, `%r1` the CTA number, and `%rd1`
+/// the address of the thread's word in an array.
 fn kernel(body: &str) -> Program {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k(.param .u64 out) {{\n\
@@ -23,7 +23,7 @@ fn kernel(body: &str) -> Program {
     }
 }
 
-/// An access to global memory: SM, mask, and the word of the lowest lane.
+/// Observed access to global memory: SM, lane mask, and word index of the lowest lane.
 type Seen = (usize, u32, u64);
 
 fn launch(program: &Program, grid: u32, block: u32) -> Launch<'_> {
@@ -48,14 +48,14 @@ fn words_of(memory: &FlatMemory) -> Vec<u32> {
     memory.buffers()[0].bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// What memory holds after a launch in an order, with up to four CTAs at once.
+/// Returns the contents of memory after a launch in the given order, with up to four resident CTAs.
 fn words(body: &str, grid: u32, block: u32, order: Order) -> Vec<u32> {
     let (program, mut memory) = (kernel(body), memory());
     run_in(order, &launch(&program, grid, block), Sms { count: 2, ctas: 2 }, &mut memory).unwrap();
     words_of(&memory)
 }
 
-/// What an observer sees, and what memory holds in the end.
+/// Returns the observed accesses and the final contents of memory.
 fn observed(body: &str, grid: u32, block: u32, sms: Sms) -> (Vec<Seen>, Vec<u32>) {
     let (program, mut memory) = (kernel(body), memory());
     let mut seen = Vec::new();
@@ -119,7 +119,7 @@ fn no_order_changes_what_barriers_keep_apart() {
     let word = |thread: u32| {
         let (cta, number) = (thread / 100, thread % 100);
         let other = cta * 100 + (number ^ 31);
-        // Threads 100 to 127 of a tile hold nothing.
+        // Threads 100 to 127 of the tile are never written, so they read as 0.
         let other = if number ^ 31 < 100 { other } else { 0 };
         if number > 90 { 0 } else { other * if number & 3 == 1 { 1 } else { 7 } }
     };
@@ -129,7 +129,8 @@ fn no_order_changes_what_barriers_keep_apart() {
     }
 }
 
-/// The addition that needs no barrier within a warp: each thread adds what one 16, 8, 4 ... places on holds.
+/// Warp-synchronous reduction without a barrier: each thread adds the values 16, 8, 4, 2 and 1 positions
+/// ahead.
 #[test]
 fn lanes_of_a_warp_run_together_without_a_barrier() {
     let step = |distance: u32, qualifier: &str| {
@@ -151,8 +152,8 @@ fn lanes_of_a_warp_run_together_without_a_barrier() {
     }
 }
 
-/// Lanes leave by a break and by an early exit, in a loop within one side of a branch; behind each, those that
-/// are left are together again.
+/// Lanes leave a loop by a break and by an early exit, within one side of a branch. The remaining lanes
+/// reconverge behind each.
 #[test]
 fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
     let body = "mov.u32 %r4, 0; setp.ge.u32 %p1, %r0, 6; @%p1 bra ELSE;\n\
@@ -167,7 +168,7 @@ fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
 
 #[test]
 fn backward_the_cta_that_began_last_goes_first() {
-    // Each CTA draws a number.
+    // Each CTA draws a ticket number from an atomic counter.
     let body = "atom.global.add.u32 %r4, [%rd0+1024], 1; st.global.u32 [%rd1], %r4;";
     let drawn = |order| {
         let (program, mut memory) = (kernel(body), memory());
@@ -178,10 +179,10 @@ fn backward_the_cta_that_began_last_goes_first() {
     assert_eq!(drawn(Order::Backward), [4, 0, 1, 2, 3]);
 }
 
-/// Warps, and CTAs, that wait for one that comes later in an order get on nevertheless.
+/// Warps and CTAs that wait for one that comes later in the order still make progress.
 #[test]
 fn an_order_lets_nobody_wait_in_vain() {
-    // Every thread but the last waits for the word that its next one leaves.
+    // Every thread but the last waits for the word that the next thread writes.
     let chain = "add.u32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 6; @%p1 bra PUT;\n\
                  WAIT: ld.volatile.global.u32 %r5, [%rd1+4]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;\n\
                  PUT: st.volatile.global.u32 [%rd1], %r4;";
@@ -228,7 +229,7 @@ fn a_lock_that_nobody_opens_is_noticed_and_named() {
         assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 0 at pc ")), "{text}");
         assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 1 at pc 14, line 11: barrier")), "{text}");
     }
-    // The lane that has the lock waits for those that spin.
+    // The lane that holds the lock waits for the spinning lanes of its warp.
     let within =
         "SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN; st.global.u32 [%rd0], 0;";
     assert!(livelocked(within, 1, 32).contains("warp 0 at pc "), "{within}");

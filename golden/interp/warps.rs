@@ -1,16 +1,16 @@
-//! # Kernels warp by warp
-//! Runs a launch as the SMs of a machine share it out, but without time: tells an observer of every
-//! warp instruction, or of what each asks of global memory, in an order near the hardware's.
+//! # Warp-level execution of kernels
+//! Runs a launch distributed over the SMs of a machine, but without time. Notifies an observer of every warp
+//! instruction, or of every global memory access of a warp, in an order close to that of the hardware.
 //!
-//! * CTAs go to SMs round robin in grid order, as many to each as it holds; the CTA that follows goes
-//!   to the SM that is first to end one.
-//! * SMs take turns. In its turn, an SM runs one instruction of one warp; its warps take turns too,
-//!   passing over those that wait at a barrier.
-//! * The lanes of a warp run together until a branch parts them: those that jump go first, and both
-//!   paths meet again at the branch's reconvergence point.
+//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA goes to
+//!   the first SM that ends one.
+//! * SMs run round robin, one instruction of one warp per turn. Within an SM, warps run round robin, without
+//!   those that wait at a barrier.
+//! * The lanes of a warp run in lockstep until a branch diverges. The taken path runs first, and both paths
+//!   meet at the reconvergence point of the branch.
 //!
-//! So the number of warp instructions is that of any machine which reconverges there, whatever its
-//! timing, unless threads race.
+//! The number of warp instructions therefore equals that of any machine with the same reconvergence, whatever
+//! its timing, unless threads race.
 
 use isa::map;
 use isa::program::MemOp;
@@ -22,71 +22,71 @@ use super::warp::lanes;
 use super::{InterpError, Launch, check, ctas};
 use crate::memory::FlatMemory;
 
-/// Lanes of a warp.
+/// Number of lanes in a warp.
 pub const LANES: usize = 32;
 
-/// The SMs that share the CTAs of a launch.
+/// SMs that share the CTAs of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sms {
-    /// How many there are, at least 1.
+    /// Number of SMs, at least 1.
     pub count: usize,
-    /// CTAs of the kernel that each of them holds at once, at least 1.
+    /// Number of CTAs of the kernel that each SM holds at once, at least 1.
     pub ctas: usize,
 }
 
-/// What a memory instruction does.
+/// Kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reads.
+    /// Read from memory, without a write.
     Load,
-    /// Writes.
+    /// Write to memory, without a read.
     Store,
-    /// Reads and writes as one.
+    /// Atomic read-modify-write of memory.
     Atomic,
 }
 
-/// What one warp asks of global memory.
+/// Global memory access of one warp instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpMemory<'a> {
     /// SM that runs the warp.
     pub sm: usize,
-    /// Instruction.
+    /// Program counter of the instruction.
     pub pc: u32,
-    /// Its width and cache operator.
+    /// Width, space and cache operator of the access.
     pub mem: &'a MemOp,
-    /// What it does there.
+    /// Kind of the access.
     pub access: Access,
     /// Lanes that take part, at least one.
     pub mask: u32,
-    /// Address of every lane; 0 where the lane does not take part.
+    /// Byte address of every lane; 0 for lanes that do not take part.
     pub addresses: [u64; LANES],
-    /// Warps of the SM that have not ended, this one included.
+    /// Number of warps on the SM that have not ended, including this one.
     pub resident: usize,
 }
 
-/// An instruction that one warp issues.
+/// Instruction issued by one warp.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpStep<'a> {
     /// SM that runs the warp.
     pub sm: usize,
-    /// Place of its CTA in the grid.
+    /// CTA index of the warp.
     pub cta: [u32; 3],
     /// Number of the warp in its CTA.
     pub warp: usize,
-    /// Instruction.
+    /// Program counter of the instruction.
     pub pc: u32,
-    /// Lanes that take part: those that run and for which the guard holds.
+    /// Lanes that take part: running lanes whose guard holds.
     pub mask: u32,
-    /// What a load, store or atomic does, and its width and space.
+    /// Kind, width and space of a load, store or atomic; `None` for other instructions.
     pub access: Option<(Access, &'a MemOp)>,
     /// Address of every lane of the mask in that space; 0 for the others.
     pub addresses: [u64; LANES],
-    /// Warps of the SM that have not ended, this one included.
+    /// Number of warps on the SM that have not ended, including this one.
     pub resident: usize,
 }
 
 impl<'a> WarpStep<'a> {
-    /// What it asks of global memory, if anything.
+    /// Returns the global memory access of the instruction, if it has one.
     #[must_use]
     pub fn global(&self) -> Option<WarpMemory<'a>> {
         let (access, mem) = self.access?;
@@ -105,11 +105,11 @@ impl<'a> WarpStep<'a> {
     }
 }
 
-/// Runs a launch to its end, and `observer` before every access of a warp to global memory. Returns the number of
-/// warp instructions.
+/// Runs a launch to its end, and calls `observer` before every access of a warp to global memory. Returns the
+/// number of warp instructions.
 ///
 /// # Errors
-/// As for [`super::run`].
+/// Returns the same errors as [`super::run`].
 pub fn run_warps(
     launch: &Launch<'_>,
     sms: Sms,
@@ -123,11 +123,11 @@ pub fn run_warps(
     })
 }
 
-/// Runs a launch to its end, and `observer` before every instruction of a warp. Returns the number of
+/// Runs a launch to its end, and calls `observer` before every instruction of a warp. Returns the number of
 /// warp instructions.
 ///
 /// # Errors
-/// As for [`super::run`].
+/// Returns the same errors as [`super::run`].
 pub fn run_steps(
     launch: &Launch<'_>,
     sms: Sms,
@@ -166,16 +166,16 @@ pub fn run_steps(
     }
 }
 
-/// An SM: it holds every CTA whose number among the residents is its own, and those at steps of `count` from there.
+/// One SM. It holds the resident CTAs with the indices `id`, `id + count`, `id + 2 count` and so on.
 struct Sm<'n> {
     id: usize,
     count: usize,
-    /// Warp whose turn it is, counted over all CTAs.
+    /// Warp to try first for round robin, numbered over all CTAs of the SM.
     next: &'n mut usize,
 }
 
 impl Sm<'_> {
-    /// Runs one instruction of the next warp that can run, if there is one.
+    /// Runs one instruction of the next warp that can run, if any.
     fn turn(
         &mut self,
         residents: &mut Residents<'_, '_>,
@@ -198,14 +198,14 @@ impl Sm<'_> {
     }
 }
 
-/// Who sees what a warp issues, and where it does so.
+/// Observer of issued instructions, with the SM and the occupancy that it reports.
 pub(super) struct Watcher<'w> {
     pub(super) observer: &'w mut dyn FnMut(&WarpStep<'_>),
     pub(super) sm: usize,
     pub(super) resident: usize,
 }
 
-/// The global address of an access that goes there; a generic address says so itself.
+/// Returns the global address of an access to global memory; a generic address selects its space itself.
 fn global(space: Space, address: u64) -> Option<u64> {
     match space {
         Space::Generic => map::resolve(address).filter(|(space, _)| *space == Space::Global).map(|(_, at)| at),

@@ -1,16 +1,23 @@
 //! # L1 data cache by lists
-//! Predicts what the L1D does with each event, given the events in the order in which the cache
-//! took them (li2015 section 2.2, khairy2015 section 3.1): write-evict for global stores, write-back
-//! for local ones, no write-allocate, allocate on miss, LRU or another policy. A cache with decoupled
-//! tags (li2015 section 4) is the same behind a filter.
+//! Predicts the outcome of each event at the L1D (li2015 section 2.2, khairy2015 section 3.1). The events are
+//! given in the order in which the clocked cache processed them.
+//! Policy: write-evict for global stores, write-back for local ones, no-write-allocate, allocate on miss, LRU
+//! or another replacement policy. A cache with decoupled tags (li2015 section 4) is the same cache behind a
+//! filter.
 //!
-//! A set is a list of lines from least to most recently used; a way without a line does not exist
-//! here, so the twin knows lines, never way numbers. A line is a map of parts: one if lines come whole, else its sectors, of
-//! which a load fetches those that it wants. Within one cycle the events follow each other
-//! as the cache works: fill, recall, drain, then the access.
+//! A set is a list of lines from least to most recently used. Empty ways are not represented, so the model
+//! tracks lines, never way numbers. A line is a map of sectors: one if whole lines are filled, otherwise the
+//! sectors that loads fetched.
 //!
-//! [`Cache::predict`] tells what an event must lead to, [`Cache::step`] does it, [`Cache::check`]
-//! does it only if the cache under test did the same, and explains the difference otherwise.
+//! In one cycle, in this order:
+//! 1. fill
+//! 2. recall
+//! 3. drain
+//! 4. access
+//!
+//! [`Cache::predict`] returns the required outcome of an event, and [`Cache::step`] applies it.
+//! [`Cache::check`] applies it only if the cache under test had the same outcome, and otherwise explains the
+//! difference.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -26,61 +33,61 @@ use super::replacement::lru::Lru;
 use super::replacement::{Newcomer, Replacement};
 use crate::index::SetIndex;
 
-/// Geometry of the cache.
+/// Geometry and policies of the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Line to set.
+    /// Index function: maps a line to its set.
     pub index: SetIndex,
-    /// Lines of a set.
+    /// Number of ways per set.
     pub ways: usize,
-    /// Lines on their way at a time.
+    /// Number of MSHR entries, which limits the lines in flight.
     pub mshr_entries: usize,
-    /// Loads that wait for one line, the first included.
+    /// Number of loads that may wait for one line, the first included.
     pub mshr_slots: usize,
-    /// Slots of the miss queue.
+    /// Number of miss-queue slots.
     pub miss_queue: usize,
-    /// Which failing condition is reported first.
+    /// Priority of failing conditions, for the reported reason.
     pub fail_order: FailOrder,
-    /// Which lines are let in, if not all.
+    /// Decoupled-tag filter that decides which lines to admit; `None` admits all.
     pub filter: Option<decoupled::Config>,
-    /// A global store changes the copy, too.
+    /// True if a global store updates the copy instead of invalidating it.
     pub updates: bool,
-    /// A line that gives way is told of, through the miss queue.
+    /// True if the cache notifies the sharing tracker of each eviction, which takes a miss-queue slot.
     pub notifies: bool,
 }
 
-/// What is known of a line as a whole.
+/// State of a line as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// A part of it is on its way.
+    /// At least one sector is in flight.
     Reserved,
     Valid,
     Modified,
-    /// Only its tag is here.
+    /// Tag only: no sector is present or in flight.
     Hollow,
 }
 
-/// A part of a line that is not absent.
+/// State of a sector that is present or in flight. Absent sectors have no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// `doomed` if it must not stay.
+    /// In flight; `doomed` if the fill must be dropped because a write overtook it.
     OnWay {
         doomed: bool,
     },
     Here,
 }
 
-/// A line with a way: hollow if it has no part.
+/// Line that occupies a way; tag-only if it has no sector.
 #[derive(Clone, Debug)]
 struct Held {
     line: u64,
     parts: BTreeMap<u8, Part>,
-    /// Newer than memory.
+    /// True if the line is newer than memory.
     modified: bool,
 }
 
 impl Held {
-    /// The tag of a line.
+    /// Creates a tag-only line.
     fn hollow(line: u64) -> Self {
         Self { line, parts: BTreeMap::new(), modified: false }
     }
@@ -95,7 +102,7 @@ impl Held {
         }
     }
 
-    /// Those of some parts that are as said.
+    /// Returns the sectors in `of` whose state satisfies `is_meant`.
     fn which(&self, of: Parts, is_meant: impl Fn(Part) -> bool) -> Parts {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Parts(meant.fold(0, |all, part| all | 1 << part))
@@ -110,22 +117,22 @@ impl Held {
     }
 }
 
-/// The twin; `W` names a waiting load.
+/// Reference model of the L1D; `W` identifies a waiting load.
 #[derive(Debug)]
 pub struct Cache<W> {
     config: Config,
-    /// Per set: lines from least to most recently used.
+    /// Lines of each set, from least to most recently used.
     sets: Vec<Vec<Held>>,
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    /// They send loads past it.
+    /// Bypass schemes, each of which may send loads around the cache.
     schemes: Vec<Box<dyn Bypass>>,
-    /// A line that is written on its way stays when it arrives.
+    /// Test hook: a fill that a write overtook becomes valid instead of being dropped.
     keeps_overtaken: bool,
 }
 
-/// Where a line stands in what a set holds.
+/// Returns the state of a line for the decoupled filter, given the lines of its set.
 fn standing(held: &[Held], line: u64) -> Standing {
     match held.iter().find(|other| other.line == line).map(Held::status) {
         None => Standing::Candidate,
@@ -135,7 +142,7 @@ fn standing(held: &[Held], line: u64) -> Standing {
 }
 
 impl<W: Waits + Debug + PartialEq> Cache<W> {
-    /// An empty cache.
+    /// Creates an empty cache with LRU replacement and no bypass scheme.
     pub fn new(config: Config) -> Self {
         let mshr = Mshr::new(config.mshr_entries, config.mshr_slots);
         let sets = config.index.sets();
@@ -150,55 +157,56 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Its index function.
+    /// Returns the index function.
     pub fn index(&self) -> SetIndex {
         self.config.index
     }
 
-    /// A set holds no more than so many lines from now on; none has any.
+    /// Sets the number of ways per set. Every set must be empty.
     pub fn set_ways(&mut self, ways: usize) {
         self.config.ways = ways;
     }
 
-    /// Lines make room by a policy, which is LRU without.
+    /// Sets the replacement policy; the default is LRU.
     pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
         self.replacement = policy;
     }
 
-    /// Loads that a scheme sends there go past from now on.
+    /// Adds a bypass scheme.
     pub fn bypass(&mut self, scheme: Box<dyn Bypass>) {
         self.schemes.push(scheme);
     }
 
-    /// These lines are worth a place from now on.
+    /// Passes the lines that a profile admits to the bypass schemes.
     pub fn admit(&mut self, lines: &[u64]) {
         self.schemes.iter_mut().for_each(|scheme| scheme.admit(lines));
     }
 
-    /// Whether a scheme asks which instructions contend.
+    /// True if any scheme needs to know which instructions are contentious.
     pub fn judges(&self) -> bool {
         self.schemes.iter().any(|scheme| scheme.judges())
     }
 
-    /// Whether an instruction contends that touches so many lines while so many warps are resident.
+    /// True if an instruction that touches `touched` lines while `resident` warps are resident is
+    /// contentious.
     pub fn contends(&self, touched: usize, resident: usize) -> bool {
         self.schemes.iter().any(|scheme| scheme.contends(touched, resident))
     }
 
-    /// Lines that give way are told of from now on.
+    /// Enables eviction notices, one miss-queue slot each.
     pub fn notify(&mut self) {
         self.config.notifies = true;
     }
 
-    /// Lines that are written on their way stay from now on.
+    /// Enables the test hook that keeps a fill although a write overtook it.
     pub fn keep_overtaken(&mut self) {
         self.keeps_overtaken = true;
     }
 
-    /// What `event` must lead to in the present state.
+    /// Returns the outcome that `event` must have in the present state.
     ///
     /// # Errors
-    /// If no correct cache lets the event happen.
+    /// Returns the breach if no correct cache allows the event.
     pub fn predict(&self, event: &Event<W>) -> Result<Outcome<W>, Breach> {
         match *event {
             Event::Load { load: Load { line, .. }, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
@@ -248,21 +256,21 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Does what `event` says. A refused access changes nothing.
+    /// Applies `event` and returns its outcome. A refused access changes nothing.
     ///
     /// # Errors
-    /// If no correct cache lets the event happen.
+    /// Returns the breach if no correct cache allows the event.
     pub fn step(&mut self, event: Event<W>) -> Result<Outcome<W>, Breach> {
         let outcome = self.predict(&event)?;
         self.apply(&event, &outcome)?;
         Ok(outcome)
     }
 
-    /// Does what `event` says if the cache under test did the same.
+    /// Applies `event` if the cache under test had the predicted outcome.
     ///
     /// # Errors
-    /// If the two differ, or no correct cache lets the event happen: the text tells the event, both
-    /// outcomes and the state that decided. The twin stays as it was.
+    /// Returns a mismatch if the outcomes differ or no correct cache allows the event. The text names the
+    /// event, both outcomes and the state that decided. The model is left unchanged.
     pub fn check(&mut self, event: Event<W>, seen: &Outcome<W>) -> Result<(), Mismatch> {
         let differs = match self.predict(&event) {
             Ok(expected) if expected == *seen => match self.apply(&event, seen) {
@@ -276,14 +284,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Err(Mismatch(format!("{event:?}: the cache says {seen:?}, {differs}; {state}")))
     }
 
-    /// The part of the state that decides about `event`, in words.
+    /// Describes the state that decides the outcome of `event`, for messages.
     pub fn explain(&self, event: &Event<W>) -> String {
         let (used, entries) = (self.mshr.used(), self.config.mshr_entries);
         let mshr = format!("{used} of {entries} MSHR entries in use");
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
         let shown = |held: &Held| match held.parts.len() {
-            // A line that comes whole, or of which no more than a part is known.
+            // The line is filled as a whole, or at most one of its sectors has a state.
             0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
             _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
         };
@@ -294,8 +302,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
     }
 
-    /// Invariant: the lines reserved in the sets are exactly those pending in the MSHR, no set is
-    /// over-full, no line is held twice.
+    /// True if the invariants hold: the lines and sectors in flight are exactly those pending in the MSHR, no
+    /// set is over-full, and no line occurs twice.
     pub fn is_consistent(&self) -> bool {
         let all = || self.sets.iter().flatten();
         let is_coming = |held: &&Held| held.status() == Status::Reserved;
@@ -316,18 +324,18 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             && self.sets.iter().enumerate().all(|(set, held)| is_known(set, held))
     }
 
-    /// The lines that the filter knows in a set, the one used longest ago first, with their counts.
+    /// Returns the lines of a set that the filter knows with their reuse counts, least recently used first.
     pub fn known(&self, set: usize) -> &[(u64, u32)] {
         self.filter.as_ref().map_or(&[], |filter| filter.known(set))
     }
 
-    /// Whether a load of the line goes past.
+    /// True if the decoupled filter makes a load of the line bypass.
     pub fn is_filtered(&self, line: u64) -> bool {
         let filter = self.filter.as_ref().filter(|_| self.held(line).is_none());
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
-    /// Of the parts that a load wants, those that are on their way, and those that are absent.
+    /// Returns the sectors of a load that are in flight, and those that are absent.
     fn wanted(&self, load: &Load) -> (Parts, Parts) {
         let Some(held) = self.held(load.line) else { return (Parts(0), load.parts) };
         let coming = held.coming(load.parts);
@@ -362,7 +370,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         space: Space,
         queue_used: usize,
     ) -> Result<WriteOutcome, Breach> {
-        // A local store that finds all of its parts stays here, and so needs no miss-queue slot.
+        // A local store whose sectors are all present stays in the cache and needs no miss-queue slot.
         if space == Space::Local && self.held(line).is_some_and(|held| held.here(parts) == parts) {
             return Ok(WriteOutcome::WrittenBack);
         }
@@ -372,7 +380,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// A write goes past the cache: no copy here may outlive it. What a local one finds here stays, and is changed.
+    /// Returns the outcome of a write that is sent to memory. A global write must leave no stale copy; a
+    /// local store updates the sectors that are present.
     fn predict_overtaking(
         &self,
         (line, parts): (u64, Parts),
@@ -391,7 +400,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Carries out an outcome that [`Cache::predict`] gave for this very state.
+    /// Applies an outcome that [`Cache::predict`] returned for the present state.
     fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
         match (*event, *outcome) {
             (Event::Reach { cycle }, _) => self.judge(|scheme| scheme.reach(cycle)),
@@ -459,21 +468,23 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.filter.iter_mut().for_each(Filter::clear);
                 self.schemes.iter_mut().for_each(|scheme| scheme.clear());
             }
-            // Refusals, stores that miss and other bypasses leave no trace.
+            // Refused accesses, stores that miss and other bypasses leave the state unchanged.
             _ => {}
         }
         Ok(())
     }
 
-    /// The line that would give way for `line`, and whether it needs one and there is none.
+    /// Returns the line with data that a miss of `line` evicts, if any, and true if the miss needs a victim
+    /// but none is eligible.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
         (victim.map(|line| Victim { line, modified: self.held(line).is_some_and(|held| held.modified) }), none)
     }
 
-    /// The line whose way a miss of `line` takes, if that is not empty: its own tag, else what makes room;
-    /// and whether it needs that and there is none.
+    /// Returns the line, possibly tag-only, whose way a miss of `line` takes: the line itself if only its tag
+    /// is present, otherwise the victim. `None` if a way is free. The flag is true if the miss needs a victim
+    /// but none is eligible.
     fn place_for(&self, line: u64) -> (Option<u64>, bool) {
         match self.held(line) {
             Some(held) if held.parts.is_empty() => return (Some(line), false),
@@ -490,7 +501,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             let free = set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
             self.replacement.victim(&mut free.map(|held| held.line))
         };
-        // Only a local load is here when all are protected: a global one goes past.
+        // All eligible lines are protected: only a local load gets here, since a global load bypasses.
         let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));
         (victim, victim.is_none())
     }
@@ -504,7 +515,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter_mut().for_each(|scheme| scheme.served(load, set, missed));
     }
 
-    /// A load goes past by choice.
+    /// Updates tags, filter and schemes after a load bypassed by choice.
     fn went_past(&mut self, load: &Load) {
         let (line, set) = (load.line, self.set_of(load.line));
         let known = self.held(line).is_some();
@@ -515,17 +526,18 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter_mut().for_each(|scheme| scheme.went_past(load, set, known));
     }
 
-    /// The ways that the cache's schemes want a load to take.
+    /// Returns the path that each bypass scheme requires for a load.
     fn ways_of(&self, load: &Load) -> impl Iterator<Item = Way> {
         self.schemes.iter().map(move |scheme| scheme.way(load, self))
     }
 
-    /// Whether the cache's schemes may send a load past it.
+    /// True if a scheme or the filter may make the load bypass.
     fn sends_past(&self, load: &Load) -> bool {
         self.filter.is_some() || self.ways_of(load).any(|way| way != Way::Through)
     }
 
-    /// A load of `line` went past: its tag takes the way of the least recently used that may be lost.
+    /// Inserts a tag-only line for a bypassed load. In a full set it replaces the least recently used line
+    /// that is valid or tag-only.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
@@ -536,7 +548,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.sets[set].push(Held::hollow(line));
     }
 
-    /// Lets the schemes judge a period; tags without data go if one says so.
+    /// Lets the schemes end a period, and drops all tag-only lines if a scheme requests it.
     fn judge(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {
@@ -547,7 +559,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// A line gets a place, perhaps that of another, and as yet no part.
+    /// Allocates a way for a line, in place of `victim` if there is one. No sector is in flight yet.
     fn place(&mut self, line: u64, pc: u32, victim: Option<u64>) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -560,7 +572,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         set.push(Held::hollow(line));
     }
 
-    /// The filter counts a load that goes past by choice.
+    /// Records a load that bypassed by choice in the filter. Drops the line whose tag the filter replaced, if
+    /// any.
     fn pass(&mut self, line: u64) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -571,7 +584,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// A load joins what is on its way to it, and waits for what is absent.
+    /// Adds a waiter for the sectors of a load: merges with those in flight, and allocates an entry for the
+    /// absent ones.
     fn wait(&mut self, load: &Load, waiter: W) {
         let (coming, absent) = self.wanted(load);
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
@@ -579,7 +593,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// A store changes what is here of a line; `local` if memory does not hear of it.
+    /// Promotes a line on a store. Marks it modified if the store is `local`, which means that memory is not
+    /// updated.
     fn change(&mut self, line: u64, local: bool) {
         self.touch(line, false);
         if let Some(held) = self.held_mut(line) {
@@ -587,14 +602,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// What is here of some parts goes.
+    /// Invalidates those of the given sectors that are present.
     fn drop_parts(&mut self, line: u64, parts: Parts) {
         let here = self.held(line).map_or(Parts(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
 
-    /// What is on its way of some parts serves those who wait for it, and nobody else.
+    /// Marks in-flight sectors as overtaken by a write: no load may merge any more, and the fill is dropped
+    /// unless the test hook is set.
     fn overtake(&mut self, line: u64, parts: Parts) {
         let coming = self.held(line).map_or(Parts(0), |held| held.coming(parts));
         self.mshr.close(line, coming);
@@ -603,14 +619,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// A line of which nothing is left loses its way, and a tag without data with it.
+    /// Frees the way of a line without sectors, even if it was tag-only.
     fn drop_if_empty(&mut self, line: u64) {
         if self.held(line).is_some_and(|held| held.parts.is_empty()) {
             self.drop_line(line);
         }
     }
 
-    /// A line goes because of a store or a recall.
+    /// Invalidates a line because of a store or a recall.
     fn drop_line(&mut self, line: u64) {
         let number = self.set_of(line);
         self.sets[number].retain(|held| held.line != line);
@@ -640,12 +656,12 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.sets[set].iter_mut().find(|held| held.line == line)
     }
 
-    /// Whether more than a tag is here or on its way.
+    /// True if any sector of the line is present or in flight.
     fn has_parts(&self, line: u64) -> bool {
         self.held(line).is_some_and(|held| !held.parts.is_empty())
     }
 
-    /// Parts of a line that has a way become this, or absent.
+    /// Sets the state of some sectors of a line that has a way; `None` makes them absent.
     fn set_parts(&mut self, line: u64, parts: Parts, to: Option<Part>) {
         let Some(held) = self.held_mut(line) else { return };
         for part in parts.each() {
@@ -656,10 +672,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Makes the line the most recently used of its set.
+    /// Promotes a line to most recently used and notifies policy and filter.
     fn touch(&mut self, line: u64, by_load: bool) {
         let set = self.set_of(line);
-        // The sort is stable: all the others keep their order.
+        // The sort is stable, so all other lines keep their order.
         self.sets[set].sort_by_key(|held| held.line == line);
         self.replacement.used(line);
         if let Some(filter) = &mut self.filter {

@@ -1,57 +1,57 @@
 //! # Coalescer by sets
-//! Turns the lanes of one warp memory instruction into the lines they touch.
+//! Merges the lanes of one warp memory instruction into requests for the lines that they touch.
 //!
-//! Every active lane is taken byte by byte and sorted into a map from line to what is asked of it;
-//! one request per line comes out, in ascending line order. When several lanes store to the same
-//! byte, the highest lane wins: CUDA leaves the winner open, and a fixed one keeps runs repeatable.
+//! Bytes of all active lanes are sorted into a map from line to lanes and bytes. Each line yields one
+//! request, in ascending line order. When several lanes store to the same byte, the highest lane wins. CUDA
+//! leaves the winner undefined; a fixed choice keeps runs repeatable.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Lanes of a warp.
+/// Number of lanes in a warp.
 pub const LANES: usize = 32;
-/// The widest access of one lane in bytes.
+/// Widest access of one lane [bytes].
 pub const MAX_WIDTH: usize = 16;
 
 /// One warp memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpAccess {
-    /// Bit `i` is set if lane `i` takes part.
+    /// Active lanes; bit `i` is set if lane `i` takes part.
     pub active: u32,
-    /// Byte address of every lane; ignored where the lane does not take part.
+    /// Byte address of every lane; ignored for inactive lanes.
     pub addresses: [u64; LANES],
-    /// Bytes per lane: 1, 2, 4, 8 or 16.
+    /// Access width per lane: 1, 2, 4, 8 or 16 [bytes].
     pub width: usize,
 }
 
-/// What one warp instruction asks of one line.
+/// Request of one warp instruction for one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineRequest {
-    /// Line number: byte address divided by the line size.
+    /// Line number: byte address divided by line size.
     pub line: u64,
-    /// Bit `i` is set if lane `i` touches the line.
+    /// Lanes that touch the line; bit `i` is lane `i`.
     pub lanes: u32,
-    /// Bit `i` is set if byte `i` of the line is touched.
+    /// Touched bytes; bit `i` is byte `i` of the line.
     pub byte_mask: u128,
 }
 
-/// A [`LineRequest`] with the bytes to store.
+/// [`LineRequest`] with the bytes to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRequest {
-    /// Line, lanes and bytes touched.
+    /// Line, lanes and touched bytes.
     pub request: LineRequest,
-    /// One value per byte of the line, 0 outside of the byte mask.
+    /// One value per byte of the line; 0 for bytes outside the byte mask.
     pub bytes: Vec<u8>,
 }
 
-/// A lane whose address is not a multiple of the access width; it could straddle two lines.
+/// Lane whose address is not a multiple of the access width. Such an access could straddle two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misaligned {
-    /// Lane number.
+    /// Number of the lane in the warp.
     pub lane: usize,
-    /// Its byte address.
+    /// Byte address of the lane.
     pub address: u64,
-    /// Bytes per lane.
+    /// Access width per lane [bytes].
     pub width: usize,
 }
 
@@ -64,25 +64,26 @@ impl fmt::Display for Misaligned {
 
 impl std::error::Error for Misaligned {}
 
-/// The lines touched by `access`, ascending; `line_bytes` is a power of two from 16 to 128.
+/// Returns one request per line touched by `access`, in ascending line order. `line_bytes` is a power of two
+/// from 16 to 128.
 ///
 /// # Errors
-/// The lowest active lane with a misaligned address.
+/// Returns the lowest active lane with a misaligned address.
 ///
 /// # Panics
-/// If `line_bytes` or the width is not a legal one.
+/// Panics if `line_bytes` or the access width is not one of the supported values.
 pub fn coalesce(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineRequest>, Misaligned> {
     let data = [[0; MAX_WIDTH]; LANES];
     Ok(coalesce_store(access, line_bytes, &data)?.into_iter().map(|store| store.request).collect())
 }
 
-/// The same for a store: lane `i` stores the first `width` bytes of `data[i]`, lowest address first.
+/// Coalesces a store. Lane `i` stores the first `width` bytes of `data[i]`, lowest address first.
 ///
 /// # Errors
-/// The lowest active lane with a misaligned address.
+/// Returns the lowest active lane with a misaligned address.
 ///
 /// # Panics
-/// If `line_bytes` or the width is not a legal one.
+/// Panics if `line_bytes` or the access width is not one of the supported values.
 pub fn coalesce_store(
     access: &WarpAccess,
     line_bytes: usize,
@@ -99,7 +100,7 @@ pub fn coalesce_store(
         let (line, offset) = (address / line_bytes as u64, address as usize % line_bytes);
         let (lanes, bytes) = lines.entry(line).or_default();
         *lanes |= 1 << lane;
-        // Lanes come in ascending order, so that a later, higher lane overwrites a lower one.
+        // Lanes are visited in ascending order, so a higher lane overwrites a lower one.
         bytes.extend((offset..).zip(data[lane].iter().copied().take(width)));
     }
     let store = |(line, (lanes, bytes)): (u64, (u32, BTreeMap<usize, u8>))| StoreRequest {
@@ -109,15 +110,16 @@ pub fn coalesce_store(
     Ok(lines.into_iter().map(store).collect())
 }
 
-/// What an atomic asks, in the order of the lowest lanes. Lanes of a request lie in the same `reach`
-/// bytes (a line, or the half of one that a compare-and-swap serves at a time) and name different
-/// words: the first lanes of all words go together, then the second ones, and so on.
+/// Returns the requests of an atomic, ordered by their lowest lanes. Lanes of one request lie in the same
+/// block of `reach` bytes and name different words.
+/// A block is a line, or half a line for compare-and-swap, which serves half a line at a time. When several
+/// lanes name one word, the n-th lane of each word goes into the n-th request.
 ///
 /// # Errors
-/// The lowest active lane with a misaligned address.
+/// Returns the lowest active lane with a misaligned address.
 ///
 /// # Panics
-/// If `line_bytes` or the width is not a legal one.
+/// Panics if `line_bytes` or the access width is not one of the supported values.
 pub fn coalesce_atomic(access: &WarpAccess, line_bytes: usize, reach: usize) -> Result<Vec<LineRequest>, Misaligned> {
     let address = |lane: usize| access.addresses[lane];
     split(access, line_bytes, |lane, earlier| {
@@ -126,19 +128,20 @@ pub fn coalesce_atomic(access: &WarpAccess, line_bytes: usize, reach: usize) -> 
     })
 }
 
-/// What a load of constants asks, in the order of the lowest lanes: a word of at least 4 bytes for
-/// all lanes that name it.
+/// Returns the requests of a load of constants, ordered by their lowest lanes. Each request is a broadcast:
+/// one word of at least 4 bytes for all lanes that name it.
 ///
 /// # Errors
-/// The lowest active lane with a misaligned address.
+/// Returns the lowest active lane with a misaligned address.
 ///
 /// # Panics
-/// If `line_bytes` or the width is not a legal one.
+/// Panics if `line_bytes` or the access width is not one of the supported values.
 pub fn coalesce_constant(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineRequest>, Misaligned> {
     split(access, line_bytes, |lane, _| (access.addresses[lane] / access.width.max(4) as u64, 0))
 }
 
-/// Lanes of equal key share a request; the key of a lane may depend on the active lanes before it.
+/// Groups active lanes with equal keys into one request each. The key of a lane may depend on the active
+/// lanes below it.
 fn split(
     access: &WarpAccess,
     line_bytes: usize,

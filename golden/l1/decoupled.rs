@@ -1,74 +1,75 @@
 //! # Decoupled L1D as a filter
-//! Which loads the tag store of li2015 section 4 keeps out of the data. It is seen here as a list, for
-//! each set, of the lines that it knows and how often each was asked for; which of them have data is
-//! the business of the cache behind it. A tag that holds nothing does not exist here, so that the twin
-//! knows neither ways nor positions nor free places.
+//! Decides which loads the decoupled tag store of li2015 section 4 keeps out of the data array. The hardware
+//! stores positions and free ways; this model keeps, per set, a list of known lines with their reuse counts.
+//! Empty tags are not represented, and the cache behind the filter tracks which lines have data.
 
-/// The filter.
+/// Parameters of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Lines that a set knows.
+    /// Number of tags per set.
     pub tags: usize,
-    /// How often a line must have been asked for.
+    /// Reuse count at which a line is admitted.
     pub threshold: u32,
-    /// Whether it must have been asked for more often than that.
+    /// True if the count must exceed the threshold; false if reaching it suffices.
     pub above: bool,
-    /// What a line counts that is asked for the first time.
+    /// Reuse count of a line after its first request.
     pub first: u32,
-    /// Whether a line that comes and one that goes age the others once each.
+    /// True if an eviction and an allocation in one access age the other lines twice; false for once.
     pub ages_twice: bool,
-    /// Whether lines with clean data may be forgotten too.
+    /// True if the tags of lines with clean data may be replaced too.
     pub forgets_any: bool,
-    /// Whether a line that goes because of a store ages the others.
+    /// True if a line that loses its data to a store ages the other lines of the set.
     pub stores_age: bool,
-    /// Whether it starts in the original mode.
+    /// True if the filter starts in the original mode, which admits every line.
     pub starts_original: bool,
 }
 
-/// Where a line stands that the filter knows.
+/// State of a line whose tag the filter holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Without data.
+    /// Tag only, without data.
     Candidate,
-    /// With data that memory has too.
+    /// Line with data identical to memory.
     Clean,
-    /// With data on their way, or newer than memory's.
+    /// Line whose data are in flight or newer than memory; its tag cannot be replaced.
     Bound,
 }
 
-/// Counts saturate here: six bits.
+/// Value at which reuse counts saturate (six bits).
 const MOST: u32 = 63;
 
-/// The filter with all it knows.
+/// State of the filter.
 #[derive(Clone, Debug)]
 pub struct Filter {
     config: Config,
     original: bool,
-    /// Lines known, the one used longest ago first, and their counts.
+    /// Known lines and reuse counts per set, least recently used first.
     sets: Vec<Vec<(u64, u32)>>,
 }
 
 impl Filter {
-    /// A filter of so many sets that knows nothing.
+    /// Creates a filter of `sets` sets without tags.
     pub fn new(config: Config, sets: usize) -> Self {
         Self { config, original: config.starts_original, sets: vec![Vec::new(); sets] }
     }
 
-    /// Whether a line without data is let in.
+    /// True if a load of a line without data may allocate it.
     pub fn admits(&self, set: usize, line: u64) -> bool {
         let count = self.next_count(set, line);
         self.is_original()
             || if self.config.above { count > self.config.threshold } else { count >= self.config.threshold }
     }
 
-    /// Whether there is nothing to know a new line by unless another loses its data.
+    /// True if a new line can get a tag only if another line loses its data: every tag belongs to a line with
+    /// data.
     pub fn is_short(&self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> bool {
         let known = &self.sets[set];
         known.len() >= self.config.tags
             && known.iter().all(|(other, _)| *other != line && standing(*other) != Standing::Candidate)
     }
 
-    /// A load went past. Returns the line that lost its data for it.
+    /// Records a load that bypassed the cache. Returns the line that lost its data because its tag was
+    /// replaced.
     pub fn passed(&mut self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> Option<u64> {
         let count = self.next_count(set, line);
         let mut lost = None;
@@ -89,11 +90,12 @@ impl Filter {
         lost
     }
 
-    /// A line was let in, perhaps for another.
+    /// Records the allocation of a line, which may have evicted `loser`.
     pub fn placed(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
         let count = self.next_count(set, line);
         if !self.knows(set, line) && self.sets[set].len() >= self.config.tags {
-            // Who is a candidate is judged as the access found it; only then the loser goes.
+            // Candidates are judged by the state before the access; only if there is none is the tag of
+            // `loser` replaced.
             let forgotten = self.least(set, |other| standing(other) == Standing::Candidate).or(loser);
             if let Some(forgotten) = forgotten {
                 self.forget(set, forgotten);
@@ -107,7 +109,7 @@ impl Filter {
         self.age(set, &[line, loser.unwrap_or(line)], steps);
     }
 
-    /// A line lost its data to a store.
+    /// Records that a line lost its data to a store.
     pub fn lost(&mut self, set: usize, line: u64) {
         self.demote(set, line);
         if self.config.stores_age {
@@ -115,13 +117,13 @@ impl Filter {
         }
     }
 
-    /// A line with data was used, by a load or a store.
+    /// Records the use of a line with data. Only loads increment its reuse count.
     pub fn used(&mut self, set: usize, line: u64, by_load: bool) {
         let known = self.sets[set].iter().find(|(other, _)| *other == line).map_or(0, |(_, count)| *count);
         self.know(set, line, if by_load { (known + 1).min(MOST) } else { known });
     }
 
-    /// Lets every line in from now on, or those that the threshold admits.
+    /// Changes the mode: admits every line if `original`, otherwise applies the threshold.
     pub fn switch(&mut self, original: bool, standing: impl Fn(u64) -> Standing) {
         self.original = original;
         if self.is_original() {
@@ -131,18 +133,18 @@ impl Filter {
         }
     }
 
-    /// Forgets everything at the end of a kernel.
+    /// Clears all tags at the end of a kernel.
     pub fn clear(&mut self) {
         self.sets.iter_mut().for_each(Vec::clear);
         self.original = self.config.starts_original;
     }
 
-    /// The lines known in a set, the one used longest ago first, with their counts.
+    /// Returns the known lines of a set with their reuse counts, least recently used first.
     pub fn known(&self, set: usize) -> &[(u64, u32)] {
         &self.sets[set]
     }
 
-    /// No set knows more lines than it can, and every line with data is known.
+    /// True if the set holds no more lines than tags, and every line with data has a tag.
     pub fn is_consistent(&self, set: usize, with_data: impl Iterator<Item = u64>) -> bool {
         self.sets[set].len() <= self.config.tags && with_data.into_iter().all(|line| self.knows(set, line))
     }
@@ -160,7 +162,7 @@ impl Filter {
         known.map_or(self.config.first, |(_, count)| (count + 1).min(MOST))
     }
 
-    /// The line counted least among those that may be forgotten, of equals the one used longest ago.
+    /// Returns the replaceable line with the lowest reuse count; ties go to the least recently used.
     fn least(&self, set: usize, may_go: impl Fn(u64) -> bool) -> Option<u64> {
         let known = self.sets[set].iter().filter(|(line, _)| may_go(*line));
         known.min_by_key(|(_, count)| *count).map(|(line, _)| *line)
@@ -170,13 +172,13 @@ impl Filter {
         self.sets[set].retain(|(other, _)| *other != line);
     }
 
-    /// Knows a line by this count, as the one used last.
+    /// Sets the reuse count of a line and makes it most recently used, allocating a tag if necessary.
     fn know(&mut self, set: usize, line: u64, count: u32) {
         self.forget(set, line);
         self.sets[set].push((line, count));
     }
 
-    /// A line has no data any more: its history starts from zero, if it has one.
+    /// Demotes a line without data to a candidate with reuse count 0. In the original mode its tag is freed.
     fn demote(&mut self, set: usize, line: u64) {
         if self.is_original() {
             self.forget(set, line);

@@ -1,47 +1,48 @@
 //! # SM dueling by intervals
-//! Which SMs admit every line to their L1D, from the accesses of the two that lead (li2015
-//! section 4.3, Table 3): all accesses of an interval are gathered, then judged as two miss rates.
+//! Decides which SMs admit every line to their L1D, from the accesses of two leader SMs (li2015 section 4.3,
+//! Table 3). Accumulates all accesses of an interval, then compares the miss rates of the two leaders.
 
-/// The rules of the duel.
+/// Parameters of SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Cycles of an interval.
+    /// Length of an interval [core cycles].
     pub interval: u64,
-    /// Percent by which the original mode must miss less.
+    /// Margin by which the original mode must miss less to win [percent].
     pub margin: u64,
-    /// Whether these are points, and not a part of what the original mode misses.
+    /// True if the margin is in percentage points; false if it is relative to the miss rate of the original
+    /// mode.
     pub in_points: bool,
-    /// Accesses that each leader must make.
+    /// Minimum number of accesses per leader for an interval to count.
     pub min_accesses: u64,
-    /// Whether the first verdict holds for the leaders too, and is the last.
+    /// True if the first decision is final and applies to the leaders too.
     pub join_once: bool,
 }
 
-/// The duel.
+/// State of the duel: SM 0 leads with the threshold, SM 1 with the original mode.
 #[derive(Clone, Debug)]
 pub struct Duel {
     rules: Rules,
     interval: u64,
-    /// Of each leader: accesses and misses in the interval.
+    /// Accesses and misses of each leader in the current interval.
     seen: [(u64, u64); 2],
     original: bool,
     joined: bool,
 }
 
 impl Duel {
-    /// Before the first access of a kernel.
+    /// Creates a duel before the first access of a kernel.
     pub fn new(rules: Rules) -> Self {
         Self { rules, interval: 0, seen: [(0, 0); 2], original: true, joined: false }
     }
 
-    /// Leader `leader` made an access that the duel hears of in `cycle`.
+    /// Records an access of leader `leader`. `cycle` is the core cycle in which the duel is notified of it.
     pub fn see(&mut self, cycle: u64, leader: usize, missed: bool) {
         self.advance(cycle);
         self.seen[leader].0 += 1;
         self.seen[leader].1 += u64::from(missed);
     }
 
-    /// Judges the interval that ended before or in `cycle`.
+    /// Evaluates the interval that ended before or in `cycle`, if any.
     pub fn advance(&mut self, cycle: u64) {
         let interval = cycle / self.rules.interval;
         if interval <= self.interval {
@@ -56,7 +57,7 @@ impl Duel {
         self.joined = self.rules.join_once;
     }
 
-    /// Whether an SM admits every line.
+    /// True if the SM admits every line.
     pub fn is_original(&self, sm: usize) -> bool {
         match sm {
             0 | 1 if !self.joined => sm == 1,
@@ -66,7 +67,7 @@ impl Duel {
 }
 
 impl Rules {
-    /// Whether m0 / a0 exceeds m1 / a1 by more than the margin: both over the common denominator.
+    /// True if m0 / a0 exceeds m1 / a1 by more than the margin. Multiplies by a0 * a1 to avoid the division.
     pub fn is_better(&self, [m0, a0, m1, a1]: [u64; 4]) -> bool {
         let (new, old, all) = (m0 * a1, m1 * a0, a0 * a1);
         let hundredths = if self.in_points { 100 * old + self.margin * all } else { (100 + self.margin) * old };

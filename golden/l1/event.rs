@@ -1,81 +1,81 @@
 //! # Events of the L1 data cache
-//! What happens to the cache, and what it may do about it: the vocabulary shared by the twin and
-//! by whoever watches the clocked cache.
+//! Events that reach the L1D and their possible outcomes. The reference model and the observer of the clocked
+//! cache share these types.
 
 use std::fmt;
 
 use super::mshr::{NotPending, Replay};
 
-/// Parts of a line, a bit each: its sectors where they come one by one, else the line as its only one.
+/// Set of sectors of a line, one bit per sector. A line that is filled as a whole has a single sector, bit 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Parts(pub u8);
 
 impl Parts {
-    /// A line that comes whole.
+    /// Only sector of a line that is filled as a whole.
     pub const WHOLE: Self = Self(1);
 
-    /// Their numbers.
+    /// Returns the sector numbers in ascending order.
     pub fn each(self) -> impl Iterator<Item = u8> {
         (0..8).filter(move |part| self.0 >> part & 1 != 0)
     }
 
-    /// True if there is none.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those that both have.
+    /// Returns the sectors that both sets contain.
     #[must_use]
     pub fn shared(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those that the other does not have.
+    /// Returns the sectors that `other` does not contain.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-/// Which of several failing conditions is reported.
+/// Priority that selects the reported reason when several conditions fail at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailOrder {
-    /// Line, MSHR, miss queue.
+    /// Line allocation, then MSHR, then miss queue.
     #[default]
     MshrFirst,
-    /// Line, miss queue, MSHR.
+    /// Line allocation, then miss queue, then MSHR.
     QueueFirst,
 }
 
-/// Why an access is refused.
+/// Reason for a reservation fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fail {
-    /// Every line of the set waits for a fill.
+    /// Every line of the set is reserved for a fill.
     LineAlloc,
-    /// No MSHR entry is free, or the line is still draining.
+    /// No MSHR entry is free, or an entry of the same line is still draining.
     MshrEntry,
-    /// The pending line is full or closed.
+    /// The MSHR entry of the pending line is full or closed.
     MshrMerge,
-    /// The miss queue lacks room.
+    /// The miss queue has too few free slots.
     MissQueue,
 }
 
-/// The conditions that fail at the same time.
+/// All conditions that fail in the same cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fails {
-    /// See [`Fail::LineAlloc`].
+    /// True if [`Fail::LineAlloc`] applies.
     pub line_alloc: bool,
-    /// See [`Fail::MshrEntry`].
+    /// True if [`Fail::MshrEntry`] applies.
     pub mshr_entry: bool,
-    /// See [`Fail::MshrMerge`].
+    /// True if [`Fail::MshrMerge`] applies.
     pub mshr_merge: bool,
-    /// See [`Fail::MissQueue`].
+    /// True if [`Fail::MissQueue`] applies.
     pub miss_queue: bool,
 }
 
 impl Fails {
-    /// The reported reason, or `None` if nothing fails.
+    /// Returns the reason to report under `order`, or `None` if nothing fails.
     pub fn first(&self, order: FailOrder) -> Option<Fail> {
         let line = (self.line_alloc, Fail::LineAlloc);
         let merge = (self.mshr_merge, Fail::MshrMerge);
@@ -89,185 +89,184 @@ impl Fails {
     }
 }
 
-/// A line that gave way.
+/// Line evicted by a miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
-    /// Line number.
+    /// Line number of the victim.
     pub line: u64,
-    /// Whether it must be written back.
+    /// True if the victim is modified and must be written back.
     pub modified: bool,
 }
 
-/// Address space of a store.
+/// Address space of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Shared with other SMs: write-evict.
+    /// Shared with other SMs; stores are write-evict.
     Global,
-    /// Private to a thread: write-back.
+    /// Private to a thread; stores are write-back.
     Local,
 }
 
-/// What becomes of a load.
+/// Outcome of a load lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadOutcome {
-    /// The data are here.
+    /// The data are present.
     Hit,
-    /// Waits for a line already asked for.
+    /// Pending hit: the load waits for a fill that is already in flight.
     HitPending,
-    /// Memory is asked; the victim, if a full set had to give one.
+    /// Miss: the cache sends a request to memory, and evicts `victim` if no way was free.
     Miss {
-        /// The line that gave way.
+        /// Evicted line, if any.
         victim: Option<Victim>,
     },
-    /// Nothing changed.
+    /// Reservation fail; the cache state is unchanged.
     Refused {
-        /// The reason reported.
+        /// Reason to report, by the configured priority.
         first: Fail,
-        /// All failing conditions.
+        /// All conditions that failed.
         all: Fails,
     },
 }
 
-/// What becomes of a store or an atomic.
+/// Outcome of a store or an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// The copy is dropped, the data go to memory.
+    /// The copy is invalidated and the data are sent to memory.
     Evicted,
-    /// The copy holds the data and is modified.
+    /// The copy holds the data and becomes modified; nothing is sent to memory.
     WrittenBack,
-    /// The copy holds the data, which go to memory too.
+    /// The copy is updated, and the data are sent to memory as well.
     Updated,
-    /// No copy; the data go to memory.
+    /// The cache has no copy; the data are sent to memory.
     Missed,
-    /// The line is on its way: it will be dropped when it arrives, and takes no further load.
+    /// The fill is in flight. It will be dropped when it arrives, and no further load may merge with it.
     Pending,
-    /// Nothing changed.
+    /// Reservation fail; the cache state is unchanged.
     Refused {
-        /// The reason reported.
+        /// Reason to report, by the configured priority.
         first: Fail,
-        /// All failing conditions.
+        /// All conditions that failed.
         all: Fails,
     },
 }
 
-/// What becomes of the copy of a line that the L2 gives up.
+/// Outcome of a recall: the L2 evicts a line, so the L1D must invalidate its copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecallOutcome {
-    /// There is none.
+    /// The cache has no copy.
     Missed,
-    /// It is dropped.
+    /// The copy is invalidated.
     Dropped,
-    /// It is on its way: it will be dropped when it arrives, and takes no further load.
+    /// The fill is in flight. It will be dropped when it arrives, and no further load may merge with it.
     Pending,
-    /// It stays, because its bytes are nowhere else and nobody else may want them.
+    /// The copy stays: it is modified local data, so no other SM needs it and memory has no current copy.
     Kept,
 }
 
-/// A load of one line.
+/// Load of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Line number.
+    /// Line number: byte address divided by line size.
     pub line: u64,
-    /// Parts of it that are wanted.
+    /// Sectors that the load requests.
     pub parts: Parts,
-    /// Instruction that loads.
+    /// Program counter of the load instruction.
     pub pc: u32,
-    /// Address space; constants and texels, which nobody writes, are global.
+    /// Address space. Constants and texels are read-only and count as global.
     pub space: Space,
-    /// Its instruction contends (anssari2012 section 3.3), where somebody asks.
+    /// True if the instruction is contentious (anssari2012 section 3.3). Computed only if a scheme needs it.
     pub contends: bool,
 }
 
 impl Load {
-    /// A global load of a whole line, of which nothing else counts.
+    /// Creates a global load of a whole line, with PC 0 and no contention.
     #[must_use]
     pub fn of(line: u64) -> Self {
         Self { line, parts: Parts::WHOLE, pc: 0, space: Space::Global, contends: false }
     }
 }
 
-/// Something that happens to the cache; `queue_used` is the occupancy of the miss queue that the
-/// cache saw when it decided.
+/// Event at the L1D. `queue_used` is the miss-queue occupancy that the cache saw when it processed the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<W> {
-    /// A load that may allocate.
+    /// Load that may allocate a line.
     Load {
-        /// Which.
+        /// Line, sectors and attributes of the load.
         load: Load,
-        /// Who waits for the data.
+        /// Identifier of the load that receives the data.
         waiter: W,
-        /// Miss-queue slots in use.
+        /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// A store.
+    /// Store to one line.
     Store {
-        /// Line number.
+        /// Number of the stored line.
         line: u64,
-        /// Parts of it that are written.
+        /// Sectors that the store writes.
         parts: Parts,
-        /// Address space.
+        /// Address space of the store.
         space: Space,
-        /// Miss-queue slots in use.
+        /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// An atomic, which goes past the cache in the order of the stores.
+    /// Atomic operation. It bypasses the cache, in order with the stores.
     Atomic {
-        /// Line number.
+        /// Number of the updated line.
         line: u64,
-        /// Parts of it that are written.
+        /// Sectors that the atomic writes.
         parts: Parts,
-        /// Miss-queue slots in use.
+        /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// A load on the bypass path.
+    /// Load on the bypass path.
     Bypass {
-        /// Which.
+        /// Line, sectors and attributes of the load.
         load: Load,
-        /// Whether a scheme of the cache sent it there.
+        /// True if a bypass scheme of the cache chose the path.
         chosen: bool,
     },
-    /// The cache lets every line in from now on, or those that its filter admits.
+    /// Mode change of the decoupled filter: admit every line, or apply the threshold.
     Switch {
-        /// Every line.
+        /// True if the cache admits every line from now on.
         original: bool,
     },
-    /// Data of a line arrive.
+    /// Arrival of data from memory.
     Fill {
-        /// Line number.
+        /// Number of the filled line.
         line: u64,
-        /// The parts that come.
+        /// Sectors that the fill delivers.
         parts: Parts,
     },
-    /// The L2 gives a line up, or a coherent load of it goes past.
+    /// Invalidation of a line, because the L2 evicts it or a coherent load bypasses to the L2.
     Recall {
-        /// Line number.
+        /// Number of the recalled line.
         line: u64,
     },
-    /// Another cache wants a line.
+    /// Request of another L1 cache for a copy of a line.
     Supply {
-        /// Line number.
+        /// Number of the requested line.
         line: u64,
-        /// The parts that it wants.
+        /// Sectors that the other cache requests.
         parts: Parts,
     },
-    /// One waiter leaves.
+    /// Replay of one waiting load.
     Drain,
-    /// The kernel ends.
+    /// End of a kernel: the cache invalidates all lines.
     Flush,
-    /// Something that is judged by the time of its period follows in this cycle.
+    /// Announces the core cycle of the next event to schemes that work in periods.
     Reach {
-        /// Core cycle.
+        /// Core cycle of the next event in this cycle.
         cycle: u64,
     },
-    /// Somebody ends the period of the streaming monitor.
+    /// Period end of the streaming monitor, signaled from outside the cache.
     PeriodEnd {
-        /// Whether the cache may close.
+        /// True if the monitor may close the cache, that is, start to bypass.
         may_close: bool,
     },
 }
 
 impl<W> Event<W> {
-    /// The line concerned, if it is a single one.
+    /// Returns the line concerned, or `None` for events that concern no single line.
     pub fn line(&self) -> Option<u64> {
         match *self {
             Event::Load { load: Load { line, .. }, .. }
@@ -282,44 +281,44 @@ impl<W> Event<W> {
     }
 }
 
-/// What the cache did with an [`Event`].
+/// Response of the cache to an [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<W> {
-    /// Of a load.
+    /// Outcome of a load.
     Load(LoadOutcome),
-    /// Of a store or an atomic.
+    /// Outcome of a store or an atomic.
     Write(WriteOutcome),
-    /// Of a fill: what stayed, and how many waiters it serves.
+    /// Outcome of a fill.
     Filled {
-        /// The parts to which no store came in between.
+        /// Sectors that became valid: no store overtook them while they were in flight.
         kept: Parts,
-        /// Loads served.
+        /// Number of loads that the fill serves.
         waiters: usize,
     },
-    /// Of a recall.
+    /// Outcome of a recall.
     Recalled(RecallOutcome),
-    /// Of a supply: whether the line was there, and equal to memory's.
+    /// Outcome of a supply request: true if the line is present and identical to memory.
     Supplied(bool),
-    /// Of a drain: the waiter, if there was one.
+    /// Outcome of a drain: the replayed load, if any was waiting.
     Drained(Option<Replay<W>>),
-    /// Of all that the cache has no choice about.
+    /// Outcome of every event that leaves the cache no choice.
     Done,
 }
 
-/// An event that no correct cache lets happen.
+/// Event that a correct cache never allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Breach {
-    /// A fill of a line nobody asked for.
+    /// Fill of a line without an MSHR entry.
     Fill(NotPending),
-    /// A bypass or global access of a modified local line, whose only current copy is here.
+    /// Bypass or global access of a modified local line, whose only current copy is in this cache.
     Modified(u64),
-    /// A load was looked up whose line is not admitted.
+    /// Lookup of a line that the decoupled filter does not admit.
     NotAdmitted(u64),
-    /// A load was sent past by choice whose line is here or is admitted.
+    /// Bypass chosen for a line that is present or admitted.
     Admitted(u64),
-    /// The kernel ends with lines on their way.
+    /// Flush while MSHR entries are in use; holds their number.
     FlushBusy(usize),
-    /// A load went past the cache, or was admitted, against its schemes.
+    /// Load that bypassed, or did not bypass, contrary to the bypass schemes.
     Path(u64),
 }
 
@@ -344,7 +343,7 @@ impl fmt::Display for Breach {
 
 impl std::error::Error for Breach {}
 
-/// The cache did one thing, the twin another.
+/// Report of a difference between the cache under test and the reference model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch(pub(super) String);
 

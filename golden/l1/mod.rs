@@ -1,4 +1,4 @@
-//! Untimed twins of the coalescer, the L1 data cache and its parts.
+//! Untimed reference models of the coalescer, the L1 data cache (L1D) and the components of the L1D.
 
 pub mod bypass;
 pub mod cache;

@@ -1,62 +1,64 @@
-//! # Which request leaves a buffer of queues by warp
-//! One list of all requests in the order of their arrival; which of them is next is found by looking
-//! through all of it (khairy2015 section 5 and Table 4).
+//! # Memory request prioritization buffer (MRPB)
+//! Reorders requests between the coalescer and the L1D, with one queue per group of warps (khairy2015 section
+//! 5 and Table 4). The model keeps a single list in order of arrival and searches all of it for the next
+//! request.
 
-/// Which warp's requests go first.
+/// Priority between the queues of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The lowest group that has any.
+    /// Lowest nonempty group first.
     Fixed,
-    /// The next group after the last one.
+    /// Round robin: the next nonempty group after the last one served.
     RoundRobin,
-    /// The group that has most, the lowest of several.
+    /// Group with the most requests; ties go to the lowest group.
     LongestFirst,
 }
 
-/// How the buffer is built.
+/// Parameters of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Groups of warps, by warp number.
+    /// Number of groups; a warp belongs to group `warp % groups`.
     pub groups: usize,
-    /// Requests of a group.
+    /// Capacity per group [requests].
     pub depth: usize,
-    /// Which group goes first.
+    /// Priority between the queues of the groups.
     pub order: Order,
-    /// Whether a group goes on until it has nothing.
+    /// True if a group keeps its grant until its queue is empty.
     pub greedy: bool,
-    /// Cycles from arrival to the first one in which a request can leave.
+    /// Delay from arrival until a request may be dequeued [core cycles].
     pub delay: u64,
 }
 
-/// The requests of the buffer, each named by a `T`.
+/// Buffer state; `T` identifies a request.
 #[derive(Clone, Debug)]
 pub struct Mrpb<T> {
     config: Config,
-    /// Cycle of arrival, group, request.
+    /// Arrival cycle, group and request of each entry, in order of arrival.
     waiting: Vec<(u64, usize, T)>,
     last: usize,
 }
 
 impl<T: Copy> Mrpb<T> {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, waiting: Vec::new(), last: 0 }
     }
 
-    /// Whether a request of a warp finds room.
+    /// True if the group of the warp has a free slot.
     #[must_use]
     pub fn has_room(&self, warp: usize) -> bool {
         let group = warp % self.config.groups;
         self.waiting.iter().filter(|(_, of, _)| *of == group).count() < self.config.depth
     }
 
-    /// A request of a warp arrives.
+    /// Enqueues a request of a warp.
     pub fn arrive(&mut self, cycle: u64, warp: usize, request: T) {
         self.waiting.push((cycle, warp % self.config.groups, request));
     }
 
-    /// Which request may leave in a cycle. Must be asked once for every cycle, even if it cannot go.
+    /// Returns the request at the head in `cycle`. Must be called exactly once per cycle, even if the request
+    /// then stalls, because each call updates the last group served.
     pub fn next(&mut self, cycle: u64) -> Option<T> {
         let Config { groups, order, greedy, delay, .. } = self.config;
         let mut sizes = vec![0_usize; groups];
@@ -76,7 +78,7 @@ impl<T: Copy> Mrpb<T> {
         self.waiting.iter().find(|(_, group, _)| *group == chosen).map(|(.., request)| *request)
     }
 
-    /// The request that [`Self::next`] named last leaves.
+    /// Dequeues the request that [`Self::next`] returned last.
     pub fn leave(&mut self) {
         if let Some(at) = self.waiting.iter().position(|(_, group, _)| *group == self.last) {
             self.waiting.remove(at);
@@ -88,7 +90,7 @@ impl<T: Copy> Mrpb<T> {
 mod tests {
     use super::*;
 
-    /// What leaves, a request a cycle, of requests that all arrive ahead of it.
+    /// Returns the dequeue order at one request per cycle, if all requests arrive before the first dequeue.
     fn order(order: Order, greedy: bool, arrivals: &[(usize, char)]) -> String {
         let mut buffer = Mrpb::new(Config { groups: 4, depth: 8, order, greedy, delay: 0 });
         arrivals.iter().for_each(|(warp, request)| buffer.arrive(0, *warp, *request));

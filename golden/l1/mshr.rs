@@ -1,23 +1,23 @@
 //! # MSHR as a map
-//! Which lines are on their way from memory, and who waits for each (li2015 section 2.2).
+//! Tracks the lines in flight from memory and the loads that wait for each (li2015 section 2.2).
 //!
-//! A line is in one of two places: pending (a map from line to waiters) until its fill, draining (a
-//! queue in fill order) while its waiters leave one by one. Both count as occupied entries. A line that comes by parts may
-//! have several entries, each for the parts that one load asked for.
+//! A line is pending until its fill: a map holds its waiters. It is then draining while its waiters are
+//! replayed one by one: a queue holds draining lines in fill order. Both states occupy an MSHR entry. A
+//! sectored line may have several entries, each for the sectors that one load requested.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use super::event::Parts;
 
-/// A load that waits, perhaps for parts of a line alone.
+/// Load that waits in an MSHR entry, possibly for some sectors only.
 pub trait Waits: Copy {
-    /// What of it waits for these parts.
+    /// Returns the part of the load that waits for these sectors.
     #[must_use]
     fn part(self, parts: Parts) -> Self;
 }
 
-/// Loads of whole lines, by number or all alike.
+/// Implements [`Waits`] for waiters that always wait for a whole line.
 macro_rules! whole {
     ($($name:ty),*) => {$(
         impl Waits for $name {
@@ -30,31 +30,31 @@ macro_rules! whole {
 
 whole!(u32, ());
 
-/// What happens to a load that misses in the tags or finds its line reserved.
+/// Response of the MSHR to a load that misses or finds its line reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A new entry: memory must be asked.
+    /// New entry: the load sends a request to memory.
     Primary,
-    /// One more waiter of a pending line.
+    /// The load joins the waiters of a pending line.
     Merged,
-    /// The pending line takes no further waiter: it is full or closed.
+    /// Reservation fail: the entry of the pending line is full or closed.
     RefusedMerge,
-    /// No entry is free, or the line's previous entry is still draining.
+    /// Reservation fail: no entry is free, or the previous entry of the line is still draining.
     RefusedEntry,
 }
 
-/// One waiter that leaves.
+/// Waiter removed from a filled entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay<W> {
-    /// The filled line.
+    /// Line number of the fill.
     pub line: u64,
-    /// The waiter, in order of arrival within the line.
+    /// Removed waiter. Waiters of a line are replayed in order of arrival.
     pub waiter: W,
-    /// Whether the entry is free from now on.
+    /// True if this was the last waiter, so that the entry is free.
     pub last: bool,
 }
 
-/// A fill that names a line nobody asked for.
+/// Fill of a line without a pending entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPending(pub u64);
 
@@ -72,7 +72,7 @@ struct Pending<W> {
     closed: bool,
 }
 
-/// The miss status holding registers; `W` names a waiter.
+/// Miss status holding registers; `W` identifies a waiter.
 #[derive(Clone, Debug)]
 pub struct Mshr<W> {
     entries: usize,
@@ -82,12 +82,13 @@ pub struct Mshr<W> {
 }
 
 impl<W: Waits> Mshr<W> {
-    /// Empty registers: `entries` lines with up to `slots` waiters each, the first included.
+    /// Creates an empty MSHR: `entries` lines with up to `slots` waiters each, the first load included.
     pub fn new(entries: usize, slots: usize) -> Self {
         Mshr { entries, slots, pending: BTreeMap::new(), draining: VecDeque::new() }
     }
 
-    /// What would happen to a load of parts of a line, of which all are on their way or none is.
+    /// Returns the response to a load of these sectors, without changing state. Either all of the sectors
+    /// must be in flight, or none.
     pub fn verdict(&self, line: u64, parts: Parts) -> Verdict {
         let refuses = |entry: &Pending<W>| entry.closed || entry.waiters.len() >= self.slots;
         let tracked: Vec<_> = self.tracking(line, parts).collect();
@@ -99,7 +100,7 @@ impl<W: Waits> Mshr<W> {
         }
     }
 
-    /// The same, and records the waiter unless it is refused.
+    /// Returns the response to a load of these sectors, and records the waiter unless it is refused.
     pub fn alloc(&mut self, line: u64, parts: Parts, waiter: W) -> Verdict {
         let verdict = self.verdict(line, parts);
         match verdict {
@@ -119,7 +120,8 @@ impl<W: Waits> Mshr<W> {
         verdict
     }
 
-    /// Lets no further waiter join any of these parts: a younger store has passed them. Says whether one is pending.
+    /// Closes the entries of these sectors to further waiters, because a younger store overtook them. Returns
+    /// true if any sector is pending.
     pub fn close(&mut self, line: u64, parts: Parts) -> bool {
         let tracked: Vec<_> = self.tracking(line, parts).collect();
         tracked.iter().for_each(|key| {
@@ -128,10 +130,10 @@ impl<W: Waits> Mshr<W> {
         !tracked.is_empty()
     }
 
-    /// The data of an entry are here; its waiters, whose number is returned, start to drain.
+    /// Moves an entry from pending to draining, and returns the number of its waiters.
     ///
     /// # Errors
-    /// If no entry waits for these parts, and no others.
+    /// Returns an error if no pending entry covers exactly these sectors.
     pub fn fill(&mut self, line: u64, parts: Parts) -> Result<usize, NotPending> {
         let entry = self.pending.remove(&(line, parts)).ok_or(NotPending(line))?;
         let waiters = entry.waiters.len();
@@ -139,14 +141,14 @@ impl<W: Waits> Mshr<W> {
         Ok(waiters)
     }
 
-    /// The next waiter to leave, which stays: lines in fill order, waiters in arrival order.
+    /// Returns the next waiter to replay without removing it: lines in fill order, waiters in arrival order.
     pub fn head(&self) -> Option<Replay<W>> {
         let (line, _, waiters) = self.draining.front()?;
         let waiter = *waiters.front()?;
         Some(Replay { line: *line, waiter, last: waiters.len() == 1 })
     }
 
-    /// Takes the next waiter out.
+    /// Removes and returns the next waiter to replay.
     pub fn pop(&mut self) -> Option<Replay<W>> {
         let replay = self.head()?;
         if replay.last {
@@ -157,32 +159,32 @@ impl<W: Waits> Mshr<W> {
         Some(replay)
     }
 
-    /// The number of waiters of an entry.
+    /// Returns the number of waiters of a pending entry.
     pub fn waiters(&self, line: u64, parts: Parts) -> Option<usize> {
         self.pending.get(&(line, parts)).map(|entry| entry.waiters.len())
     }
 
-    /// Entries in use, pending and draining.
+    /// Returns the number of entries in use, pending or draining.
     pub fn used(&self) -> usize {
         self.pending.len() + self.draining.len()
     }
 
-    /// Whether any of these parts is filled and still has waiters.
+    /// True if any of these sectors is filled and still has waiters.
     pub fn is_draining(&self, line: u64, parts: Parts) -> bool {
         self.draining.iter().any(|&(other, filled, _)| other == line && !filled.shared(parts).is_empty())
     }
 
-    /// The lines that wait for a fill, ascending.
+    /// Returns the pending lines in ascending order.
     pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
         self.pending.keys().map(|(line, _)| *line).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// Parts of a line that are on their way.
+    /// Returns the sectors of a line that are in flight.
     pub fn pending_parts(&self, line: u64) -> BTreeSet<u8> {
         self.tracking(line, Parts(u8::MAX)).flat_map(|(_, parts)| parts.each()).collect()
     }
 
-    /// The entries that wait for some of these parts.
+    /// Returns the pending entries that cover any of these sectors.
     fn tracking(&self, line: u64, parts: Parts) -> impl Iterator<Item = (u64, Parts)> {
         let of_line = self.pending.range((line, Parts(0))..=(line, Parts(u8::MAX)));
         of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.shared(parts).is_empty())

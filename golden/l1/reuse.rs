@@ -1,32 +1,33 @@
 //! # Reuse in a stream of accesses
-//! How often lines are asked for, and how many other accesses lie between two of one line, counted over
-//! accesses and not over what a cache holds: in A B C A the distance is 2 (li2015 Figures 3, 4 and 11).
-//! The stream of an SM ends with its kernel.
+//! Measures how often each line is accessed and the distance between two accesses of a line (li2015 Figures
+//! 3, 4 and 11).
+//! A distance counts the accesses in between, repeated ones included: in A B C A it is 2. It does not depend
+//! on the contents of a cache. The stream of an SM ends with its kernel.
 
 use std::collections::BTreeMap;
 
-/// Classes of distances: 0, then up to 1, 3, 7, 15 and so on; the last holds all longer ones.
+/// Number of distance bins: 0, then up to 1, 3, 7, 15 and so on; the last bin holds all longer distances.
 pub const DISTANCES: usize = 16;
-/// Classes of reuses: 0, 1, 2 and so on; the last holds all more frequent lines.
+/// Number of reuse bins: 0, 1, 2 and so on; the last bin holds all higher counts.
 pub const REUSES: usize = 16;
 
-/// What was counted.
+/// Reuse statistics of an access stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histograms {
-    /// Accesses to a line asked for before, by the number of accesses in between.
+    /// Number of repeated accesses, binned by the number of accesses since the previous one to the same line.
     pub distances: [u64; DISTANCES],
-    /// Lines, by how often they were asked for again.
+    /// Number of lines, binned by the number of accesses after the first.
     pub reuses: [u64; REUSES],
 }
 
 impl Histograms {
-    /// Lines asked for, however often.
+    /// Returns the number of distinct lines accessed.
     #[must_use]
     pub fn footprint(&self) -> u64 {
         self.reuses.iter().sum()
     }
 
-    /// Adds what another stream showed.
+    /// Adds the histograms of another stream.
     pub fn add(&mut self, other: &Self) {
         let Self { distances, reuses } = other;
         self.distances.iter_mut().zip(distances).for_each(|(sum, count)| *sum += count);
@@ -34,17 +35,17 @@ impl Histograms {
     }
 }
 
-/// A stream that goes on.
+/// Access stream of one SM and kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
     accesses: u64,
-    /// Of each line: the number of its last access, and how many came after its first.
+    /// Sequence number of the last access and count of repeated accesses, per line.
     lines: BTreeMap<u64, (u64, usize)>,
     seen: Histograms,
 }
 
 impl Reuse {
-    /// A line is asked for.
+    /// Records an access to a line.
     pub fn see(&mut self, line: u64) {
         let now = self.accesses;
         self.accesses += 1;
@@ -59,7 +60,7 @@ impl Reuse {
             .or_insert((now, 0));
     }
 
-    /// The stream ends. Returns what it showed, and starts anew.
+    /// Ends the stream, returns its histograms, and starts a new one.
     pub fn end(&mut self) -> Histograms {
         let Self { lines, mut seen, .. } = std::mem::take(self);
         for (_, reuses) in lines.into_values() {
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!((distances.iter().sum::<u64>(), distances[2]), (1, 1));
         assert_eq!(stream("AA").distances[0], 1);
         assert_eq!(stream("ABA").distances[1], 1);
-        // Repeated accesses count each.
+        // Repeated accesses to B all count.
         assert_eq!(stream("ABBBA").distances[2], 1);
     }
 

@@ -1,45 +1,49 @@
 //! # Streaming monitor by a list
-//! Keeps whether each access of the running period missed, and judges the whole list at its end
-//! (khairy2015 section 4.1): closed above the bound, open below it, as it was at the bound or with too few.
+//! Decides when the L1D bypasses streaming loads (khairy2015 section 4.1). Records whether each access of the
+//! current period missed, and evaluates the list at the end of the period:
+//! - miss rate above the bound: the cache closes, so that loads bypass;
+//! - miss rate below the bound: the cache opens;
+//! - miss rate equal to the bound, or too few accesses: no change.
 
-/// Most accesses that the counters of the monitor hold.
+/// Largest access count that the 14-bit counters of the hardware monitor hold.
 const MOST: usize = (1 << 14) - 1;
 
-/// What decides.
+/// Parameters of the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Cycles of a period, which ends at the multiples of this; `None` if somebody else ends it.
+    /// Length of a period, which ends at multiples of it [core cycles]. `None` if periods are ended from
+    /// outside.
     pub period: Option<u64>,
-    /// Misses in a hundred accesses at which nothing changes.
+    /// Miss rate at which nothing changes [percent].
     pub miss_percent: usize,
-    /// Accesses below which nothing changes.
+    /// Minimum number of accesses; a period with fewer changes nothing.
     pub min_accesses: usize,
-    /// Whether tags without data are dropped when the cache opens.
+    /// True if tag-only lines are dropped when the cache opens.
     pub flush: bool,
 }
 
-/// The monitor.
+/// State of the monitor.
 #[derive(Clone, Debug)]
 pub struct Streaming {
     config: Config,
-    /// Number of the running period.
+    /// Number of the current period.
     period: u64,
     missed: Vec<bool>,
     closed: bool,
 }
 
 impl Streaming {
-    /// Of an open cache, in its first period.
+    /// Creates the monitor of an open cache, in its first period.
     pub fn new(config: Config) -> Self {
         Self { config, period: 0, missed: Vec::new(), closed: false }
     }
 
-    /// Whether loads go past the cache.
+    /// True if loads bypass the cache.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Something happens in `cycle`. Returns whether tags without data are dropped.
+    /// Advances to `cycle` and ends the period if it is over. Returns true if tag-only lines must be dropped.
     pub fn reach(&mut self, cycle: u64) -> bool {
         let number = self.config.period.map_or(0, |period| cycle / period);
         let is_next = number != self.period;
@@ -47,7 +51,8 @@ impl Streaming {
         is_next && self.end(true)
     }
 
-    /// A period ends, in which the misses may be a stream's or not. Returns whether tags without data are dropped.
+    /// Ends the period. With `may_close` false the cache opens, because the misses are not taken for
+    /// streaming. Returns true if tag-only lines must be dropped.
     pub fn end(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         let missed = std::mem::take(&mut self.missed);
@@ -64,7 +69,7 @@ impl Streaming {
         was_closed && !self.closed && self.config.flush
     }
 
-    /// An access is accepted.
+    /// Records an accepted access.
     pub fn note(&mut self, missed: bool) {
         if self.missed.len() < MOST {
             self.missed.push(missed);

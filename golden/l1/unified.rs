@@ -1,10 +1,11 @@
-//! One memory for L1D and shared memory: what a kernel leaves of it (NVIDIA, CUDA C programming guide, compute capability
-//! 7.0; Accel-Sim's adaptive cache configuration).
+//! Splits one on-chip memory between L1D and shared memory (NVIDIA, CUDA C programming guide, compute
+//! capability 7.0; Accel-Sim's adaptive cache configuration).
 
 use std::collections::BTreeSet;
 
-/// Lines that a set keeps of an L1D of so many sets, ways and bytes a line, beside a kernel of which an SM holds `needed`
-/// bytes of shared memory: of the parts that may be given to it, the smallest that is no smaller is gone.
+/// Returns the L1D ways that remain per set while a kernel needs `needed` bytes of shared memory per SM. The
+/// array gives sets, ways and line size [bytes] of the whole memory. Shared memory takes the smallest size in
+/// `parts` that is at least `needed`, or the largest if none is.
 #[must_use]
 pub fn ways([sets, ways, line_bytes]: [u64; 3], parts: &[u32], needed: u64) -> u64 {
     let parts: BTreeSet<u64> = parts.iter().copied().map(u64::from).collect();

@@ -1,10 +1,10 @@
 //! # L2 bank as a map
-//! Write-back, write-allocate bank with LRU sets, as in li2015 and khairy2015: predicts hit, miss,
-//! victim and every byte read, given accesses and fills in the order in which the bank took them.
+//! Models a write-back, write-allocate bank with LRU sets, as in li2015 and khairy2015. Predicts hit, miss,
+//! victim and every byte read, given accesses and fills in the order in which the bank accepted them.
 //!
-//! An access to a line on its way is put down in the line's list and takes effect, in that order,
-//! when the line arrives; so a read sees exactly the writes accepted before it. Time, queues and
-//! the number of outstanding lines are the clocked bank's own business.
+//! An access to a line in flight is appended to the list of that line. The list takes effect in order when
+//! the line arrives, so a read sees exactly the writes accepted before it. Timing, queues and the limit on
+//! outstanding lines exist only in the clocked bank.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,15 +14,15 @@ use isa::types::Type;
 
 use crate::index::SetIndex;
 
-/// The bytes of one line.
+/// Contents of one line.
 pub type Line = Vec<u8>;
 
-/// A write to part of a line.
+/// Write to some bytes of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Bit `i` is set if byte `i` is written.
+    /// Written bytes; bit `i` is byte `i` of the line.
     pub byte_mask: u128,
-    /// One value per byte of the line; ignored outside of the mask.
+    /// One value per byte of the line; ignored outside the mask.
     pub bytes: Line,
 }
 
@@ -35,16 +35,16 @@ impl Write {
     }
 }
 
-/// Words of a line read and changed as one.
+/// Atomic read-modify-write of some words of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Atomic<R> {
-    /// Who wants the line as it was before; nobody if it is a reduction.
+    /// Reader that receives the line as it was before; `None` for a reduction.
     pub reader: Option<R>,
-    /// What is done to each word.
+    /// Operation on each word.
     pub f: AtomicFn,
-    /// What a word is.
+    /// Type of a word.
     pub ty: Type,
-    /// Place of each word in the line, and its operands `b` and `c` of [`isa::lanes::global_atomic`].
+    /// Byte offset of each word in the line, with its operands `b` and `c` of [`isa::lanes::global_atomic`].
     pub words: Vec<(usize, u64, u64)>,
 }
 
@@ -59,43 +59,43 @@ impl<R> Atomic<R> {
     }
 }
 
-/// One accepted request; `R` names a reader.
+/// Accepted request; `R` identifies a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access<R> {
-    /// Wants the line.
+    /// Read of the whole line.
     Read(R),
-    /// Changes part of it.
+    /// Write to some bytes.
     Write(Write),
-    /// Wants it as it is, and changes part of it.
+    /// Atomic operation on some words.
     Atomic(Atomic<R>),
 }
 
-/// A dirty or clean line that gave way.
+/// Evicted line, dirty or clean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Line number within the bank.
     pub line: u64,
-    /// Its bytes, if they must be written to memory.
+    /// Contents to write back to memory; `None` if the line was clean.
     pub write_back: Option<Line>,
 }
 
-/// What becomes of an access.
+/// Outcome of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The line is here: its bytes after the access, but before an atomic.
+    /// Hit. Contains the line after a read or write, or before an atomic.
     Hit(Line),
-    /// The line is on its way already.
+    /// Pending hit: the line is already in flight.
     HitPending,
-    /// Memory is asked for the line; the victim, if a full set had to give one.
+    /// Miss: the bank requests the line from memory, and evicts `victim` if the set was full.
     Miss {
-        /// The line that gave way.
+        /// Evicted line, if any.
         victim: Option<Victim>,
     },
-    /// Every line of the set is on its way; nothing changed.
+    /// Reservation fail: every line of the set is in flight. The state is unchanged.
     Refused,
 }
 
-/// A fill of a line that is not on its way.
+/// Fill of a line that is not in flight; contains the line number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPending(pub u64);
 
@@ -113,28 +113,28 @@ enum Entry<R> {
     Here { bytes: Line, dirty: bool },
 }
 
-/// One bank; lines are numbered within the bank (see [`Banks`]).
+/// Reference model of one bank. Line numbers are local to the bank, see [`Banks`].
 #[derive(Clone, Debug)]
 pub struct Bank<R> {
     index: SetIndex,
     ways: usize,
     lines: BTreeMap<u64, Entry<R>>,
-    /// Per set: lines from least to most recently used.
+    /// Lines of each set, from least to most recently used.
     order: Vec<Vec<u64>>,
 }
 
-/// How lines go round among banks.
+/// Interleaving of lines across banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Banks {
-    /// How many there are.
+    /// Number of banks that share the lines.
     pub count: u64,
-    /// Neighbouring lines that a bank has before the next one's turn.
+    /// Number of consecutive lines in one bank before the next bank follows.
     pub run: u64,
 }
 
 impl Banks {
-    /// The bank that serves a line, and the line's number within it: the bank's own runs follow each
-    /// other there without a gap.
+    /// Returns the bank that serves a line, and the number of the line within that bank. Lines of a bank are
+    /// numbered without gaps.
     pub fn locate(self, line: u64) -> (u64, u64) {
         let Self { count, run } = self;
         (line / run % count, line / run / count * run + line % run)
@@ -142,12 +142,12 @@ impl Banks {
 }
 
 impl<R: Clone> Bank<R> {
-    /// An empty bank with `ways` lines in each set.
+    /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize) -> Self {
         Bank { index, ways, lines: BTreeMap::new(), order: vec![Vec::new(); index.sets()] }
     }
 
-    /// An access to `line`. Every one makes it the most recently used of its set.
+    /// Performs an access to `line` and makes the line the most recently used of its set.
     pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
         let set = self.index.set_of_line(line);
         let outcome = match self.lines.get_mut(&line) {
@@ -183,11 +183,11 @@ impl<R: Clone> Bank<R> {
         outcome
     }
 
-    /// The bytes of `line` arrive from memory: the waiting accesses take effect in their order, and
-    /// each reader is returned with the bytes it sees. A fill does not count as a use.
+    /// Fills `line` with bytes from memory. Waiting accesses take effect in order; each reader is returned
+    /// with the bytes that it sees. A fill does not update the LRU order.
     ///
     /// # Errors
-    /// If the line is not on its way.
+    /// Returns an error if the line is not in flight.
     pub fn fill(&mut self, line: u64, mut bytes: Line) -> Result<Vec<(R, Line)>, NotPending> {
         let Some(Entry::Pending(waiting)) = self.lines.get(&line) else {
             return Err(NotPending(line));
@@ -212,7 +212,7 @@ impl<R: Clone> Bank<R> {
         Ok(answers)
     }
 
-    /// The lines whose bytes here are newer than those in memory, ascending.
+    /// Returns the dirty lines with their bytes, in ascending order.
     pub fn dirty_lines(&self) -> impl Iterator<Item = (u64, &Line)> {
         self.lines.iter().filter_map(|(line, entry)| match entry {
             Entry::Here { bytes, dirty: true } => Some((*line, bytes)),
@@ -220,14 +220,14 @@ impl<R: Clone> Bank<R> {
         })
     }
 
-    /// The lines on their way, ascending.
+    /// Returns the lines in flight, in ascending order.
     pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
         let pending = |(_, entry): &(&u64, &Entry<R>)| matches!(entry, Entry::Pending(_));
         self.lines.iter().filter(pending).map(|(line, _)| *line)
     }
 
-    /// Evicts the least recently used line of a full set that is here: `None` if there is none,
-    /// `Some(None)` if there was room.
+    /// Evicts the least recently used resident line of a full set. Returns `None` if all its lines are in
+    /// flight, and `Some(None)` if the set has a free way.
     fn make_room(&mut self, set: usize) -> Option<Option<Victim>> {
         if self.order[set].len() < self.ways {
             return Some(None);

@@ -1,41 +1,46 @@
 //! # L2 bank with a Fetch and Replacement Cache, as maps
-//! What candel2018 sections 3 and 4 say, without time: a line that misses is fetched into the FRC if
-//! its set there has a free entry; when it is here it changes places with the line of its set that
-//! was not used for longest; that line then leaves from the FRC, recalled from every L1 that has a
-//! copy and written to memory if it is dirty. Without a free entry the old line leaves first, from
-//! its own place, and the fetch follows. With no entry and no place to spare the request waits.
+//! Models an L2 bank with an FRC (candel2018 sections 3 and 4), without time. A miss whose FRC set has a free
+//! entry is handled in three steps:
+//! 1. The line is fetched into the FRC.
+//! 2. On arrival it is swapped with the least recently used line of its set.
+//! 3. The evicted line leaves from the FRC: it is recalled from every L1 with a copy, and written to memory
+//!    if dirty.
 //!
-//! When data arrive, when lines change places and when an old line is gone is for the caller to say,
-//! in any order: whatever it is, a read must find what was written before it.
+//! Without a free FRC entry, the victim is evicted from its own way first, and the fetch follows. With
+//! neither an entry nor a way, the request waits.
+//!
+//! The caller decides when data arrive, lines are swapped and evictions finish, in any order. In every order,
+//! a read must return the bytes written before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bank::{Access, Atomic, Line};
 use crate::index::SetIndex;
 
-/// What becomes of a request.
+/// Outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The line is here, in its set or in the FRC: its bytes after the access.
+    /// Hit in the bank or the FRC. Contains the bytes after the access, or before an atomic.
     Hit(Line),
-    /// The line is on its way already.
+    /// Pending hit: the line is already in flight.
     HitPending,
-    /// The line is fetched into the FRC.
+    /// Miss: the line is fetched into the FRC.
     Fetched,
-    /// The line is fetched when the one whose place it takes, if there is one, is gone.
+    /// Miss: the line is fetched into the bank, once the eviction of the given victim, if any, has finished.
     Replaces(Option<u64>),
-    /// Nothing changed: the line is on its way out, or there is no place for it.
+    /// The state is unchanged, and the request waits: the line is being evicted, or neither an FRC entry nor
+    /// a way is available.
     Waits,
 }
 
-/// A line that has left.
+/// Line whose eviction has finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gone {
-    /// Its number within the bank.
+    /// Line number within the bank.
     pub line: u64,
-    /// The L1s from which it was recalled, ascending.
+    /// L1s from which the line was recalled, in ascending order.
     pub recalled: Vec<u32>,
-    /// Its bytes, if memory got them.
+    /// Bytes written to memory; `None` if the line was clean.
     pub written: Option<Line>,
 }
 
@@ -46,7 +51,7 @@ struct Block {
     sharers: BTreeSet<u32>,
 }
 
-/// Requests that wait for a line, in their order.
+/// Requests that wait for a line, in order of arrival.
 type Waiting<R> = Vec<(u32, Access<R>)>;
 
 #[derive(Clone, Debug)]
@@ -56,33 +61,33 @@ enum Entry<R> {
     Old(Block),
 }
 
-/// A place in a set of the bank that a line leaves and another takes.
+/// Way that an outgoing line leaves and an incoming line takes.
 #[derive(Clone, Debug)]
 struct Replacement<R> {
     old: Option<(u64, Block)>,
     waiting: Waiting<R>,
 }
 
-/// The bank, and the memory behind it.
+/// Bank, and the memory behind it.
 #[derive(Clone, Debug)]
 pub struct Bank<R> {
     index: SetIndex,
     ways: usize,
     frc_sets: usize,
     frc_ways: usize,
-    /// Lines here to stay, and for every set their order from the least to the most recently used.
+    /// Resident lines that are not being evicted.
     blocks: BTreeMap<u64, Block>,
     order: Vec<Vec<u64>>,
     frc: BTreeMap<u64, Entry<R>>,
-    /// By the line that comes.
+    /// Ways under replacement, by the number of the incoming line.
     replaced: BTreeMap<u64, Replacement<R>>,
     memory: BTreeMap<u64, Line>,
     untouched: fn(u64) -> Line,
 }
 
 impl<R: Clone> Bank<R> {
-    /// An empty bank; the memory behind it holds `untouched` until it is written. An FRC of no sets
-    /// is none.
+    /// Creates an empty bank. `frc` gives sets and ways of the FRC; 0 sets disable it. `untouched` yields the
+    /// initial contents of memory.
     pub fn new(index: SetIndex, ways: usize, frc: (usize, usize), untouched: fn(u64) -> Line) -> Self {
         let order = vec![Vec::new(); index.sets()];
         let (frc_sets, frc_ways) = frc;
@@ -100,7 +105,7 @@ impl<R: Clone> Bank<R> {
         }
     }
 
-    /// A request of SM `sm`.
+    /// Performs a request of SM `sm`.
     pub fn access(&mut self, line: u64, sm: u32, access: Access<R>) -> Outcome {
         let set = self.index.set_of_line(line);
         if let Some(block) = self.blocks.get_mut(&line) {
@@ -144,7 +149,7 @@ impl<R: Clone> Bank<R> {
         Outcome::Replaces(victim)
     }
 
-    /// Lines that memory has been asked for, ascending.
+    /// Returns the lines requested from memory, in ascending order.
     pub fn fetched(&self) -> Vec<u64> {
         let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Fetching(_)));
         let free = self.replaced.iter().filter(|(_, replacement)| replacement.old.is_none());
@@ -152,20 +157,20 @@ impl<R: Clone> Bank<R> {
         all.into_iter().collect()
     }
 
-    /// Lines that wait in the FRC for their place, ascending.
+    /// Returns the lines that wait in the FRC to be swapped into the bank, in ascending order.
     pub fn filled(&self) -> Vec<u64> {
         let filled = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Filled(_)));
         filled.map(|(line, _)| *line).collect()
     }
 
-    /// Lines on their way out, ascending.
+    /// Returns the lines being evicted, in ascending order.
     pub fn leaving(&self) -> Vec<u64> {
         let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Old(_))).map(|(line, _)| *line);
         let in_set = self.replaced.values().filter_map(|other| other.old.as_ref().map(|(line, _)| *line));
         in_frc.chain(in_set).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// A line that memory was asked for arrives; every reader that waited, with the bytes it sees.
+    /// Delivers a requested line from memory. Returns every waiting reader with the bytes that it sees.
     pub fn arrive(&mut self, line: u64) -> Vec<(R, Line)> {
         let bytes = self.memory.get(&line).cloned().unwrap_or_else(|| (self.untouched)(line));
         let mut block = Block { bytes, dirty: false, sharers: BTreeSet::new() };
@@ -180,7 +185,7 @@ impl<R: Clone> Bank<R> {
         answers
     }
 
-    /// A filled line takes its place; false if no line of its set may give way now.
+    /// Swaps a filled line into the bank. Returns false if no line of its set can be evicted now.
     pub fn swap(&mut self, line: u64) -> bool {
         let set = self.index.set_of_line(line);
         let taken = self.replaced.keys().filter(|&&other| self.index.set_of_line(other) == set).count();
@@ -199,7 +204,7 @@ impl<R: Clone> Bank<R> {
         true
     }
 
-    /// An old line is gone.
+    /// Finishes the eviction of a line.
     pub fn leave(&mut self, line: u64) -> Option<Gone> {
         let block = if let Some(Entry::Old(block)) = self.frc.get(&line) {
             let block = block.clone();
@@ -217,7 +222,7 @@ impl<R: Clone> Bank<R> {
         Some(Gone { line, recalled: block.sharers.into_iter().collect(), written })
     }
 
-    /// The newest bytes of a line, wherever they are.
+    /// Returns the newest bytes of a line, from bank, FRC or memory.
     pub fn newest(&self, line: u64) -> Line {
         let here = self.blocks.get(&line).or_else(|| match self.frc.get(&line) {
             Some(Entry::Filled(block) | Entry::Old(block)) => Some(block),
@@ -238,7 +243,8 @@ impl<R: Clone> Bank<R> {
         self.order[set].push(line);
     }
 
-    /// The set of the FRC is part of the set of the bank.
+    /// Returns the FRC set of a line: the low bits of its set in the bank, so that a swapped-out line maps to
+    /// the same FRC set.
     fn frc_set(&self, line: u64) -> usize {
         self.index.set_of_line(line) % self.frc_sets.max(1)
     }
@@ -263,7 +269,7 @@ fn apply<R>(block: &mut Block, sm: u32, access: &Access<R>) -> Line {
     block.bytes.clone()
 }
 
-/// A line on its way out can be read, and changes no more.
+/// A line under eviction still serves reads; writes and atomics must wait.
 fn on_its_way_out<R>(block: &Block, access: &Access<R>) -> Outcome {
     match access {
         Access::Read(_) => Outcome::Hit(block.bytes.clone()),
@@ -315,7 +321,7 @@ mod tests {
         fill(&mut bank, 0xa);
         assert_eq!(bank.access(0xb, 0, Access::Read(0)), Outcome::Fetched);
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Fetched);
-        // The line that gives way is still here, and still here when its successor has come.
+        // The victim hits while its successor is fetched, and still hits after the swap.
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
         bank.arrive(0xb);
         assert!(bank.swap(0xb));
@@ -354,7 +360,7 @@ mod tests {
     fn a_line_on_its_way_to_another_set_keeps_none_from_its_place() {
         let mut bank = bank(1, 1, (1, 1));
         assert_eq!(bank.access(0, 0, Access::Read(0)), Outcome::Fetched);
-        // The FRC is full: this one comes straight to its set.
+        // The FRC is full, so this line is fetched directly into its set.
         assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Replaces(None));
         bank.arrive(0);
         assert!(bank.swap(0));

@@ -1,61 +1,62 @@
-//! # L2 bank with byte masks as a map of bytes
-//! Write-back bank with LRU sets in which a write that misses fetches nothing: of each line it knows which bytes are
-//! newer than memory, and whether the others are here as well. One access at a time; there are no values in it.
+//! # L2 bank with byte masks, as a map of bytes
+//! Models a write-back bank with LRU sets in which a write miss fetches nothing. For each line the model
+//! tracks which bytes are newer than memory, and whether the others are present too. It processes one access
+//! at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::index::SetIndex;
 
-/// Numbers of bytes in a line.
+/// Set of byte offsets within a line.
 pub type Bytes = BTreeSet<u32>;
 
-/// What an access is.
+/// Type of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Wants these bytes.
+    /// Read of these bytes.
     Read(Bytes),
-    /// Leaves these.
+    /// Write to these bytes.
     Write(Bytes),
-    /// Wants the line as it is, and changes these.
+    /// Atomic operation: reads the whole line and updates these bytes.
     Atomic(Bytes),
 }
 
-/// What becomes of it.
+/// Outcome of an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The bytes that it wanted were here, or it wrote into a line that was here, if only in part.
+    /// True if all bytes read were present, or if a write found the line present, even in part.
     pub hit: bool,
-    /// The line was fetched.
+    /// True if the line was fetched.
     pub fetched: bool,
-    /// A line that gave way, and its bytes that were written to memory.
+    /// Evicted dirty line, with the bytes written to memory.
     pub written_back: Option<(u64, Bytes)>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Line {
     newer: Bytes,
-    /// Every byte is here.
+    /// True if every byte is present.
     whole: bool,
 }
 
-/// One bank; lines are numbered within it.
+/// Reference model of one bank. Line numbers are local to the bank.
 #[derive(Clone, Debug)]
 pub struct Bank {
     index: SetIndex,
     ways: usize,
     line_bytes: u32,
     lines: BTreeMap<u64, Line>,
-    /// Per set: lines from least to most recently used.
+    /// Lines of each set, from least to most recently used.
     order: Vec<Vec<u64>>,
 }
 
 impl Bank {
-    /// An empty bank with `ways` lines in each set.
+    /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize, line_bytes: u32) -> Self {
         Self { index, ways, line_bytes, lines: BTreeMap::new(), order: vec![Vec::new(); index.sets()] }
     }
 
-    /// An access to a line.
+    /// Performs an access to a line.
     pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
         let mut outcome = Outcome::default();
         let known = self.lines.contains_key(&line);
@@ -88,7 +89,7 @@ impl Bank {
         }
         let line = self.order[set].remove(0);
         let Line { newer, whole } = self.lines.remove(&line)?;
-        // A whole line is written as a whole.
+        // A line that is completely present is written back as a whole.
         let written = if whole { (0..self.line_bytes).collect() } else { newer.clone() };
         (!newer.is_empty()).then_some((line, written))
     }

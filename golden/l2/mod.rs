@@ -1,4 +1,4 @@
-//! Untimed twins of the L2 bank in each of its kinds.
+//! Untimed reference models of every kind of L2 bank.
 
 pub mod bank;
 pub mod bypass;

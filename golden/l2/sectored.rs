@@ -1,58 +1,59 @@
-//! # L2 bank that fetches sectors, as bytes with an origin
-//! Write-back bank with LRU sets. Of each line it holds bytes, each of which memory brought or an access wrote; a byte that it
-//! does not hold is in memory. What an access lacks of its sectors is fetched, by whole bursts; what gives way is written back
-//! byte by byte. One access at a time; there are no values in it.
+//! # Sectored L2 bank, as bytes with an origin
+//! Models a write-back bank with LRU sets that fetches sectors. For each byte present in a line, the model
+//! tracks whether memory delivered it or an access wrote it.
+//! Missing sectors of an access are fetched in whole DRAM bursts. A victim is written back byte by byte. The
+//! model processes one access at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::masked::{Access, Bytes};
 use crate::index::SetIndex;
 
-/// What an access reads is whole sectors of this size.
+/// Granularity of reads: an access reads whole sectors of this size [bytes].
 const SECTOR_BYTES: u32 = 32;
 
-/// Where a byte comes from.
+/// Origin of a byte that is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Memory,
     Access,
 }
 
-/// What becomes of an access.
+/// Outcome of an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The line had a place.
+    /// True if the line had a way.
     pub known: bool,
-    /// Bursts of the line that were fetched.
+    /// Numbers of the bursts fetched from the line.
     pub fetched: BTreeSet<u32>,
-    /// A dirty line that gave way, and its bytes that were written to memory.
+    /// Evicted dirty line, with the bytes written to memory.
     pub written_back: Option<(u64, Bytes)>,
 }
 
 impl Outcome {
-    /// Nothing was lacking.
+    /// True if the line had a way and no burst was fetched.
     pub fn hit(&self) -> bool {
         self.known && self.fetched.is_empty()
     }
 }
 
-/// One bank; lines are numbered within it.
+/// Reference model of one bank. Line numbers are local to the bank.
 #[derive(Clone, Debug)]
 pub struct Bank {
     index: SetIndex,
     ways: usize,
     burst_bytes: u32,
-    /// Per set: lines from least to most recently used, with their bytes.
+    /// Lines of each set with their bytes, from least to most recently used.
     sets: Vec<Vec<(u64, BTreeMap<u32, Origin>)>>,
 }
 
 impl Bank {
-    /// An empty bank with `ways` lines in each set.
+    /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize, burst_bytes: u32) -> Self {
         Self { index, ways, burst_bytes, sets: vec![Vec::new(); index.sets()] }
     }
 
-    /// An access to a line.
+    /// Performs an access to a line.
     pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
         let set = &mut self.sets[self.index.set_of_line(line)];
         let place = set.iter().position(|(other, _)| *other == line);
@@ -82,7 +83,7 @@ impl Bank {
     }
 }
 
-/// All bytes of the sectors that have some of these.
+/// Returns all bytes of the sectors that contain any of these bytes.
 fn sectors_of(bytes: &Bytes) -> Bytes {
     bytes.iter().map(|byte| byte / SECTOR_BYTES * SECTOR_BYTES).flat_map(|first| first..first + SECTOR_BYTES).collect()
 }
@@ -121,7 +122,7 @@ mod tests {
     fn what_was_written_is_written_back_and_nothing_else() {
         let mut bank = bank(32);
         assert_eq!(bank.access(1, &Access::Write(Bytes::from([3, 70]))).fetched, BTreeSet::new());
-        // A sector written in part is fetched for a read, one written as a whole is not.
+        // A sector written in part is fetched for a read; a sector written completely is not.
         assert_eq!(fetched(&bank.access(1, &Access::Read(Bytes::from([3])))), [0]);
         bank.access(1, &Access::Write((32..64).collect()));
         assert!(bank.access(1, &Access::Atomic(Bytes::from([33]))).hit());

@@ -1,56 +1,57 @@
-//! # Twin of a mesh or ring
-//! Moves every flit by itself: it enters a buffer one cycle and leaves it another. A packet carries the whole of its way, worked
-//! out when it is sent. Where the block keeps the cycles at which something will happen, nothing here looks ahead.
+//! # Reference model of a mesh or ring
+//! Simulates the network flit by flit: a flit enters a buffer in one cycle and leaves it in a later one. A
+//! packet carries its complete route, computed when it is sent. The clocked block schedules future events;
+//! this model never looks ahead.
 //!
-//! Sources: XY routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section 8.4.2; channels of a
-//! ring, Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, section 3; virtual
-//! cut-through, Dally and Towles, section 13.2.2.
+//! Sources: XY routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section
+//! 8.4.2; channels of a ring, Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor
+//! Interconnection Networks*, section 3; virtual cut-through, Dally and Towles, section 13.2.2.
 
 use std::collections::VecDeque;
 
-/// How routers are joined.
+/// Topology of the routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Rows of routers.
+    /// Two-dimensional mesh, with routers numbered row by row.
     Mesh {
-        /// Routers of a row.
+        /// Number of routers per row.
         columns: usize,
-        /// Rows.
+        /// Number of rows of the mesh.
         rows: usize,
     },
-    /// A circle of this many routers.
+    /// Ring of this many routers.
     Ring(usize),
 }
 
-/// A network, and the routers at which its inputs and outputs are.
+/// Network configuration, with the routers that its inputs and outputs connect to.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// How routers are joined.
+    /// Topology of the routers.
     pub shape: Shape,
-    /// Virtual channels of a link between routers.
+    /// Number of virtual channels per link between routers.
     pub channels: usize,
-    /// Flits of a buffer.
+    /// Capacity of a buffer [flits].
     pub buffer: usize,
-    /// Cycles from router to router.
+    /// Latency from router to router [network cycles].
     pub hop: u64,
-    /// Packets that a link to or from a site holds.
+    /// Capacity of a link between a router and an endpoint [packets].
     pub site_depth: usize,
-    /// Router of each input.
+    /// Router that each input connects to.
     pub inputs: Vec<usize>,
-    /// Router of each output.
+    /// Router that each output connects to.
     pub outputs: Vec<usize>,
 }
 
-/// A packet to be sent.
+/// Packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Number of the packet.
+    /// Identifier of the packet.
     pub id: u32,
-    /// Output to which it goes.
+    /// Output that the packet is sent to.
     pub to: usize,
-    /// How long it is.
+    /// Length of the packet [flits].
     pub flits: usize,
-    /// Not sent before this cycle.
+    /// Earliest cycle in which the packet may be sent.
     pub not_before: u64,
 }
 
@@ -62,7 +63,7 @@ impl Shape {
         }
     }
 
-    /// Routers beside one, those of its row first.
+    /// Returns the neighbors of a router, those in its row first.
     fn beside(self, router: usize) -> Vec<usize> {
         let all = 0..self.routers();
         match self {
@@ -78,7 +79,8 @@ impl Shape {
         }
     }
 
-    /// Routers on the way from one to another, each with the virtual channel by which it is reached.
+    /// Returns the routers on the route from one to another, each with the virtual channel by which it is
+    /// reached.
     fn way(self, from: usize, to: usize, destination: usize, channels: usize) -> VecDeque<(usize, usize)> {
         match self {
             Self::Mesh { columns, .. } => {
@@ -97,7 +99,8 @@ impl Shape {
                 let way = if forwards.len() <= backwards.len() { forwards } else { backwards };
                 let half = channels / 2;
                 let before = [&[from], way.as_slice()].concat();
-                // The last hop between the two ends of the row of numbers, if there is one.
+                // Last hop that crosses the dateline, the link between the first and last router of the ring,
+                // if any.
                 let last_across = (0..way.len()).rfind(|&hop| before[hop].abs_diff(way[hop]) == all - 1 && all > 2);
                 let last_across = last_across.or((all == 2 && way == [0]).then_some(0));
                 let channel =
@@ -108,39 +111,39 @@ impl Shape {
     }
 }
 
-/// A packet under way.
+/// Packet in flight with its remaining route.
 #[derive(Clone, Debug)]
 struct Moving {
     id: u32,
     output: usize,
     flits: usize,
-    /// Routers still to be reached.
+    /// Routers still ahead on the route, with their virtual channels.
     way: VecDeque<(usize, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Flit {
     number: usize,
-    /// Cycle in which it entered.
+    /// Cycle in which the flit entered the buffer.
     since: u64,
 }
 
-/// A link and the buffer behind it; a link to a site has none.
+/// Link and the buffer behind it. A link to an endpoint has no buffer.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     depth: usize,
-    /// Cycles until its other side knows.
+    /// Latency of the link in both directions [network cycles].
     delay: u64,
-    /// Packets in the link, with the cycle from which each is seen.
+    /// Packets on the link, each with the cycle in which it becomes visible to the receiver.
     in_link: VecDeque<(u64, Moving)>,
-    /// Cycles from which the sender knows of places that were freed.
+    /// Credits in flight: cycles from which the sender may use the freed slots.
     freed: VecDeque<u64>,
-    /// Packets of which flits are in the buffer, or are about to enter it.
+    /// Packets with flits in the buffer, or about to enter it.
     packets: VecDeque<Moving>,
-    /// The next flit of the packet that enters last, if it has not entered as a whole.
+    /// Next flit to enter of the newest packet; `None` if that packet has entered completely.
     entering: Option<usize>,
     buffer: VecDeque<Flit>,
-    /// Cycle in which a flit left last: one leaves a cycle.
+    /// Cycle in which the latest flit left; at most one leaves per cycle.
     left: Option<u64>,
 }
 
@@ -166,7 +169,8 @@ impl Queue {
         self.in_link.pop_front().map(|(_, packet)| packet)
     }
 
-    /// One flit enters the buffer, if there is one: the header of a packet only if the buffer has room for all of it.
+    /// Moves at most one flit from the link into the buffer. A header flit enters only if the buffer has room
+    /// for the whole packet.
     fn enter(&mut self, now: u64, buffer: usize) {
         let number = match self.entering.take() {
             Some(number) => number,
@@ -185,7 +189,7 @@ impl Queue {
         self.entering = Some(number + 1).filter(|next| *next < flits);
     }
 
-    /// The packet whose header has been here since an earlier cycle and can leave now.
+    /// Returns the packet at the head if its header entered in an earlier cycle and may leave now.
     fn head(&self, now: u64) -> Option<&Moving> {
         if self.left == Some(now) {
             return None;
@@ -194,7 +198,7 @@ impl Queue {
         self.packets.front()
     }
 
-    /// The flit at the front leaves; returns the packet if that was its tail.
+    /// Removes the flit at the head. Returns the packet if that flit was its tail.
     fn leave(&mut self, now: u64) -> Option<Moving> {
         let Some(flit) = self.buffer.pop_front().filter(|flit| flit.since < now) else {
             panic!("cycle {now}: a flit leaves that is not here")
@@ -207,16 +211,16 @@ impl Queue {
     }
 }
 
-/// Wires out of a router.
+/// Output port of a router.
 #[derive(Clone, Debug)]
 struct Wire {
-    /// Where they lead to.
+    /// Router or output that the port leads to.
     to: To,
-    /// Queues of their virtual channels.
+    /// Queues of the virtual channels.
     queues: Vec<usize>,
-    /// The input that was granted last.
+    /// Input granted last, for round robin.
     last: Option<usize>,
-    /// The input and the channel of the packet that passes.
+    /// Input and virtual channel of the packet that occupies the port.
     passing: Option<(usize, usize)>,
 }
 
@@ -228,12 +232,12 @@ enum To {
 
 #[derive(Clone, Debug, Default)]
 struct Router {
-    /// Queues of its inputs: links from routers in the order of these and of their channels, then from sites.
+    /// Queues of the inputs: links from routers, in router and channel order, then links from endpoints.
     inputs: Vec<usize>,
     wires: Vec<Wire>,
 }
 
-/// A network at work.
+/// Network state during a simulation.
 struct Work<'a> {
     network: &'a Network,
     queues: Vec<Queue>,
@@ -271,17 +275,18 @@ impl Network {
         Work { network: self, queues, routers, from_sites, to_sites }
     }
 
-    /// Links between routers on the way from an input to an output.
+    /// Returns the number of router-to-router links on the route from an input to an output.
     #[must_use]
     pub fn hops(&self, input: usize, output: usize) -> usize {
         self.shape.way(self.inputs[input], self.outputs[output], output, self.channels).len()
     }
 
-    /// Sends the packets of each input, and takes the packets of each output not before the cycles given, one by one. Returns
-    /// for each output the cycles in which packets were taken, and their numbers.
+    /// Simulates until all packets of `scripts` are delivered: `scripts` lists the packets of each input.
+    /// Output `o` dequeues its n-th packet no earlier than cycle `takes[o][n]`. Returns, for each output, the
+    /// cycle and the identifier of every packet dequeued.
     ///
     /// # Panics
-    /// If nothing moves for longer than any stall: the network is at a deadlock.
+    /// Panics if nothing is delivered for longer than any stall: the network has deadlocked.
     #[must_use]
     pub fn deliver(&self, scripts: &[Vec<Packet>], takes: &[Vec<u64>]) -> Vec<Vec<(u64, u32)>> {
         let mut work = self.build();
@@ -324,7 +329,7 @@ impl Network {
 }
 
 impl Work<'_> {
-    /// One cycle of all routers.
+    /// Advances all routers by one cycle.
     fn step(&mut self, now: u64) {
         let Self { network, queues, routers, .. } = self;
         for queue in routers.iter().flat_map(|router| &router.inputs) {
@@ -355,7 +360,8 @@ impl Work<'_> {
 }
 
 impl Wire {
-    /// The input granted, and the channel by which its packet goes on: the first behind that granted last.
+    /// Grants an input, round robin from the input after the last one granted. Returns the input and the
+    /// virtual channel by which its packet leaves.
     fn grant(&mut self, now: u64, inputs: &[usize], queues: &mut [Queue]) -> Option<(usize, usize)> {
         let first = self.last.map_or(0, |last| last + 1);
         for input in (0..inputs.len()).map(|turn| (first + turn) % inputs.len()) {
@@ -391,7 +397,8 @@ mod tests {
     fn a_packet_takes_two_cycles_a_router_and_one_a_flit() {
         for flits in 1..=5 {
             let arrived = row(8).deliver(&[vec![packet(0, flits, 10)], vec![]], &[vec![]]);
-            // Seen by the first router in 11; four routers; a cycle to the site.
+            // The first router sees the packet in cycle 11. Four routers follow, and one cycle to the
+            // endpoint.
             assert_eq!(arrived, [vec![(11 + 2 * 4 + flits as u64 - 2 + 1, 10)]]);
         }
     }

@@ -1,4 +1,5 @@
-//! Twins of the networks: what arrives, and in a mesh or ring when.
+//! Reference models of the networks: order and contents of deliveries, and for a mesh or ring also their
+//! cycles.
 
 pub mod flits;
 pub mod xbar;

@@ -1,32 +1,32 @@
 //! # Crossbar scoreboard
-//! Watches what enters and leaves a network: per source, destination and message class everything
-//! arrives once, unchanged and in the order in which it was sent. Different routes and classes owe
-//! each other no order.
+//! Checks the messages that enter and leave a network. Per source, destination and message class, every
+//! message must arrive once, unchanged and in the order sent. No order is required between different routes
+//! or classes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Debug};
 
-/// Message classes, each with buffers of its own.
+/// Message classes, each with its own buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// From an SM to a memory partition.
+    /// Request from an SM to a memory partition.
     Request,
-    /// From a tracker to the SM asked to supply a line.
+    /// Request from a sharing tracker to the SM that is to supply a line.
     Forward,
-    /// To the SM that asked.
+    /// Reply to the requesting SM.
     Reply,
-    /// Answer to an invalidation.
+    /// Acknowledgment of an invalidation.
     InvalidateAck,
 }
 
-/// Where a message goes and how.
+/// Source, destination and class of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
-    /// Input port.
+    /// Input port at which the message enters.
     pub source: usize,
-    /// Output port.
+    /// Output port at which the message must leave.
     pub destination: usize,
-    /// Message class.
+    /// Message class, which has its own buffers.
     pub class: Class,
 }
 
@@ -36,48 +36,48 @@ impl fmt::Display for Route {
     }
 }
 
-/// A broken promise of the network.
+/// Delivery error of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation<P> {
-    /// It overtook `passed` older messages of its route.
+    /// A message overtook `passed` older messages of its route.
     Reordered {
-        /// Route taken.
+        /// Route on which the message arrived.
         route: Route,
-        /// What arrived.
+        /// Message that overtook others.
         payload: P,
-        /// Messages overtaken.
+        /// Number of messages overtaken.
         passed: usize,
     },
-    /// It arrived at this route although sent on another.
+    /// A message arrived on another route than it was sent on.
     Misrouted {
-        /// Route by which it arrived.
+        /// Route on which the message arrived.
         route: Route,
-        /// Route on which it was sent.
+        /// Route on which the message was sent.
         sent_on: Route,
-        /// What arrived.
+        /// Message that arrived on the wrong route.
         payload: P,
     },
-    /// It has arrived before.
+    /// A message arrived a second time.
     Duplicated {
-        /// Route taken.
+        /// Route on which the message arrived.
         route: Route,
-        /// What arrived.
+        /// Message that arrived twice.
         payload: P,
     },
-    /// Nobody sent it: invented, or changed on the way.
+    /// A message arrived that was never sent: it was invented, or corrupted in flight.
     Unknown {
-        /// Route taken.
+        /// Route on which the message arrived.
         route: Route,
-        /// What arrived.
+        /// Message that was never sent.
         payload: P,
-        /// What should have arrived next on this route.
+        /// Next message expected on this route.
         expected: Option<P>,
     },
-    /// Sent, and never arrived.
+    /// A message was sent and never arrived.
     Lost {
         /// Route of the message.
         route: Route,
-        /// What was sent.
+        /// Message that was sent.
         payload: P,
     },
 }
@@ -107,7 +107,7 @@ impl<P: Debug> fmt::Display for Violation<P> {
     }
 }
 
-/// How many delivered messages a route remembers to tell a duplicate from an invention.
+/// Number of delivered messages that each route remembers, to distinguish duplicates from unknown messages.
 const REMEMBERED: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -116,8 +116,8 @@ struct Traffic<P> {
     delivered: VecDeque<P>,
 }
 
-/// The record of one network; payloads are compared whole, so give each a serial number if equal
-/// ones must be told apart.
+/// Scoreboard of one network. Payloads are compared as a whole, so give each a serial number to distinguish
+/// equal ones.
 #[derive(Clone, Debug)]
 pub struct Scoreboard<P> {
     routes: BTreeMap<Route, Traffic<P>>,
@@ -130,21 +130,21 @@ impl<P> Default for Scoreboard<P> {
 }
 
 impl<P: Clone + PartialEq> Scoreboard<P> {
-    /// A network with nothing on its way.
+    /// Creates the scoreboard of a network without messages in flight.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The network accepted `payload`.
+    /// Records that the network accepted `payload`.
     pub fn send(&mut self, route: Route, payload: P) {
         self.traffic(route).under_way.push_back(payload);
     }
 
-    /// The network delivered `payload`.
+    /// Checks that the network delivered `payload` correctly.
     ///
     /// # Errors
-    /// What is wrong with it. A message out of order, or out of place, is taken off the record, so
-    /// that one mistake is reported once.
+    /// Returns the violation. A message that arrives out of order or on the wrong route is removed from the
+    /// record, so that each error is reported once.
     pub fn receive(&mut self, route: Route, payload: &P) -> Result<(), Violation<P>> {
         let payload = payload.clone();
         if let Some(passed) = self.take(route, &payload) {
@@ -171,12 +171,12 @@ impl<P: Clone + PartialEq> Scoreboard<P> {
         }
     }
 
-    /// Messages on their way.
+    /// Returns the number of messages in flight.
     pub fn under_way(&self) -> usize {
         self.routes.values().map(|traffic| traffic.under_way.len()).sum()
     }
 
-    /// The run is over: everything still on its way is lost.
+    /// Ends the run and reports every message still in flight as lost.
     pub fn finish(self) -> Vec<Violation<P>> {
         let lost = |(route, traffic): (Route, Traffic<P>)| {
             traffic.under_way.into_iter().map(move |payload| Violation::Lost { route, payload })
@@ -189,7 +189,8 @@ impl<P: Clone + PartialEq> Scoreboard<P> {
         self.routes.entry(route).or_insert_with(empty)
     }
 
-    /// Takes the message off the route's record; its place in the queue, if it was there.
+    /// Removes a message from the record of a route. Returns its position among the messages in flight, or
+    /// `None` if it was not there.
     fn take(&mut self, route: Route, payload: &P) -> Option<usize> {
         let under_way = &mut self.traffic(route).under_way;
         let place = under_way.iter().position(|sent| sent == payload)?;

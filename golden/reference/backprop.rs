@@ -1,14 +1,14 @@
-//! A layer of a neural network: its sums, and the correction of its weights.
+//! CPU reference: layer of a neural network: weighted sums, and the correction of the weights.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
 
-/// Hidden units; also inputs that are summed up together.
+/// Number of hidden units; also the number of inputs summed together.
 const UNITS: usize = 16;
-/// Elements of a row of weights: the bias of the units beside those of the layer, unused, comes first.
+/// Elements per row of weights: one unused element for the bias unit, then one per unit.
 const ROW: usize = UNITS + 1;
 
-/// For every 16 of `inputs` inputs, numbered from 1, and every unit j from 1 to 16: the sum of
+/// Weighted sums: for every 16 of `inputs` inputs, numbered from 1, and every unit j from 1 to 16, the sum of
 /// `input[i] * weight[i][j]` over these 16.
 pub(super) static SUMS: Reference = Reference {
     name: "backprop_sums",
@@ -27,8 +27,8 @@ const CORRECTION_INPUTS: &[Input] = &[
 ];
 const CORRECTION_PARAMETERS: &[Parameter] = &[count("inputs"), real("rate"), real("momentum")];
 
-/// The new correction of each weight: `rate * delta[j] * input[i] + momentum * change[i][j]`, where
-/// the bias unit, row 0, counts as an input of one. Column 0 is not touched.
+/// New correction of each weight: `rate * delta[j] * input[i] + momentum * change[i][j]`. Row 0 is the bias
+/// unit, which counts as an input of one. Column 0 stays unchanged.
 pub(super) static CHANGE: Reference = Reference {
     name: "backprop_change",
     summary: "corrections of the weights of a layer with 16 units",
@@ -38,7 +38,7 @@ pub(super) static CHANGE: Reference = Reference {
     compute: |arguments| correction(arguments).map(|[changes, _]| bounded(changes)),
 };
 
-/// Each weight plus its correction, as [`CHANGE`] has it.
+/// Each weight plus its correction from [`CHANGE`].
 pub(super) static WEIGHT: Reference = Reference {
     name: "backprop_weight",
     summary: "corrected weights of a layer with 16 units",
@@ -64,7 +64,7 @@ fn sums(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::bounded((0..inputs).map(element)))
 }
 
-/// The new corrections and the new weights.
+/// Returns the new corrections and the new weights.
 fn correction(arguments: &Arguments<'_>) -> Result<[Vec<Rounded>; 2], ReferenceError> {
     let inputs = groups(arguments)?;
     let [rate, momentum] = ["rate", "momentum"].map(|name| Rounded::exact(arguments.real(name)));
@@ -91,7 +91,7 @@ fn bounded(values: Vec<Rounded>) -> Expected {
     Expected::bounded(values.into_iter().map(Rounded::with_bound))
 }
 
-/// The number of inputs, a multiple of 16.
+/// Returns the number of inputs, which must be a multiple of 16.
 fn groups(arguments: &Arguments<'_>) -> Result<usize, ReferenceError> {
     let inputs = arguments.count("inputs");
     if inputs.is_multiple_of(UNITS) {
@@ -106,7 +106,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::*;
 
-    /// 16 inputs i, weights 100 i + j.
+    /// Returns 16 inputs with the values i, and weights 100 i + j.
     fn layer() -> [Array; 2] {
         let input: Vec<f64> = (0..17).map(f64::from).collect();
         let weight: Vec<f64> = (0..17 * 17).map(|idx| f64::from(100 * (idx / 17) + idx % 17)).collect();
@@ -117,7 +117,7 @@ mod tests {
     fn backprop_sums_leave_out_the_bias() {
         let [input, weight] = layer();
         let expected = run("backprop_sums", &[("input", &input), ("weight", &weight)], &[("inputs", Count(16))]);
-        // 100 times the sum of squares, and the sum of i times j.
+        // 100 times the sum of squares, plus the sum of i times j.
         let wanted: Vec<f64> = (1..17).map(|j| 100.0 * 1496.0 + 136.0 * f64::from(j)).collect();
         assert_eq!(values(&expected.unwrap()), wanted);
     }

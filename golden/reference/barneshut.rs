@@ -1,12 +1,13 @@
-//! Gravity between many bodies by Barnes and Hut's method.
+//! CPU reference: gravity between many bodies by the Barnes-Hut method.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Pull on each body, x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 + softening` over the
-/// nodes of a tree, in depth-first order, each x, y, z, mass. A node stands for all below it if
-/// `size^2 <= threshold * r^2` for each of the `together` bodies that walk together; bodies are nodes of
-/// size 0. Where single precision cannot tell, either is right.
+/// Pull on each body as x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 + softening`, over the
+/// nodes of a tree in depth-first order. A node has x, y, z and mass.
+/// A node replaces its whole subtree if `size^2 <= threshold * r^2` for each of the `together` bodies that
+/// traverse the tree together. Bodies are nodes of size 0. If `f32` rounding could decide this test, both
+/// outcomes are accepted.
 pub(super) static BARNESHUT: Reference = Reference {
     name: "barneshut",
     summary: "pull on each body by the nodes of a tree, those far enough for their size taken as a whole",
@@ -21,15 +22,15 @@ pub(super) static BARNESHUT: Reference = Reference {
     compute,
 };
 
-/// Position and mass.
+/// Position (x, y, z) and mass.
 type Node = [Rounded; 4];
-/// What is added up to the pull on a body, by component.
+/// Terms of the pull on a body, per component.
 type Terms = [Vec<Rounded>; 3];
 
 struct Tree {
     nodes: Vec<Node>,
     size: Vec<Rounded>,
-    /// The next node outside the subtree of each.
+    /// Next node outside the subtree of each node.
     after: Vec<usize>,
     threshold: Rounded,
     softening: Rounded,
@@ -75,11 +76,11 @@ fn after(arguments: &Arguments<'_>, after: &Array, nodes: usize) -> Result<Vec<u
     (0..nodes).map(behind).collect()
 }
 
-/// What a node is to a body.
+/// Relation of a node to a body.
 struct Seen {
-    /// Its pull if it is taken as a whole.
+    /// Pull of the node if it replaces its subtree.
     whole: [Rounded; 3],
-    /// By how much it is too large for that.
+    /// Amount by which the node is too large to replace its subtree: `size^2 - threshold * r^2`.
     excess: Rounded,
 }
 
@@ -93,7 +94,8 @@ impl Tree {
         Seen { whole: apart.map(|d| strength * d), excess }
     }
 
-    /// Adds the terms of the nodes from `at` up to `end` to the pulls on bodies that walk together.
+    /// Adds the terms of the nodes from `at` up to `end` to the pulls on bodies that traverse the tree
+    /// together.
     fn walk(&self, mut at: usize, end: usize, walkers: &[Node], terms: &mut [Terms]) {
         while at < end {
             let seen: Vec<_> = walkers.iter().map(|here| self.seen(at, here)).collect();
@@ -102,7 +104,8 @@ impl Tree {
                 continue;
             }
             let is_clear = seen.iter().all(|Seen { excess, .. }| excess.value < -excess.error);
-            // If not, either the node or what is below it: any of these terms, or none.
+            // If rounding may decide, the kernel uses either the node or its subtree: any of these terms may
+            // be present or absent.
             let mut below = vec![Terms::default(); walkers.len()];
             if !is_clear {
                 self.walk(at + 1, self.after[at], walkers, &mut below);
@@ -131,7 +134,7 @@ mod tests {
         pull_together(1, threshold, after)
     }
 
-    /// Node 0 holds all; node 1 two bodies of mass 1 at x = 9 and 11, node 4 is one at the origin.
+    /// Node 0 holds all; node 1 holds two bodies of mass 1 at x = 9 and 11; node 4 is a body at the origin.
     fn pull_together(together: usize, threshold: f64, after: &[i128]) -> Result<Expected, ReferenceError> {
         let node = [
             [20.0 / 3.0, 0.0, 0.0, 3.0],
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn barneshut_takes_far_nodes_as_a_whole_and_near_ones_apart() {
         let pulls = values(&pull(0.25, &AFTER).unwrap());
-        // From the origin, node 1 is 10 away and 2 wide; from x = 9, it is 1 away.
+        // Seen from the origin, node 1 has distance 10 and size 2; seen from x = 9, its distance is 1.
         let expected = [one(2.0, 10.0), 0.0, 0.0, 0.0, one(1.0, 2.0) - one(1.0, 9.0), 0.0, 0.0, 0.0];
         for (got, expected) in pulls.iter().zip(expected) {
             assert!((got - expected).abs() < 1e-9, "{got} {expected}");
@@ -175,7 +178,7 @@ mod tests {
     #[test]
     fn barneshut_takes_a_node_as_a_whole_only_if_all_that_walk_together_may() {
         let pulls = values(&pull_together(2, 0.25, &AFTER).unwrap());
-        // The body at 9 is too near to node 1.
+        // The body at x = 9 is too close to node 1.
         assert!((pulls[0] - one(1.0, 9.0) - one(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
     }
 
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn barneshut_accepts_both_where_single_precision_cannot_tell() {
-        // 2^2 against threshold times 10^2 + 0.25.
+        // Compares 2^2 with the threshold times 10^2 + 0.25.
         let bound = |threshold| match pull(threshold, &AFTER).unwrap().rule {
             Rule::Bounds(bounds) => bounds[0],
             rule => panic!("{rule:?}"),

@@ -1,4 +1,4 @@
-//! Level of every node in a breadth-first search, by a queue.
+//! CPU reference: level of every node in a breadth-first search, computed with a queue.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, 
 
 const UNREACHED: i128 = -1;
 
-/// Number of edges on the shortest way from `source` to each of `nodes` nodes, -1 where there is
-/// none. Node v has `degree[v]` edges, to `edges[first[v]]` and the nodes after it.
+/// Number of edges on the shortest path from `source` to each of `nodes` nodes, or -1 if there is no path.
+/// Node v has `degree[v]` edges, to the nodes listed in `edges` from `first[v]` on.
 pub(super) static BFS: Reference = Reference {
     name: "bfs",
     summary: "level of every node from a source, -1 where there is no way",
@@ -41,7 +41,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::exact(Array::from_integers(ElementType::I32, level)))
 }
 
-/// The node that an edge leads to.
+/// Returns the node that an edge leads to.
 fn follow(
     arguments: &Arguments<'_>,
     edges: &Array,

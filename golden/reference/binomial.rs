@@ -1,11 +1,11 @@
-//! Prices of options by a binomial tree.
+//! CPU reference: option prices from a binomial tree.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Price of a European call for each of `options` pairs of spot and strike. A tree of `steps` steps: leaf
-/// i is worth `spot * 2^(log2_up * (2 i - steps)) - strike` or nothing, any other node its upper successor
-/// times `up_weight` plus its lower one times `down_weight`.
+/// Price of a European call for each of `options` pairs of spot and strike, from a tree of `steps` steps.
+/// Leaf i is worth `spot * 2^(log2_up * (2 i - steps)) - strike`, or 0 if that is negative. Any other node is
+/// worth its upper successor times `up_weight` plus its lower one times `down_weight`.
 pub(super) static BINOMIAL: Reference = Reference {
     name: "binomial",
     summary: "prices of European calls by a binomial tree of that many steps",
@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn binomial_weights_the_leaves_of_a_tree() {
-        // Leaves of the first: 2 - 6, 8 - 6, 32 - 6; 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2. The second never pays.
+        // Leaves of the first option: 2 - 6, 8 - 6, 32 - 6; its price is 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2.
+        // The second never pays.
         assert_eq!(values(&priced(2)), [2.125, 0.0]);
     }
 

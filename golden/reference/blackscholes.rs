@@ -1,4 +1,4 @@
-//! Option prices by the formula of Black and Scholes.
+//! CPU reference: option prices by the Black-Scholes formula.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
@@ -10,7 +10,7 @@ const PARAMETERS: &[Parameter] = &[count("n"), real("rate"), real("volatility")]
 const DRAWN_INPUTS: &[Input] = &[input("drawn", ElementType::F32)];
 const DRAWN_PARAMETERS: &[Parameter] = &[count("n")];
 
-/// Price of the right to buy each of `n` stocks at its strike price in so many years.
+/// Price of a European call: the right to buy each of `n` stocks at its strike price after `years` years.
 pub(super) static CALL: Reference = Reference {
     name: "blackscholes_call",
     summary: "prices of n European call options",
@@ -20,7 +20,7 @@ pub(super) static CALL: Reference = Reference {
     compute: |arguments| prices(arguments, |[call, _]| call),
 };
 
-/// Price of the right to sell.
+/// Price of a European put: the right to sell each of `n` stocks at its strike price after `years` years.
 pub(super) static PUT: Reference = Reference {
     name: "blackscholes_put",
     summary: "prices of n European put options",
@@ -30,7 +30,7 @@ pub(super) static PUT: Reference = Reference {
     compute: |arguments| prices(arguments, |[_, put]| put),
 };
 
-/// The call prices where one number of `[0, 1)` draws all that makes an option.
+/// Call prices if one random number in `[0, 1)` determines all properties of an option.
 pub(super) static DRAWN_CALL: Reference = Reference {
     name: "blackscholes_drawn_call",
     summary: "prices of n European call options, each drawn by one number",
@@ -40,7 +40,7 @@ pub(super) static DRAWN_CALL: Reference = Reference {
     compute: |arguments| drawn_prices(arguments, |[call, _]| call),
 };
 
-/// The put prices of the same.
+/// Put prices if one random number in `[0, 1)` determines all properties of an option.
 pub(super) static DRAWN_PUT: Reference = Reference {
     name: "blackscholes_drawn_put",
     summary: "prices of n European put options, each drawn by one number",
@@ -78,7 +78,7 @@ fn prices(arguments: &Arguments<'_>, which: impl Fn([Rounded; 2]) -> Rounded) ->
     Ok(Expected::bounded((0..n).map(element)))
 }
 
-/// Call and put. The kernel has its logarithm and its powers from functions to base 2.
+/// Returns call and put price. The kernel computes its logarithm and powers with functions to base 2.
 fn price(stock: Rounded, strike: Rounded, years: Rounded, rate: Rounded, volatility: Rounded) -> [Rounded; 2] {
     let [half, one] = [0.5, 1.0].map(Rounded::exact);
     let log2_e = Rounded::constant(std::f64::consts::LOG2_E);
@@ -92,9 +92,10 @@ fn price(stock: Rounded, strike: Rounded, years: Rounded, rate: Rounded, volatil
     [stock * n1 - discounted * n2, discounted * (one - n2) - stock * (one - n1)]
 }
 
-/// The share of a normal distribution below `d`, and how far the kernel's approximation of it may be
-/// off: Abramowitz and Stegun 26.2.17 promise 7.5e-8 beside rounding. At zero the two halves of that
-/// formula meet, at a distance of no more than twice that, wherever rounding puts `d`.
+/// Cumulative normal distribution at `d`, with a bound on the error of the kernel's approximation. Abramowitz
+/// and Stegun 26.2.17 guarantee 7.5e-8 in addition to rounding.
+/// At zero, the two branches of that formula differ by at most twice that, so the bound holds whichever
+/// branch rounding selects.
 fn normal_distribution(d: Rounded) -> Rounded {
     const PROMISE: f64 = 7.5e-8;
     let one = Rounded::exact(1.0);
@@ -108,10 +109,10 @@ fn normal_distribution(d: Rounded) -> Rounded {
     Rounded { value: exact_normal_distribution(d.value), error: rounding + 3.0 * PROMISE }
 }
 
-/// 1/2 plus the density times d + d^3 / 3 + d^5 / (3 * 5) + ...; all terms have one sign, so that nothing
-/// cancels but the half, to an accuracy near 1e-15.
+/// Returns 1/2 plus the density times d + d^3 / 3 + d^5 / (3 * 5) + ..., to an accuracy near 1e-15. All terms
+/// have the same sign, so only the 1/2 can cancel.
 fn exact_normal_distribution(d: f64) -> f64 {
-    // Beyond that the tail is below 1e-15, and the series would need hundreds of terms.
+    // Beyond 8 the tail is below 1e-15, and the series would need hundreds of terms.
     if d.abs() > 8.0 {
         return if d > 0.0 { 1.0 } else { 0.0 };
     }

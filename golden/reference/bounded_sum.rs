@@ -1,28 +1,28 @@
-//! A sum in double precision that also knows how far single precision may land from it.
+//! Sums in double precision with a bound on the deviation of single-precision evaluations.
 
-/// Unit roundoff of `f32`: a correctly rounded operation is off by at most this share.
+/// Unit roundoff of `f32`: maximum relative error of a correctly rounded operation.
 const UNIT: f64 = 1.0 / (1 << 24) as f64;
 
 /// Sum of terms in `f64`, with the sum of their magnitudes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BoundedSum {
-    /// The sum.
+    /// Value of the sum.
     pub value: f64,
     magnitude: f64,
 }
 
 impl BoundedSum {
-    /// Adds a term.
+    /// Adds a term to the sum and its magnitude to the bound.
     pub fn add(&mut self, term: f64) {
         self.value += term;
         self.magnitude += term.abs();
     }
 
-    /// Error bound of any `f32` evaluation, in any order, fused or not, in which no term goes
-    /// through more than `roundings` rounded operations: each multiplies a term by 1 + e,
-    /// |e| <= 2^-24, so that the sum is off by at most
-    /// n u / (1 - n u) times the sum of magnitudes. Underflow adds half the smallest
-    /// subnormal per rounding.
+    /// Returns an error bound for any `f32` evaluation, in any order, fused or not. Each term must pass
+    /// through at most n = `roundings` rounded operations.
+    ///
+    /// Each operation multiplies a term by 1 + e with |e| <= u = 2^-24. The sum therefore deviates by at most
+    /// n u / (1 - n u) times the sum of magnitudes. Underflow adds half the smallest subnormal per rounding.
     pub fn f32_bound(&self, roundings: usize) -> f64 {
         let share = roundings as f64 * UNIT;
         share / (1.0 - share) * self.magnitude + roundings as f64 * f64::from(f32::from_bits(1)) / 2.0

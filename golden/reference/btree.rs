@@ -1,4 +1,4 @@
-//! Look-ups in a dictionary.
+//! CPU reference: lookups in a dictionary.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, 
 
 const NO_RECORD: i128 = -1;
 
-/// The value of the record with each queried key, -1 where there is no such record.
+/// Value of the record with each queried key, or -1 if there is no such record.
 pub(super) static BTREE: Reference = Reference {
     name: "btree",
     summary: "value of the record with each queried key, -1 where there is none",

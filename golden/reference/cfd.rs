@@ -1,4 +1,4 @@
-//! Flow of a gas through an unstructured mesh.
+//! CPU reference: flow of a gas through an unstructured mesh.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
@@ -9,10 +9,12 @@ const AXES: usize = 3;
 const WALL: i128 = -1;
 const FAR: i128 = -2;
 
-/// The five values of each cell after some time steps, plane by plane: density, three components of
-/// the momentum, energy. In a step, each changes by `step` times its flux: for each side, the mean of
-/// what the cell and its neighbour carry through it (Euler's equations), less a viscosity in
-/// proportion to their difference. `neighbour` is -1 for a wall, -2 for the state `far_state`.
+/// Five values of each cell after `steps` time steps, plane by plane: density, three components of the
+/// momentum, energy.
+/// In a step, each value changes by `step` times its flux. The flux sums, for each side, the mean of what the
+/// cell and its neighbor carry through the side (Euler's equations). A viscosity in proportion to their
+/// difference is subtracted.
+/// A `neighbour` of -1 is a wall; -2 is the state `far_state`.
 pub(super) static CFD: Reference = Reference {
     name: "cfd",
     summary: "density, momentum and energy of cells after steps of Euler's equations, plane by plane",
@@ -27,7 +29,7 @@ pub(super) static CFD: Reference = Reference {
     compute,
 };
 
-/// The state `far_state` in each cell, plane by plane.
+/// State `far_state` in every cell, plane by plane.
 pub(super) static CFD_UNDISTURBED: Reference = Reference {
     name: "cfd_undisturbed",
     summary: "density, momentum and energy far away in all cells, plane by plane",
@@ -44,7 +46,7 @@ fn undisturbed(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::exact(Array::from_reals(ElementType::F32, values)))
 }
 
-/// What a cell holds, and what follows from it.
+/// State of a cell, with the quantities derived from it.
 #[derive(Clone, Copy)]
 struct State {
     density: Rounded,
@@ -72,7 +74,7 @@ impl State {
     }
 }
 
-/// Adds half of what a state carries through a side, term by term as the kernel does.
+/// Adds half of the flux that a state carries through a side, term by term as the kernel does.
 fn carry(flux: &mut [Rounded; VALUES], from: &State, normal: [Rounded; AXES]) {
     for (axis, component) in normal.into_iter().enumerate() {
         let half = Rounded::exact(0.5) * component;
@@ -126,7 +128,7 @@ fn normal(normals: &Array, side: usize, cell: usize, cells: usize) -> [Rounded; 
     std::array::from_fn(|axis| Rounded::exact(normals.real((side * AXES + axis) * cells + cell)))
 }
 
-/// Adds what goes through a side to the flux of a cell; no `other` is a wall.
+/// Adds the flux through a side to the flux of a cell. `None` for `other` is a wall.
 fn through(flux: &mut [Rounded; VALUES], mine: &State, other: Option<&State>, viscous: bool, normal: [Rounded; AXES]) {
     let Some(other) = other else {
         for axis in 0..AXES {
@@ -150,7 +152,7 @@ mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{integers, reals, run, values};
 
-    /// Two cells side by side in x. Each has the other to one side, and three sides of no area.
+    /// Runs two neighboring cells along x. Each has the other on one side, and three sides without area.
     fn two_cells(disturbance: &[f64; 10], neighbour: [i128; 2], steps: usize) -> Vec<f64> {
         let mut neighbours = vec![-1; 8];
         neighbours[..2].copy_from_slice(&neighbour);
@@ -160,7 +162,7 @@ mod tests {
             ("neighbour", &integers(&neighbours)),
             ("normals", &reals(&normals)),
             ("disturbance", &reals(disturbance)),
-            // At rest, pressure 0.4 x 2.5 = 1.
+            // At rest, with pressure 0.4 x 2.5 = 1.
             ("far_state", &reals(&[1.0, 0.0, 0.0, 0.0, 2.5])),
         ];
         let parameters = [("cells", Count(2)), ("steps", Count(steps)), ("step", Real(0.5))];
@@ -191,7 +193,8 @@ mod tests {
 
     #[test]
     fn cfd_evens_out_differences_by_its_viscosity() {
-        // The first cell is denser by 1 at the same pressure: signals are sqrt(0.7) and sqrt(1.4).
+        // The first cell is denser by 1 at the same pressure, so the signal speeds are sqrt(0.7) and
+        // sqrt(1.4).
         let mut disturbance = [0.0; 10];
         disturbance[0] = 1.0;
         let change = 0.5 * 0.1 * (0.7_f64.sqrt() + 1.4_f64.sqrt());
@@ -203,10 +206,10 @@ mod tests {
 
     #[test]
     fn cfd_carries_mass_momentum_and_energy_with_the_flow() {
-        // Both cells flow with speed 2 in x: energy 2.5 + 2, pressure still 1.
+        // Both cells flow at speed 2 in x: energy 2.5 + 2, pressure still 1.
         let disturbance = [0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0];
         let after = two_cells(&disturbance, [1, 0], 1);
-        // Through area 1: mass 2, momentum 2 x 2 + 1, energy 2 x 5.5.
+        // Flux through area 1: mass 2, momentum 2 x 2 + 1, energy 2 x 5.5.
         assert_near(&after, &[0.0, 2.0, -0.5, 4.5, 0.0, 0.0, 0.0, 0.0, -1.0, 10.0]);
     }
 }

@@ -1,85 +1,85 @@
-//! Comparison of a result with what it should be, and a report of where they differ.
+//! Comparison of a result with its expected values, with a report of the differences.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use super::element::Array;
 
-/// How far a result may be from the expected values.
+/// Rule for the allowed deviation of a result from the expected values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
-    /// Bit for bit, and the same element type.
+    /// Identical bits and element type.
     Exact,
     /// `|got - expected| <= absolute + relative * |expected|`, element by element.
     Tolerance {
-        /// Share of the expected magnitude.
+        /// Allowed deviation as a fraction of the expected magnitude.
         relative: f64,
-        /// Distance allowed in any case.
+        /// Deviation allowed for any magnitude.
         absolute: f64,
     },
-    /// `|got - expected| <= bounds[i]`: one proven error bound per element.
+    /// `|got - expected| <= bounds[i]`, with one proven error bound per element.
     Bounds(Vec<f64>),
-    /// The same elements, bit for bit, in any order.
+    /// Identical elements, bit for bit, in any order.
     Multiset,
 }
 
-/// Number of differing elements that a report lists.
+/// Maximum number of differing elements that a report lists.
 const LISTED: usize = 8;
 
-/// Where a result differs from what was expected. `Display` gives a short table.
+/// Difference between a result and its expected values. `Display` prints a short table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
-    /// The two cannot be compared element by element.
+    /// Element counts or types differ, so the arrays cannot be compared element by element.
     Shape {
         /// Element count and type of the result, as printed.
         got: String,
-        /// Element count and type expected, as printed.
+        /// Expected element count and type, as printed.
         expected: String,
     },
     /// Elements differ by more than the rule allows.
     Elements {
-        /// Number of elements that differ.
+        /// Number of differing elements.
         differing: usize,
         /// Number of elements compared.
         compared: usize,
-        /// The first of them, in index order.
+        /// First differing elements, in index order.
         first: Vec<Difference>,
-        /// The one that exceeds what is allowed by most; none under an exact rule.
+        /// Element that exceeds its allowed deviation most; `None` under an exact rule.
         worst: Option<Difference>,
     },
-    /// As multisets, the two differ.
+    /// The arrays differ as multisets.
     Multiset {
-        /// Elements of the result for which none is left among the expected ones.
+        /// Elements of the result without a matching expected element.
         unexpected: Vec<String>,
-        /// Expected elements that the result lacks.
+        /// Expected elements without a matching element in the result.
         missing: Vec<String>,
-        /// Number of elements of the result that are not expected, and so of missing ones.
+        /// Number of unexpected elements, which equals the number of missing ones.
         differing: usize,
     },
 }
 
-/// One element that differs.
+/// Difference in a single element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Index of the element.
     pub index: usize,
-    /// The result, printed.
+    /// Element of the result, as printed.
     pub got: String,
-    /// What was expected, printed.
+    /// Expected element, as printed.
     pub expected: String,
-    /// Distance and the distance allowed; none under an exact rule.
+    /// Deviation and allowed deviation; `None` under an exact rule.
     pub distance: Option<(f64, f64)>,
 }
 
 /// Compares a result with the expected values.
 ///
-/// A NaN where NaN is expected passes every rule but the exact ones, which look at its bits.
+/// A NaN where NaN is expected passes every rule except the exact ones, which compare bits.
 ///
 /// # Errors
-/// Says which elements differ, how many, and by how much.
+/// Returns the differing elements, their number, and their deviations.
 ///
 /// # Panics
-/// If [`Rule::Bounds`] does not hold one bound per expected element.
+/// Panics if [`Rule::Bounds`] does not hold one bound per expected element.
 pub fn compare(got: &Array, expected: &Array, rule: &Rule) -> Result<(), Box<Mismatch>> {
     let bitwise = matches!(rule, Rule::Exact | Rule::Multiset);
     if got.len() != expected.len() || (bitwise && got.element() != expected.element()) {
@@ -91,10 +91,11 @@ pub fn compare(got: &Array, expected: &Array, rule: &Rule) -> Result<(), Box<Mis
     }
 }
 
-/// How an element differs from its expected value; under [`Rule::Multiset`], from the one in its own place.
+/// Returns the difference between an element and its expected value, if any. Under [`Rule::Multiset`],
+/// compares elements of equal index.
 ///
 /// # Panics
-/// If one of the arrays, or [`Rule::Bounds`], has no such element.
+/// Panics if one of the arrays, or [`Rule::Bounds`], has no such element.
 #[must_use]
 pub fn difference(got: &Array, expected: &Array, rule: &Rule, index: usize) -> Option<Difference> {
     let (is, should) = (got.real(index), expected.real(index));
@@ -106,7 +107,8 @@ pub fn difference(got: &Array, expected: &Array, rule: &Rule, index: usize) -> O
     let distance = allowed.map(|allowed| ((is - should).abs(), allowed));
     let agree = match distance {
         None => got.raw(index) == expected.raw(index),
-        // Equal infinities have no distance; a NaN is at no distance from anything.
+        // The difference of equal infinities is NaN, and so is that of a NaN to anything, hence the special
+        // cases.
         Some((distance, allowed)) => is == should || (is.is_nan() && should.is_nan()) || distance <= allowed,
     };
     (!agree).then(|| Difference { index, got: got.show(index), expected: expected.show(index), distance })
@@ -135,7 +137,7 @@ fn report(compared: usize, differ: impl Fn(usize) -> Option<Difference>) -> Resu
     Err(Box::new(Mismatch::Elements { differing, compared, first, worst }))
 }
 
-/// How far beyond the allowed distance; without a limit for NaN, least for an exact rule.
+/// Returns the deviation beyond the allowed one: infinite for NaN, and minus infinity under an exact rule.
 fn excess(difference: &Difference) -> f64 {
     match difference.distance {
         None => f64::NEG_INFINITY,

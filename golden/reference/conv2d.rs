@@ -1,13 +1,13 @@
-//! A 3 x 3 convolution.
+//! CPU reference: 3 x 3 convolution.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Weights of the neighbours of an element: rows above, at and below it, columns left to right.
+/// Weights of the neighbors of an element: rows above, at and below it, columns from left to right.
 const WEIGHTS: [[f64; 3]; 3] = [[0.125, -0.25, 0.375], [0.5, 1.5, -0.625], [-0.75, 0.875, 0.0625]];
 
-/// Each element of the inside is the weighted sum of the 3 x 3 around it; the outermost rows and columns
-/// and whatever lies between rows, which are `ld` elements apart, stay zero.
+/// Weighted sum of the 3 x 3 neighborhood of each inner element. The outermost rows and columns stay zero, as
+/// does the padding between rows, which are `ld` elements apart.
 pub(super) static CONV2D: Reference = Reference {
     name: "conv2d",
     summary: "3 x 3 convolution of a rows x columns grid, its rows ld apart; zero at the edge",
@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn conv2d_weighs_each_neighbour_and_leaves_the_edge_zero() {
-        // 3 x 4 in rows 5 apart: a single one, right below the middle of the second column.
+        // 3 x 4 elements in rows 5 apart. The only nonzero element lies below and to the right of the middle
+        // of the second column.
         let mut grid = vec![0.0; 15];
         grid[11] = 2.0;
         grid[4] = 99.0;

@@ -1,18 +1,19 @@
-//! Coulomb potential with a cutoff.
+//! CPU reference: Coulomb potential with a cutoff.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Lattice points along an edge of a bin.
+/// Number of lattice points along an edge of a bin.
 const SIDE: usize = 8;
-/// Slots of a bin.
+/// Number of atom slots per bin.
 const CAPACITY: usize = 8;
-/// Words of an atom: coordinates relative to its bin, charge.
+/// Words per atom: three coordinates relative to its bin, and the charge.
 const ATOM: usize = 4;
 
-/// Potential at the lattice points of `nx` x `ny` x `nz` bins, unit cubes with 8 points along each edge: the
-/// sum over all atoms nearer than `cutoff` of `charge / r * (1 - r^2 / cutoff^2)^2`. A bin has 8 atoms; one
-/// without charge counts nothing. The points of a bin lie side by side, bins in the order of their atoms.
+/// Potential at the lattice points of `nx` x `ny` x `nz` bins, which are unit cubes with 8 points along each
+/// edge. It is the sum over all atoms closer than `cutoff` of `charge / r * (1 - r^2 / cutoff^2)^2`.
+/// A bin has 8 atoms; an atom without charge has no effect. The points of a bin are contiguous, with bins in
+/// the order of their atoms.
 pub(super) static CUTCP: Reference = Reference {
     name: "cutcp",
     summary: "Coulomb potential with a cutoff of at most 1 on the lattice of nx x ny x nz bins of 8 atoms",
@@ -49,7 +50,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
                         let at = (((bz * ny + by) * nx + bx) * CAPACITY + slot) * ATOM;
                         let mut square = Rounded::exact(0.0);
                         for axis in 0..3 {
-                            // The atom from the corner of the point's bin, then from the point: two roundings.
+                            // Position of the atom relative to the corner of the point's bin, then to the
+                            // point: two roundings.
                             let offset = Rounded::exact(bin[axis] as f64 - home[axis] as f64);
                             let within = Rounded::exact(point[axis] as f64 / SIDE as f64);
                             let apart = Rounded::exact(atoms.real(at + axis)) + offset - within;
@@ -67,8 +69,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::bounded((0..nx * ny * nz * SIDE.pow(3)).map(potential)))
 }
 
-/// The term, if it counts. Where rounding may have decided, nothing, but as uncertain as the term is large: the
-/// potential falls to zero at the cutoff, so that this is little.
+/// Returns the term if the atom is within the cutoff. If rounding may decide, returns zero with the size of
+/// the term as error. That error is small, because the potential falls to zero at the cutoff.
 fn within_cutoff(term: Rounded, square: Rounded, limit: Rounded) -> Option<Rounded> {
     let uncertain = square.error + limit.error;
     let inside = limit.value - square.value;
@@ -84,10 +86,10 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{Array, Expected, ReferenceError, compare};
 
-    /// Two bins in x; a charge of 3 on their common edge, 1 / 8 from its end, in the second.
+    /// Two bins in x, with a charge of 3 on their common edge, 1 / 8 from its end, in the second bin.
     fn atoms() -> Array {
         let mut atoms = [0.0; 64];
-        // Slots that are not used lie where no lattice point does.
+        // Unused slots have positions that differ from all lattice points.
         atoms.iter_mut().step_by(4).for_each(|x| *x = 0.03);
         atoms[32..36].copy_from_slice(&[0.0, 0.0, 0.125, 3.0]);
         reals(&atoms)
@@ -102,7 +104,7 @@ mod tests {
     fn an_atom_acts_across_bins_up_to_the_cutoff() {
         let potential = values(&potential(0.5).unwrap());
         let at = |x: usize, y: usize, z: usize| potential[((x / 8 * 8 + z) * 8 + y) * 8 + x % 8];
-        // Distances 1/4 and 3/8 on either side, and a diagonal of 3, 4 eighths, which is 5/8.
+        // Distances 1/4 and 3/8 on either side, and a diagonal with legs 3/8 and 4/8, of length 5/8.
         assert!((at(6, 0, 1) - 3.0 / 0.25 * 0.75 * 0.75).abs() < 1e-12);
         assert!((at(10, 0, 1) - at(6, 0, 1)).abs() < 1e-12);
         assert!((at(8, 3, 1) - 8.0 * 0.4375 * 0.4375).abs() < 1e-12);
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn the_bound_leaves_no_room_for_another_cutoff() {
         let expected = potential(0.5).unwrap();
-        // The potential is infinite at the atom itself, and expected to be.
+        // The potential is infinite at the atom itself, and is expected to be.
         let judge = |is: Expected| compare(&reals(&values(&is)), &expected.values, &expected.rule);
         assert!(judge(potential(0.5).unwrap()).is_ok());
         assert!(judge(potential(0.501).unwrap()).is_err());

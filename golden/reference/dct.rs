@@ -1,4 +1,4 @@
-//! Cosine transform of the 8 x 8 tiles of an image.
+//! CPU reference: discrete cosine transform of the 8 x 8 tiles of an image.
 
 use std::f64::consts::PI;
 
@@ -7,13 +7,12 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 
 const SIDE: usize = 8;
 
-/// The most rounded operations that a pixel goes through in one dimension: a coefficient, a product and eight
-/// additions if each is multiplied and added in turn; six if coefficients are made of sums and differences of
-/// opposite values.
+/// Maximum number of rounded operations per pixel in one dimension. Direct evaluation takes a coefficient, a
+/// product and eight additions. A kernel that first forms sums and differences of opposite values takes six.
 const ROUNDINGS: usize = 10;
 
-/// Orthonormal DCT-II of each 8 x 8 tile. The image has `height` rows of `width`, both multiples of 8,
-/// `ld` elements apart; what lies between the rows stays.
+/// Orthonormal DCT-II of each 8 x 8 tile. The image has `height` rows of `width` elements, both multiples of
+/// 8, `ld` elements apart. Padding between the rows stays unchanged.
 pub(super) static DCT: Reference = Reference {
     name: "dct",
     summary: "discrete cosine transform of 8 x 8 tiles of height rows of width elements, ld apart",
@@ -31,7 +30,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
     }
     let image = arguments.matrix("image", height, width, "ld")?;
-    // basis[k][i]: what value i adds to coefficient k in one dimension.
+    // basis[k][i]: contribution of value i to coefficient k in one dimension.
     let basis: [[f64; SIDE]; SIDE] = std::array::from_fn(|k| {
         let scale = if k == 0 { (1.0 / SIDE as f64).sqrt() } else { (2.0 / SIDE as f64).sqrt() };
         std::array::from_fn(|i| scale * ((2 * i + 1) as f64 * k as f64 * PI / (2 * SIDE) as f64).cos())
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_cosine_down_the_columns_is_one_coefficient_of_its_tile() {
-        // The second tile of two: cos((2 row + 1) 3 pi / 16).
+        // The second of two tiles holds cos((2 row + 1) 3 pi / 16).
         let cosine = |row: usize| ((2 * row + 1) as f64 * 3.0 * std::f64::consts::PI / 16.0).cos();
         let image: Vec<f64> = (0..128).map(|i| if i % 16 < 8 { 0.0 } else { cosine(i / 16) }).collect();
         let expected = transformed(&image, 16, 16).unwrap();

@@ -1,10 +1,10 @@
-//! One-dimensional Haar wavelet transform.
+//! CPU reference: one-dimensional Haar wavelet transform.
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// `levels` levels of the orthonormal Haar transform of `n` samples. The differences of level l (1 is
-/// the first) lie at `n / 2^l` to `2 n / 2^l`, the sums that are left before those of the last level.
+/// Orthonormal Haar transform of `n` samples with `levels` levels. The differences of level l (1 is the
+/// first) are at `n / 2^l` to `2 n / 2^l`. The remaining sums precede those of the last level.
 pub(super) static DWTHAAR: Reference = Reference {
     name: "dwthaar",
     summary: "Haar wavelet transform of n samples, that many levels",
@@ -22,8 +22,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             "parameter `n` is {n}, expected a multiple of 2^{levels}: each of the {levels} levels halves it"
         )));
     }
-    // A sum of 2^level samples, those of the second half of it negated if it is a difference. On its way
-    // a sample goes through an addition, a constant and a product a level.
+    // Sum of 2^level samples; a difference negates those of the second half. Per level, a sample passes
+    // through an addition, a constant and a product.
     let element = |level: usize, i: usize, second_half: f64| {
         let length = 1 << level;
         let scale = (length as f64).sqrt().recip();

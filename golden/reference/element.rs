@@ -1,38 +1,38 @@
-//! Typed arrays of plain bytes: what buffers, `.npy` files and references hold.
+//! Typed arrays over plain bytes, as stored in buffers and `.npy` files and produced by references.
 
 use std::fmt;
 
 use super::half;
 
-/// The type of a buffer's elements. Memory is little-endian, as on the device.
+/// Element type of a buffer. Memory is little-endian, as on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
-    /// 8 bits, unsigned.
+    /// Unsigned integer of 8 bits.
     U8,
-    /// 8 bits, two's complement.
+    /// Signed integer of 8 bits (two's complement).
     I8,
-    /// 16 bits, unsigned.
+    /// Unsigned integer of 16 bits.
     U16,
-    /// 16 bits, two's complement.
+    /// Signed integer of 16 bits (two's complement).
     I16,
-    /// 32 bits, unsigned.
+    /// Unsigned integer of 32 bits.
     U32,
-    /// 32 bits, two's complement.
+    /// Signed integer of 32 bits (two's complement).
     I32,
-    /// 64 bits, unsigned.
+    /// Unsigned integer of 64 bits.
     U64,
-    /// 64 bits, two's complement.
+    /// Signed integer of 64 bits (two's complement).
     I64,
-    /// IEEE 754 binary16.
+    /// IEEE 754 binary16 (half precision).
     F16,
-    /// IEEE 754 binary32.
+    /// IEEE 754 binary32 (single precision).
     F32,
-    /// IEEE 754 binary64.
+    /// IEEE 754 binary64 (double precision).
     F64,
 }
 
 impl ElementType {
-    /// Every type, in the order in which messages list them.
+    /// All types, in the order in which messages list them.
     pub const ALL: [Self; 11] = [
         Self::I8,
         Self::U8,
@@ -47,7 +47,7 @@ impl ElementType {
         Self::F64,
     ];
 
-    /// The name used in launch files: `i8` to `f64`.
+    /// Returns the name used in launch files: `i8` to `f64`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -64,12 +64,12 @@ impl ElementType {
         }
     }
 
-    /// The type of that name.
+    /// Returns the type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|element| element.name() == name)
     }
 
-    /// Size of one element in bytes: 1, 2, 4 or 8.
+    /// Returns the size of one element: 1, 2, 4 or 8 [bytes].
     pub const fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
@@ -79,12 +79,12 @@ impl ElementType {
         }
     }
 
-    /// Whether this is `f16`, `f32` or `f64`.
+    /// True for `f16`, `f32` and `f64`.
     pub const fn is_real(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Smallest and largest value of an integer type; nothing for real numbers.
+    /// Returns the smallest and largest value of an integer type, or `None` for real types.
     pub const fn integer_range(self) -> Option<(i128, i128)> {
         let bits = 8 * self.bytes() as u32;
         match self {
@@ -96,7 +96,7 @@ impl ElementType {
 }
 
 impl ElementType {
-    /// A real number rounded to the type; as it is, if this is no type of real numbers.
+    /// Rounds a real number to this type. Integer types and `f64` return it unchanged.
     #[must_use]
     pub fn rounded(self, value: f64) -> f64 {
         match self {
@@ -113,7 +113,7 @@ impl fmt::Display for ElementType {
     }
 }
 
-/// An array of one element type, held as little-endian bytes.
+/// Array of one element type, stored as little-endian bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
     element: ElementType,
@@ -121,10 +121,10 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of these bytes.
+    /// Creates an array from bytes.
     ///
     /// # Panics
-    /// If the bytes are not a whole number of elements.
+    /// Panics if the bytes are not a whole number of elements.
     pub fn from_bytes(element: ElementType, bytes: Vec<u8>) -> Self {
         assert!(
             bytes.len().is_multiple_of(element.bytes()),
@@ -134,15 +134,15 @@ impl Array {
         Self { element, bytes }
     }
 
-    /// An array of zeros.
+    /// Creates an array of zeros.
     pub fn zeros(element: ElementType, len: usize) -> Self {
         Self { element, bytes: vec![0; len * element.bytes()] }
     }
 
-    /// Real numbers, each rounded to the element type.
+    /// Creates an array of real numbers, each rounded to the element type.
     ///
     /// # Panics
-    /// If the element type is an integer type.
+    /// Panics if the element type is an integer type.
     pub fn from_reals(element: ElementType, values: impl IntoIterator<Item = f64>) -> Self {
         let values = values.into_iter();
         let bytes = match element {
@@ -154,10 +154,10 @@ impl Array {
         Self { element, bytes }
     }
 
-    /// Integers of an integer type.
+    /// Creates an array of integers.
     ///
     /// # Panics
-    /// If a value is not in the type's range, or the type is one of real numbers.
+    /// Panics if a value is outside the range of the type, or the type is a real type.
     pub fn from_integers(element: ElementType, values: impl IntoIterator<Item = i128>) -> Self {
         let Some((low, high)) = element.integer_range() else {
             panic!("integer values do not go into {element} elements");
@@ -170,36 +170,36 @@ impl Array {
         Self { element, bytes }
     }
 
-    /// The type of the elements.
+    /// Returns the element type.
     pub const fn element(&self) -> ElementType {
         self.element
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.bytes.len() / self.element.bytes()
     }
 
-    /// Whether there is no element.
+    /// True if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// All bytes.
+    /// Returns all bytes of the array.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes of element `idx`.
+    /// Returns the bytes of element `idx`.
     ///
     /// # Panics
-    /// If `idx` is not below [`len`](Self::len); so for every accessor of an element.
+    /// Panics if `idx` is not below [`len`](Self::len), as do all accessors of an element.
     pub fn raw(&self, idx: usize) -> &[u8] {
         let size = self.element.bytes();
         &self.bytes[idx * size..][..size]
     }
 
-    /// Element `idx` as a real number. Exact but for integers beyond 2^53.
+    /// Returns element `idx` as a real number; exact except for integers beyond 2^53.
     pub fn real(&self, idx: usize) -> f64 {
         match self.element {
             ElementType::F16 => half::value(self.unsigned(idx) as u16),
@@ -209,7 +209,7 @@ impl Array {
         }
     }
 
-    /// Element `idx` of an integer type; of a real number, its bits.
+    /// Returns element `idx` of an integer type. For a real type, returns its bits.
     pub fn integer(&self, idx: usize) -> i128 {
         let value = i128::from(self.unsigned(idx));
         match self.element.integer_range() {
@@ -218,7 +218,8 @@ impl Array {
         }
     }
 
-    /// Element `idx` as printed in reports: the shortest decimal that reads back the same, of an `f16` as of an `f32`.
+    /// Formats element `idx` for reports, as the shortest decimal that reads back to the same value. An `f16`
+    /// is formatted as an `f32`.
     pub fn show(&self, idx: usize) -> String {
         match self.element {
             ElementType::F16 | ElementType::F32 => format!("{:?}", self.real(idx) as f32),

@@ -1,14 +1,14 @@
-//! Discrete Fourier transforms.
+//! CPU reference: discrete Fourier transforms.
 
 use std::f64::consts::{PI, SQRT_2};
 
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Elements of a transform.
+/// Number of elements per transform.
 const SIZE: usize = 512;
 
-/// `data[k] = sum over n of data[n] * e^(-2 pi i n k / 512)` for each 512 complex numbers, a real and
-/// an imaginary part each.
+/// Fourier transform of each 512 complex numbers, stored as real and imaginary part: `data[k] = sum over n of
+/// data[n] * e^(-2 pi i n k / 512)`.
 pub(super) static FFT: Reference = Reference {
     name: "fft",
     summary: "Fourier transform of each 512 complex numbers",
@@ -18,14 +18,18 @@ pub(super) static FFT: Reference = Reference {
     compute,
 };
 
-/// By how much of the sum of magnitudes a result may be off, after three passes of radix 8 in single
-/// precision. All figures are moduli of complex numbers, u = 2^-24.
+/// Returns the maximum error of a result as a fraction of the sum of magnitudes, for three passes of radix 8
+/// in single precision. All figures are moduli of complex numbers, with u = 2^-24.
 ///
-/// A number goes through 9 additions, u each. It goes through at most 3 turns by an eighth of a circle:
-/// an addition and a product with the rounded root of 1/2, 3 u. And through 2 products with roots that
-/// special function units make, off by 2^-20 in each part (sin.approx and cos.approx between -pi and
-/// pi) and by 10 u as their angle is (its constant and its product, each u of pi): two products and an
-/// addition in each part, 2 sqrt(2) u < 3 u.
+/// A number passes through:
+/// - 9 additions, with error u each;
+/// - at most 3 rotations by an eighth of a circle: an addition and a product with the rounded root of 1/2,
+///   together 3 u;
+/// - 2 products with twiddle factors (roots of unity): two products and an addition in each part, together 2
+///   sqrt(2) u < 3 u.
+///
+/// Special function units compute the twiddle factors, with an error of 2^-20 in each part (sin.approx and
+/// cos.approx between -pi and pi). The angle adds 10 u (its constant and its product, each u of pi).
 fn share() -> f64 {
     let unit = 1.0 / f64::from(1 << 24);
     let root = SQRT_2 / f64::from(1 << 20) + 10.0 * unit;
@@ -67,7 +71,7 @@ mod tests {
 
     #[test]
     fn fft_of_a_wave_is_a_peak_at_its_frequency() {
-        // The second transform is i e^(2 pi i 3 n / 512): 512 i at 3.
+        // The second transform is i e^(2 pi i 3 n / 512): 512 i at frequency 3.
         let mut data = vec![0.0; 1024];
         for n in 0..512 {
             let (sin, cos) = (std::f64::consts::TAU * 3.0 * f64::from(n) / 512.0).sin_cos();

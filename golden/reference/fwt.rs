@@ -1,10 +1,10 @@
-//! Walsh-Hadamard transform.
+//! CPU reference: Walsh-Hadamard transform.
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// `data[k] = sum over n of data[n] * (-1)^(bits set in both n and k)`, for a power of two of
-/// `elements`.
+/// Walsh-Hadamard transform of `elements` elements, a power of two: `data[k] = sum over n of data[n] *
+/// (-1)^(bits set in both n and k)`.
 pub(super) static FWT: Reference = Reference {
     name: "fwt",
     summary: "Walsh-Hadamard transform of so many elements, in natural order",
@@ -30,8 +30,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             (values[low], values[high]) = (values[low] + values[high], values[low] - values[high]);
         }
     }
-    // Each result is a sum of all elements, with signs: the bound does not see those. Every element
-    // goes through one addition a level.
+    // Each result is a signed sum of all elements, and the bound is independent of the signs. Every element
+    // passes through one addition per level.
     let bound = all.f32_bound(levels as usize);
     Ok(Expected::bounded(values.into_iter().map(|value| (value, bound))))
 }

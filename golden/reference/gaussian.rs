@@ -1,4 +1,4 @@
-//! Gaussian elimination.
+//! CPU reference: Gaussian elimination.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
@@ -6,8 +6,8 @@ use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, Refer
 const INPUTS: &[Input] = &[input("a", ElementType::F32), input("b", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("n"), real("shift")];
 
-/// The upper triangle that elimination without pivoting makes of `a + shift * I`; below it zeros, up to
-/// rounding.
+/// Upper triangle that elimination without pivoting produces from `a + shift * I`. The elements below it are
+/// zero up to rounding.
 pub(super) static MATRIX: Reference = Reference {
     name: "gaussian_a",
     summary: "the triangular matrix that elimination makes of the n x n matrix a + shift * I",
@@ -17,7 +17,7 @@ pub(super) static MATRIX: Reference = Reference {
     compute: |arguments| eliminate(arguments).map(|(a, _)| bounded(a)),
 };
 
-/// The right side that goes with [`MATRIX`].
+/// Right-hand side after the elimination that produces [`MATRIX`].
 pub(super) static RIGHT_SIDE: Reference = Reference {
     name: "gaussian_b",
     summary: "the right side that elimination makes of b for the n x n matrix a + shift * I",

@@ -1,10 +1,10 @@
-//! `y = alpha * A * x + beta * B * x`.
+//! CPU reference: sum of two matrix-vector products: `y = alpha * A * x + beta * B * x`.
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// `y[i] = alpha * sum of a[i][j] * x[j] + beta * sum of b[i][j] * x[j]`, where rows of `a` and
-/// `b` are `ld` elements apart.
+/// `y[i] = alpha * sum of a[i][j] * x[j] + beta * sum of b[i][j] * x[j]`, where rows of `a` and `b` are `ld`
+/// elements apart.
 pub(super) static GESUMMV: Reference = Reference {
     name: "gesummv",
     summary: "y = alpha * A * x + beta * B * x, A and B rows x columns, their rows ld apart",
@@ -26,7 +26,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             sum.add(alpha * a.real(i * ld + j) * x.real(j));
             sum.add(beta * b.real(i * ld + j) * x.real(j));
         }
-        // A product and `columns` additions, then the scaling and the last addition.
+        // One product and `columns` additions, then the scaling and the last addition.
         (sum.value, sum.f32_bound(columns + 3))
     };
     Ok(Expected::bounded((0..rows).map(element)))

@@ -1,4 +1,4 @@
-//! The columns of a matrix made orthogonal.
+//! CPU reference: Gram-Schmidt orthonormalization of the columns of a matrix.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
@@ -6,7 +6,7 @@ use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, Refer
 const INPUTS: &[Input] = &[input("a", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("rows"), count("columns")];
 
-/// The columns of A, each without what points along those before it, and made as long as 1.
+/// Columns of A, each orthogonalized against the columns before it and normalized to length 1.
 pub(super) static Q: Reference = Reference {
     name: "gramschmidt_q",
     summary: "the columns of the matrix a made orthogonal to those before and as long as 1",
@@ -16,7 +16,7 @@ pub(super) static Q: Reference = Reference {
     compute: |arguments| factors(arguments).map(|(q, _)| bounded(q)),
 };
 
-/// The upper triangle with Q R = A; zeros below it.
+/// Upper triangular matrix R with Q R = A; zeros below the diagonal.
 pub(super) static R: Reference = Reference {
     name: "gramschmidt_r",
     summary: "how long the columns of the matrix a are along those that gramschmidt_q makes of it",

@@ -1,11 +1,11 @@
-//! IEEE 754 binary16: numbers of 11 bits.
+//! IEEE 754 binary16 (half precision): 11 significant bits.
 
-/// Fraction bits.
+/// Number of fraction bits.
 const FRACTION: i32 = 10;
-/// Exponent of the least normal number.
+/// Exponent of the smallest normal number.
 const LEAST: i32 = -14;
 
-/// The number that 16 bits stand for.
+/// Decodes the number that 16 bits represent.
 pub(super) fn value(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> FRACTION & 31), f64::from(bits & 0x3ff));
     let magnitude = match exponent {
@@ -17,16 +17,17 @@ pub(super) fn value(bits: u16) -> f64 {
     if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
-/// The nearest number; of two as near, the even one.
+/// Encodes the nearest half-precision number; ties go to the even one.
 pub(super) fn bits(value: f64) -> u16 {
     let sign = u16::from(value.is_sign_negative()) << 15;
     if value.is_nan() {
         return sign | 0x7e00;
     }
-    // Exponent of the value's last place: its own below that of the least normal number.
+    // Exponent of the value, clamped from below to that of the smallest normal number.
     let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(LEAST, 16);
     let places = (value.abs() / 2f64.powi(exponent - FRACTION)).round_ties_even();
-    // A normal number has a place at 1024, which adds 1 to the exponent; one that rounds up to 2048, another.
+    // The 1024 of a normal significand adds 1 to the exponent field. A significand that rounds up to 2048
+    // adds another 1.
     let magnitude = f64::from((exponent - LEAST) << FRACTION) + places;
     sign | magnitude.min(f64::from(0x7c00)) as u16
 }

@@ -1,29 +1,28 @@
-//! Tracking of points from frame to frame by normalised correlation.
+//! CPU reference: point tracking from frame to frame by normalized correlation.
 
 use super::rounded::Rounded;
 use super::{
     Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, index, input,
 };
 
-/// Edge of the texture around a point.
+/// Edge length of the texture around a point [pixels].
 const SIDE: usize = 15;
-/// How far a point may move in each direction.
+/// Maximum displacement of a point in each direction [pixels].
 const REACH: usize = 10;
-/// Edge of what is searched.
+/// Edge length of the search window [pixels].
 const WINDOW: usize = SIDE + 2 * REACH;
-/// Places along an edge.
+/// Number of candidate places along an edge.
 const PLACES: usize = 2 * REACH + 1;
-/// Smallest distance of a point from the frame's edges.
+/// Minimum distance of a point from the edges of the frame [pixels].
 const MARGIN: usize = WINDOW / 2;
-/// Pixels below this have sums, over 35 columns of 15 squares, that `f32` holds exactly.
+/// Limit of pixel values: below it, `f32` holds sums over 35 columns of 15 squares exactly.
 const PIXEL_END: i128 = 128;
 
 const INPUTS: &[Input] = &[input("frame", ElementType::U8), input("points", ElementType::I32)];
 const PARAMETERS: &[Parameter] = &[count("tracked"), count("rows"), count("columns"), index("down"), index("right")];
 
-/// Correlation of each point's texture with all 21 x 21 places around the point in the next frame, which is
-/// `frame` moved `down` and `right`, with what leaves it entering on the other side. Points are rows and
-/// columns in turn.
+/// Correlation of each point's texture with all 21 x 21 places around the point in the next frame. The next
+/// frame is `frame` moved by `down` and `right` with wraparound. Points alternate row and column.
 pub(super) static HEARTWALL: Reference = Reference {
     name: "heartwall",
     summary: "correlation of the 15 x 15 pixels around each point with 21 x 21 places in the moved frame",
@@ -36,7 +35,7 @@ pub(super) static HEARTWALL: Reference = Reference {
     },
 };
 
-/// Where that correlation is highest: each point's new row and column in turn.
+/// Place of the highest correlation: new row and column of each point in turn.
 pub(super) static HEARTWALL_FOUND: Reference = Reference {
     name: "heartwall_found",
     summary: "where the 15 x 15 pixels around each point are found in the moved frame",
@@ -66,7 +65,7 @@ fn found(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::exact(Array::from_integers(ElementType::I32, moved)))
 }
 
-/// The correlations of each point.
+/// Returns the correlations of each point with all places.
 fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError> {
     let [tracked, rows, columns, down, right] =
         ["tracked", "rows", "columns", "down", "right"].map(|name| arguments.count(name));
@@ -106,9 +105,10 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
     Ok(all)
 }
 
-/// Covariance over the root of the product of variances, as `f32` computes it from exact sums.
+/// Returns the covariance over the square root of the product of variances, as `f32` computes it from exact
+/// sums.
 fn normalised(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
-    // Sums of both, of their squares, of their products.
+    // Sums of both values, of their squares, and of their products.
     let (mut x, mut y, mut xx, mut yy, mut xy) = (0, 0, 0, 0, 0);
     for (texture, pixel) in pairs {
         x += texture;
@@ -144,14 +144,14 @@ mod tests {
         run(name, &[("frame", &frame), ("points", &integers(&point))], &parameters)
     }
 
-    /// A texture without repetition.
+    /// Returns a frame whose texture does not repeat.
     fn texture() -> Vec<i128> {
         (0..SIZE * SIZE).map(|i| (i * i * 37 % 1009) as i128 % 128).collect()
     }
 
     #[test]
     fn a_point_moves_with_the_frame() {
-        // 39 to the right is 1 to the left.
+        // Moving by 39 to the right equals moving by 1 to the left.
         let found = tracked("heartwall_found", &texture(), [18, 20]).unwrap();
         assert_eq!(found.values, integers(&[21, 19]));
         let scores = values(&tracked("heartwall", &texture(), [18, 20]).unwrap());
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn correlation_is_normalised() {
         let line = |scale: i128, offset: i128| (0..9).map(move |i| (i, scale * i + offset));
-        // Sums of SIDE x SIDE pairs are meant: 25 times these nine.
+        // `normalised` expects SIDE x SIDE pairs: these nine, repeated 25 times.
         let repeated = |scale, offset| normalised((0..25).flat_map(|_| line(scale, offset)));
         for (pairs, should) in [(repeated(3, 7), 1.0), (repeated(-2, 50), -1.0)] {
             assert!((pairs.value - should).abs() < 1e-12 && pairs.error < 1e-5);

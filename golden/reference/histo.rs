@@ -1,12 +1,12 @@
-//! Histogram of an image.
+//! CPU reference: histogram of an image.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
 /// Largest count that a byte holds.
 const SATURATED: i128 = 255;
 
-/// How often each of `bins` bins occurs in an image of bin numbers, at most 255: `height` rows of `width`,
-/// `pitch` elements apart.
+/// Number of occurrences of each of `bins` bins, saturating at 255. The image holds bin numbers in `height`
+/// rows of `width` elements, `pitch` elements apart.
 pub(super) static HISTO: Reference = Reference {
     name: "histo",
     summary: "counts of bin numbers, at most 255, in height rows of width elements, pitch apart",
@@ -42,7 +42,7 @@ mod tests {
     use super::super::tests::run;
     use super::super::{Array, ElementType, Expected, ReferenceError};
 
-    /// Two rows of 200, with 77 between them.
+    /// Two rows of 200 elements, separated by padding of value 77.
     fn counted(bins: usize) -> Result<Expected, ReferenceError> {
         let image = (0..402).map(|i| {
             if i == 200 || i == 201 {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn histo_counts_up_to_255_and_skips_the_gaps() {
-        // Bin 4 at 0, 100, 300 and 400; all else is bin 1.
+        // Bin 4 occurs at 0, 100, 300 and 400; everything else is bin 1.
         assert_eq!(counted(5).unwrap().values, Array::from_integers(ElementType::U8, [0, 255, 0, 0, 4]));
     }
 

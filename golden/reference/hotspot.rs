@@ -1,11 +1,12 @@
-//! Temperature of a chip.
+//! CPU reference: temperature of a chip.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Temperature after `steps` time steps. In each, a cell changes by `pace` times the heat that
-/// flows into it: its power, what its neighbours give (the difference times `along_y` or `along_x`;
-/// none beyond the edge) and what the air gives (the difference to `ambient` times `to_air`).
+/// Temperature after `steps` time steps. In each step, a cell changes by `pace` times its heat flow: its
+/// power, the flow from its neighbors, and the flow from the air.
+/// The flow from a neighbor is the difference times `along_y` or `along_x`, and zero beyond the edge. The
+/// flow from the air is the difference to `ambient` times `to_air`.
 pub(super) static HOTSPOT: Reference = Reference {
     name: "hotspot",
     summary: "temperature of rows x columns cells after steps of heat exchange with neighbours and air",
@@ -77,14 +78,14 @@ mod tests {
 
     #[test]
     fn hotspot_insulates_the_edge() {
-        // Flow 1 + (10 - 8) / 2 = 2; no neighbour differs.
+        // The flow is 1 + (10 - 8) / 2 = 2; no neighbor differs.
         assert_eq!(heat(&[8.0; 6], 2, 3, 1), [9.0; 6]);
         assert_eq!(heat(&[8.0], 1, 1, 2), [9.75]);
     }
 
     #[test]
     fn hotspot_exchanges_heat_in_both_directions() {
-        // One cell of 3 x 3 is 8 hotter than the others, which are as warm as the air.
+        // One of 3 x 3 cells is 8 hotter than the others, which are at air temperature.
         let mut cells = [10.0; 9];
         cells[4] = 18.0;
         let next = heat(&cells, 3, 3, 1);

@@ -1,14 +1,14 @@
-//! Inverted index of a text.
+//! CPU reference: inverted index of a text.
 
 use super::{Arguments, Array, ElementType, Expected, Input, Reference, ReferenceError, count, input};
 
-/// Number of keys.
+/// Number of keys that words are grouped by.
 const KEYS: usize = 64;
 
 const INPUTS: &[Input] = &[input("text", ElementType::U8)];
 
-/// For each of 64 keys, how many words have a smaller one. A word is a run of letters a to z, its key
-/// their polynomial in 31 modulo 64.
+/// Number of words with a smaller key, for each of 64 keys. A word is a run of letters a to z. Its key is the
+/// polynomial of its letters in 31, modulo 64.
 pub(super) static INVINDEX_FIRST: Reference = Reference {
     name: "invindex_first",
     summary: "where each of 64 keys begins in the list of all words",
@@ -18,7 +18,7 @@ pub(super) static INVINDEX_FIRST: Reference = Reference {
     compute: first,
 };
 
-/// Where the words begin in the text, by key, and in the order of the text for each; then zeros, up to
+/// Positions at which words begin in the text, sorted by key and then by position; followed by zeros up to
 /// `capacity` elements.
 pub(super) static INVINDEX_POSTINGS: Reference = Reference {
     name: "invindex_postings",
@@ -29,7 +29,7 @@ pub(super) static INVINDEX_POSTINGS: Reference = Reference {
     compute: postings,
 };
 
-/// Where the words with each key begin.
+/// Returns the positions of the words with each key.
 fn index(arguments: &Arguments<'_>) -> Result<Vec<Vec<i128>>, ReferenceError> {
     let length = arguments.count("length");
     let text = &arguments.input("text", length, "length")?.bytes()[..length];
@@ -74,7 +74,7 @@ mod tests {
     use super::super::tests::{run, values};
     use super::super::{Array, ElementType};
 
-    /// `a` is 97, key 33; `b` key 34; `ab` is 97 x 31 + 98 = 3105, key 33.
+    /// `a` is 97, key 33; `b` has key 34; `ab` is 97 x 31 + 98 = 3105, key 33.
     fn text() -> Array {
         Array::from_integers(ElementType::U8, b"b ab,  a.b aB".iter().map(|&byte| i128::from(byte)))
     }

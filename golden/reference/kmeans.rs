@@ -1,10 +1,10 @@
-//! The nearest centre of every point.
+//! CPU reference: nearest center of every point.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Number of the centre that is nearest to each point, the first of them if several are. Data in
-/// which rounding could decide between two centres are refused: there is no one right answer.
+/// Number of the center nearest to each point; of equally near ones, the first. Data for which rounding could
+/// decide between two centers are refused, because there is no single right answer.
 pub(super) static KMEANS: Reference = Reference {
     name: "kmeans",
     summary: "nearest of some centres for each of count points with as many features",
@@ -37,7 +37,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let near = distances[best];
         let rival = (0..clusters).find(|&cluster| {
             let far = distances[cluster];
-            // Equal ones are computed alike: the first stays.
+            // Equal distances are computed identically, so the first center wins.
             far != near && far.value - near.value <= far.error + near.error
         });
         if let Some(rival) = rival {

@@ -1,10 +1,10 @@
-//! The lattice Boltzmann method with 19 directions.
+//! CPU reference: lattice Boltzmann method with 19 directions (D3Q19).
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
 
 const DIRECTIONS: usize = 19;
-/// Where each direction leads: x, y, z.
+/// Unit vector of each direction: x, y, z.
 const LEADS: [[i8; 3]; DIRECTIONS] = [
     [0, 0, 0],
     [1, 0, 0],
@@ -30,8 +30,9 @@ const LEADS: [[i8; 3]; DIRECTIONS] = [
 const INPUTS: &[Input] = &[input("gas", ElementType::F32), input("open", ElementType::U8)];
 const PARAMETERS: &[Parameter] = &[count("nx"), count("ny"), count("nz"), count("steps"), real("omega")];
 
-/// The 19 values of each cell after some steps, side by side, then a gap: 20 a cell. Steps go to and fro between two
-/// buffers and leave the gaps as they are, those of the gas and zeros. A cell is solid where `open` is 0.
+/// 19 values of each cell after `steps` steps, contiguous and followed by one padding element: 20 elements
+/// per cell. Steps alternate between two buffers and leave the padding unchanged: that of the gas, or zeros.
+/// A cell is solid where `open` is 0.
 pub(super) static LBM_AOS: Reference = Reference {
     name: "lbm_aos",
     summary: "gas that moves in each of 19 directions, 20 floats a cell, after steps of streaming and collision",
@@ -41,8 +42,7 @@ pub(super) static LBM_AOS: Reference = Reference {
     compute: |arguments| compute(arguments, 20, |cell, direction, _| 20 * cell + direction),
 };
 
-/// The 19 values of each cell after some steps, a plane per direction. A cell is solid where `open`
-/// is 0.
+/// 19 values of each cell after `steps` steps, one plane per direction. A cell is solid where `open` is 0.
 pub(super) static LBM_SOA: Reference = Reference {
     name: "lbm_soa",
     summary: "gas that moves in each of 19 directions, a plane each, after steps of streaming and collision",
@@ -54,7 +54,8 @@ pub(super) static LBM_SOA: Reference = Reference {
 
 type Parts = [Rounded; DIRECTIONS];
 
-/// `at(cell, direction, cells)` is the index of a value, `a_cell` their number per cell.
+/// Computes the steps for a layout: `at(cell, direction, cells)` is the index of a value, `a_cell` the number
+/// of elements per cell.
 fn compute(
     arguments: &Arguments<'_>,
     a_cell: usize,
@@ -67,7 +68,7 @@ fn compute(
     let open = arguments.input("open", cells, "nx * ny * nz")?;
     let load = |cell: usize| std::array::from_fn(|d| Rounded::exact(gas.real(at(cell, d, cells))));
     let mut now: Vec<Parts> = (0..cells).map(load).collect();
-    // Cells follow one another without a border, round and round.
+    // The lattice wraps around: the cell after the last one is the first.
     let ahead = |[x, y, z]: [i8; 3]| {
         let cells = cells as i64;
         (i64::from(x) + nx as i64 * (i64::from(y) + ny as i64 * i64::from(z))).rem_euclid(cells) as usize
@@ -96,8 +97,8 @@ fn opposite(direction: usize) -> usize {
     LEADS.iter().position(|&lead| lead == back).expect("every direction has its opposite")
 }
 
-/// Every part goes the share `omega` of its way to the equilibrium for the cell's density and speed
-/// (Bhatnagar, Gross and Krook).
+/// Moves every value the fraction `omega` of its distance toward the equilibrium for the density and velocity
+/// of the cell (Bhatnagar, Gross and Krook).
 fn collide(parts: Parts, omega: Rounded) -> Parts {
     let density = Rounded::sum(parts);
     let speed: [Rounded; 3] = std::array::from_fn(|axis| {
@@ -124,7 +125,7 @@ mod tests {
     use super::super::{Array, ElementType};
     use super::{DIRECTIONS, LEADS, opposite};
 
-    /// 4 x 3 x 2 cells; what moves in direction `d` of cell `c` is `gas(c, d)`.
+    /// Runs 4 x 3 x 2 cells; the initial value of cell `c` in direction `d` is `gas(c, d)`.
     fn soa(gas: impl Fn(usize, usize) -> f64, open: i128, steps: usize, omega: f64) -> Vec<f64> {
         let gas: Vec<_> = (0..24 * DIRECTIONS).map(|idx| gas(idx % 24, idx / 24)).collect();
         let open = Array::from_integers(ElementType::U8, vec![open; 24]);
@@ -143,9 +144,10 @@ mod tests {
 
     #[test]
     fn lbm_streams_each_direction_to_its_neighbour() {
-        // Without relaxation, only streaming is left.
+        // Without relaxation, only streaming remains.
         let after = soa(|cell, d| (100 * d + cell) as f64, 1, 1, 0.0);
-        // Direction 7 leads by one in x and in y: 5 cells on. Cell 2 gets what cell 21 had.
+        // Direction 7 moves by one in x and in y, which is 5 cells ahead. Cell 2 receives the value of cell
+        // 21.
         assert_eq!(after[7 * 24 + 6], 701.0);
         assert_eq!(after[7 * 24 + 2], 721.0);
         assert_eq!(after[5 * 24 + 12], 500.0);
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn lbm_sends_back_what_reaches_a_solid_cell() {
-        // After two steps in a solid lattice, everything is where it was.
+        // After two steps in a solid lattice, all values are back at their origin.
         let gas = |cell: usize, d: usize| (100 * d + cell) as f64;
         let after = soa(gas, 0, 2, 1.0);
         assert!(after.iter().enumerate().all(|(idx, &value)| value == gas(idx % 24, idx / 24)));
@@ -165,7 +167,7 @@ mod tests {
         let after = soa(|_, d| if d == 1 { 0.1 } else { 0.05 }, 1, 1, 1.0);
         let total: f64 = (0..DIRECTIONS).map(|d| after[24 * d]).sum();
         assert!((total - 1.0).abs() < 1e-7, "{total}");
-        // Density 1, speed 0.05 in x: the parts along x differ by 2 x 3 x 0.05 / 18.
+        // Density 1, velocity 0.05 in x: the values along x differ by 2 x 3 x 0.05 / 18.
         assert!((after[24] - after[48] - 0.3 / 18.0).abs() < 1e-7);
     }
 
@@ -181,7 +183,7 @@ mod tests {
         let one = after(1);
         assert_eq!((one[0], one[1], one[21]), (0.0, 21.0, 1.0));
         assert_eq!((one[19], one[39]), (0.0, 0.0));
-        // Back in the first buffer, whose gaps nobody has written.
+        // The result is in the first buffer again, with its padding untouched.
         let two = after(2);
         assert_eq!((two[0], two[19], two[39]), (0.0, 19.0, 39.0));
     }

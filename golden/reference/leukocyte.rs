@@ -1,20 +1,24 @@
-//! A vector field that leads to the wall of a white blood cell.
+//! CPU reference: motion gradient vector field that leads to the wall of a white blood cell.
 
 use std::f64::consts::FRAC_1_PI;
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Neighbours of an element: how far to the right and down.
+/// Offsets of the neighbors of an element: right and down.
 const NEIGHBOURS: [[i8; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
-/// How far an arctangent of the kernel may be off: ten roundings of numbers below 2, and its polynomial.
+/// Maximum error of the kernel's arctangent: ten roundings of numbers below 2, and the error of its
+/// polynomial.
 const ARCTANGENT: f64 = 1.0 / (1 << 20) as f64;
 
-/// The field of each cell, which begins as its image. In an iteration an element gains a tenth of what its
-/// eight neighbours are above it, each times a smooth step, from 0 to 1 in the direction of motion (`right`
-/// and `down`, with its sharpness); then it loses a fifth of what it is above the image, times the image.
-/// Neighbours beyond an edge are the edge's. After an iteration whose mean change is below `least`
-/// there is no other.
+/// Field of each cell, initialized with its image. An iteration has two parts:
+/// 1. An element gains a tenth of the sum of differences to its eight neighbors. Each difference is weighted
+///    by a smooth step from 0 to 1 along the direction of motion (`right` and `down`, which also set the
+///    sharpness).
+/// 2. The element loses a fifth of its difference to the image, times the image.
+///
+/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early after a mean change below
+/// `least`.
 pub(super) static LEUKOCYTE: Reference = Reference {
     name: "leukocyte",
     summary: "motion gradient vector field of rows x columns elements a cell",
@@ -106,11 +110,12 @@ mod tests {
 
     #[test]
     fn neighbours_draw_by_half_of_what_they_are_above_if_nothing_moves() {
-        // A corner of 2 x 2 has its own value three more times beyond the edges, and each other once or twice.
+        // A corner of 2 x 2 elements has its own value three more times beyond the edges, and each other
+        // value once or twice.
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
         assert!(near(is[0], 0.1 * 0.5), "{}", is[0]);
         assert!(near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
-        // The bright one loses to five neighbours, and then goes back by a fifth of that to the image.
+        // The bright element loses to five neighbors, and then recovers a fifth of that toward the image.
         assert!(near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
     }
 
@@ -119,7 +124,8 @@ mod tests {
         let row = [0.0, 0.0, 1.0, 0.0, 0.0];
         let is = values(&field(&row, 5, [1.0, 0.0], 1, 0.0).unwrap());
         let step = |more: f64| 0.5 + more.atan() / std::f64::consts::PI;
-        // Beyond the edges above and below lies the same row: three neighbours to the right, three to the left.
+        // Beyond the edges above and below lies a copy of the row: three neighbors to the right, three to the
+        // left.
         assert!(near(is[1], 0.1 * 3.0 * step(1.0)));
         assert!(near(is[3], 0.1 * 3.0 * step(-1.0)));
     }
@@ -128,7 +134,7 @@ mod tests {
     fn a_field_that_hardly_changes_is_done() {
         let image = [0.0, 0.0, 0.0, 1.0];
         let once = values(&field(&image, 2, [0.0, 0.0], 1, 0.0).unwrap());
-        // The first iteration changes by (0.05 + 0.1 + 0.1 + 0.2) / 4.
+        // The mean change in the first iteration is (0.05 + 0.1 + 0.1 + 0.2) / 4 = 0.1125.
         assert_eq!(values(&field(&image, 2, [0.0, 0.0], 2, 0.12).unwrap()), once);
         assert_ne!(values(&field(&image, 2, [0.0, 0.0], 2, 0.11).unwrap()), once);
         let error = field(&image, 2, [0.0, 0.0], 2, 0.1125).unwrap_err().to_string();

@@ -1,13 +1,13 @@
-//! The likelihood step of a particle filter.
+//! CPU reference: likelihood step of a particle filter.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
 
-/// Brightness of what is not the object, and of the object.
+/// Brightness of the background, followed by that of the object.
 const BACKGROUND: i128 = 100;
 const OBJECT: i128 = 228;
 
-/// How much nearer the pixels around each particle are to the object than to the background, in the frame
-/// looked at last: squares of distances, added up. The frames of a pixel lie together.
+/// Fit of the pixels around each particle to the object in frame `frame`: the sum of squared distances to the
+/// background minus squared distances to the object. All frames of a pixel are contiguous.
 pub(super) static LIKELIHOOD: Reference = Reference {
     name: "likelihood",
     summary: "fit of the pixels around each particle to an object",
@@ -52,8 +52,8 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{Array, ElementType, Expected, ReferenceError};
 
-    /// Two particles in a film of four pixels a row and two frames, each looking at its own pixel and the
-    /// one to the right.
+    /// Two particles in a film with four pixels per row and two frames. Each particle covers its own pixel
+    /// and the one to the right.
     fn fit(pixels: &[i128], x: &[f64]) -> Result<Expected, ReferenceError> {
         let film = Array::from_integers(ElementType::U8, pixels.iter().copied());
         let inputs = [
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn likelihood_compares_pixels_of_the_last_frame_with_object_and_background() {
-        // The second frame is 100, 228, 164, 101: 164 lies in the middle.
+        // The second frame is 100, 228, 164, 101; 164 is midway between background and object.
         let expected = fit(&[0, 100, 0, 228, 0, 164, 0, 101], &[0.4, 1.5]).unwrap();
         assert_eq!(values(&expected), [0.0, 1.0 - f64::from(127 * 127)]);
     }

@@ -1,9 +1,10 @@
-//! LU decomposition.
+//! CPU reference: LU decomposition.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// L and U in one matrix, the ones on L's diagonal left out, with `L * U = A + shift * I`; no pivoting.
+/// L and U in one matrix, without the ones on the diagonal of L, such that `L * U = A + shift * I`. There is
+/// no pivoting.
 pub(super) static LUD: Reference = Reference {
     name: "lud",
     summary: "LU decomposition of the n x n matrix a + shift * I, L below the diagonal",
@@ -23,7 +24,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     }
     for i in 0..n {
         for j in 0..n {
-            // In which order and grouping the products are taken off depends on the tiles.
+            // The order and grouping in which the products are subtracted depend on the tiles of the kernel.
             let products = (0..i.min(j)).map(|k| -(lu[i * n + k] * lu[k * n + j]));
             let left = Rounded::sum(products.chain([lu[i * n + j]]));
             lu[i * n + j] = if i > j { left / lu[j * n + j] } else { left };

@@ -1,4 +1,5 @@
-//! Matrix products: `mm2` (plain), `sgemm` (scaled and accumulated) and `hmma` (of halves).
+//! CPU reference: matrix products: `mm2` (plain), `sgemm` (scaled and accumulated) and `hmma` (half
+//! precision).
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
@@ -23,7 +24,7 @@ pub(super) static SGEMM: Reference = Reference {
     compute: sgemm,
 };
 
-/// `c[i][j] += sum over t of a[i][t] * b[t][j]`, in the order in which tensor cores add here.
+/// `c[i][j] += sum over t of a[i][t] * b[t][j]`, added in the order of this machine's tensor cores.
 pub(super) static HMMA: Reference = Reference {
     name: "hmma",
     summary: "C = A * B + C of f16 and f32: m x n, A with rows of k elements, those of B at steps of b_row and b_column",
@@ -33,7 +34,8 @@ pub(super) static HMMA: Reference = Reference {
     compute: hmma,
 };
 
-/// Products of halves are exact in `f32`; each sum is rounded, in the order of the columns of A.
+/// Computes `hmma`. Products of half-precision numbers are exact in `f32`; each addition is rounded, in the
+/// order of the columns of A.
 fn hmma(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let [m, n, k, row, column] = ["m", "n", "k", "b_row", "b_column"].map(|name| arguments.count(name));
     let a = arguments.input("a", m * k, "m * k")?;
@@ -54,7 +56,7 @@ fn mm2(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let element = |idx: usize| {
         let mut sum = BoundedSum::default();
         add_row_times_column(&mut sum, 1.0, (a, idx / nj * lda), (b, idx % nj, nj), nk);
-        // A product and at most nk additions.
+        // One product and at most nk additions.
         (sum.value, sum.f32_bound(nk + 1))
     };
     Ok(Expected::bounded((0..ni * nj).map(element)))
@@ -70,14 +72,14 @@ fn sgemm(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let mut sum = BoundedSum::default();
         add_row_times_column(&mut sum, alpha, (a, idx / n * k), (b, idx % n, n), k);
         sum.add(beta * c.real(idx));
-        // A product and at most k additions, then the scaling and the last addition.
+        // One product and at most k additions, then the scaling and the last addition.
         (sum.value, sum.f32_bound(k + 3))
     };
     Ok(Expected::bounded((0..m * n).map(element)))
 }
 
-/// Adds `scale * sum of row[k] * column[k]`. The row begins at an index of its array, the column
-/// at another, its elements a stride apart.
+/// Adds `scale * sum of row[k] * column[k]`. The row starts at index `row_at` of its array; the column starts
+/// at `column_at`, with elements `stride` apart.
 fn add_row_times_column(
     sum: &mut BoundedSum,
     scale: f64,

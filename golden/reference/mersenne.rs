@@ -1,16 +1,17 @@
-//! Normally distributed numbers from Mersenne twisters.
+//! CPU reference: normally distributed numbers from Mersenne twisters.
 
 use std::f64::consts::{LN_2, TAU};
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// 128-bit words of a state: 607 bits and the rest of the fifth word.
+/// Number of 128-bit words per state: 607 bits, rounded up to five words.
 const WORDS: usize = 5;
 
-/// `rounds` rounds of four normally distributed numbers from each of `threads` twisters, each of which has
-/// its seed: round after round, those of all twisters. SFMT with period 2^607 - 1, seeded like MT19937;
-/// numbers are made of the words' upper 23 bits by Box and Muller's transform.
+/// Four normally distributed numbers per round from each of `threads` twisters with individual seeds, for
+/// `rounds` rounds. The output lists round after round, with all twisters in each.
+/// The generator is SFMT with period 2^607 - 1, seeded like MT19937. The Box-Muller transform turns the upper
+/// 23 bits of its words into the numbers.
 pub(super) static MERSENNE: Reference = Reference {
     name: "mersenne",
     summary: "normally distributed numbers, four a round and thread, from a Mersenne twister a thread",
@@ -38,12 +39,12 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::bounded(numbers.into_iter().map(Rounded::with_bound)))
 }
 
-/// The four words of 32 bits, lowest first.
+/// Splits a word into four 32-bit words, lowest first.
 fn words(word: u128) -> [u32; 4] {
     std::array::from_fn(|i| (word >> (32 * i)) as u32)
 }
 
-/// 20 words of 32 bits by the rule of MT19937.
+/// Returns 20 words of 32 bits, by the seeding rule of MT19937.
 fn seeded(seed: u32) -> [u128; WORDS] {
     let mut state = [0; WORDS];
     let mut word = seed;
@@ -54,21 +55,21 @@ fn seeded(seed: u32) -> [u128; WORDS] {
     state
 }
 
-/// The word that follows the five of a state.
+/// Returns the word that follows the five words of a state.
 fn twist(state: &[u128; WORDS]) -> u128 {
     const MASK: u128 = 0x7ff7_fb2f_ff77_7b7d_ef7f_3f7d_fdff_37ff;
-    // A shift of every word of 32 bits: of all, and out go the bits that crossed over.
+    // Shifts each 32-bit word: shifts all 128 bits, then masks the bits that crossed a word boundary.
     let right_by_13 = (state[2] >> 13) & (u128::MAX / 0xffff_ffff * 0x0007_ffff);
     let left_by_15 = (state[4] << 15) & (u128::MAX / 0xffff_ffff * 0xffff_8000);
     state[0] ^ (state[0] << 24) ^ (right_by_13 & MASK) ^ (state[3] >> 24) ^ left_by_15
 }
 
-/// Between 0 and 1: the upper 23 bits and a half, exact in `f32`.
+/// Returns a number between 0 and 1: the upper 23 bits plus one half, exact in `f32`.
 fn uniform(bits: u32) -> Rounded {
     Rounded::exact((f64::from(bits >> 9) + 0.5) / f64::from(1 << 23))
 }
 
-/// A pair of normally distributed numbers from a pair of uniform ones.
+/// Transforms a pair of uniform numbers into a pair of normally distributed ones.
 fn box_muller(radius: Rounded, angle: Rounded) -> [Rounded; 2] {
     let radius = (Rounded::constant(-2.0 * LN_2) * radius.fast_log2()).sqrt();
     let angle = Rounded::constant(TAU) * (angle - Rounded::exact(0.5));
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn seeding_is_that_of_mt19937() {
-        // The first words of the state that its authors publish for seed 5489.
+        // First words of the state that the authors of MT19937 publish for seed 5489.
         assert_eq!(words(seeded(5489)[0])[..2], [5489, 1_301_868_182]);
     }
 

@@ -1,29 +1,30 @@
-//! # CPU references: what each kernel in `kernels/` should compute
-//! Plain loops over the initial buffers, written from what the kernel is for, not from its PTX. A
-//! launch file names one of them for a result buffer (`expect.reference`); [`lookup`] finds it.
+//! # CPU references: expected results of the kernels in `kernels/`
+//! Expected results in plain loops over the initial buffers, written from the purpose of each kernel, not
+//! from its PTX. A launch file names one of them for a result buffer (`expect.reference`); [`lookup`] finds
+//! it.
 //!
-//! | reference | judges            | how far the kernel may be off                             |
+//! | reference | judges            | allowed deviation of the kernel                           |
 //! |-----------|-------------------|-----------------------------------------------------------|
-//! | `vadd`    | `c = a + b`       | not at all: one rounded addition, as the kernel does      |
-//! | `syrk`    | `C`               | error bound of each `f32` sum, whatever its order         |
-//! | `gesummv` | `y`               | likewise                                                  |
-//! | `mm2`     | `C`               | likewise                                                  |
-//! | `sgemm`   | `C`               | likewise                                                  |
-//! | `hmma`    | `C`               | not at all: sums rounded in the order of tensor cores here |
-//! | `bfs`     | level of each node| not at all                                                |
-//! | `kmeans`, `nw`, `pathfinder` | numbers, scores, costs | not at all |
-//! | `conv`, `conv2d`, `scalarprod`, `spmv_csr` | sums of products | error bound of each `f32` sum, whatever its order |
-//! | `backprop_*`, `blackscholes_*`, `fdtd2d`, `gaussian_*`, `gramschmidt_*`, `hotspot`, `lud`, `srad1`, `srad1_s*`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
-//! | `btree`, `invindex_*`, `likelihood`, `particlefilter`, `sssp` | indices, values, fits, lengths of paths | not at all |
-//! | `fft`, `fwt`, `spmv_jds` | sums of products | error bound of each `f32` sum, whatever its order |
-//! | `pest`, `pest_states`, `streamcluster_moves` | counts, decisions | where `f32` cannot tell, either is right |
-//! | `barneshut`, `cfd`, `lbm_*`, `nn_*`, `streamcluster_gain` | longer formulas | error bound carried from step to step (`rounded`) |
-//! | `cfd_undisturbed`, `histo`, `quasirandom`, `reduction`, `scan`, `sobel`, `transpose`, `urng` | integers, copies, one rounding | not at all |
-//! | `dct`, `dwthaar` | sums of scaled samples | error bound of each `f32` sum, whatever its order |
-//! | `binomial`, `cutcp`, `heartwall`, `leukocyte`, `mersenne`, `mrigridding`, `mriq_*`, `myocyte` | longer formulas | error bound carried from step to step (`rounded`) |
+//! | `vadd`    | `c = a + b`       | none: one rounded addition, as in the kernel              |
+//! | `syrk`    | `C`               | error bound of each `f32` sum, in any order               |
+//! | `gesummv` | `y`               | error bound of each `f32` sum, in any order               |
+//! | `mm2`     | `C`               | error bound of each `f32` sum, in any order               |
+//! | `sgemm`   | `C`               | error bound of each `f32` sum, in any order               |
+//! | `hmma`    | `C`               | none: sums rounded in the order of this machine's tensor cores |
+//! | `bfs`     | level of each node| none                                                      |
+//! | `kmeans`, `nw`, `pathfinder` | numbers, scores, costs | none |
+//! | `conv`, `conv2d`, `scalarprod`, `spmv_csr` | sums of products | error bound of each `f32` sum, in any order |
+//! | `backprop_*`, `blackscholes_*`, `fdtd2d`, `gaussian_*`, `gramschmidt_*`, `hotspot`, `lud`, `srad1`, `srad1_s*`, `srad2`, `stencil3d` | longer formulas | error bound propagated from step to step (`rounded`) |
+//! | `btree`, `invindex_*`, `likelihood`, `particlefilter`, `sssp` | indices, values, fits, lengths of paths | none |
+//! | `fft`, `fwt`, `spmv_jds` | sums of products | error bound of each `f32` sum, in any order |
+//! | `pest`, `pest_states`, `streamcluster_moves` | counts, decisions | both outcomes where `f32` rounding decides |
+//! | `barneshut`, `cfd`, `lbm_*`, `nn_*`, `streamcluster_gain` | longer formulas | error bound propagated from step to step (`rounded`) |
+//! | `cfd_undisturbed`, `histo`, `quasirandom`, `reduction`, `scan`, `sobel`, `transpose`, `urng` | integers, copies, one rounding | none |
+//! | `dct`, `dwthaar` | sums of scaled samples | error bound of each `f32` sum, in any order |
+//! | `binomial`, `cutcp`, `heartwall`, `leukocyte`, `mersenne`, `mrigridding`, `mriq_*`, `myocyte` | longer formulas | error bound propagated from step to step (`rounded`) |
 //!
-//! The sums are made in `f64`. Their bound is proven (see `bounded_sum`), so it passes every correct
-//! kernel whatever its inputs, and is tight enough to fail one that loses a term.
+//! Sums are computed in `f64`. Their error bound is proven (see `bounded_sum`): it passes every correct
+//! kernel for all inputs, and is tight enough to fail a kernel that loses a term.
 
 mod backprop;
 mod barneshut;
@@ -91,14 +92,14 @@ use std::fmt;
 pub use compare::{Difference, Mismatch, Rule, compare, difference};
 pub use element::{Array, ElementType};
 
-/// A CPU reference: which buffers and parameters it needs, and the result that it computes.
+/// CPU reference: required buffers and parameters, and the function that computes the result.
 #[derive(Debug)]
 pub struct Reference {
     /// Name in launch files.
     pub name: &'static str,
-    /// What it computes, in one line.
+    /// One-line description of the result.
     pub summary: &'static str,
-    /// Buffers that it reads as they are before the first launch.
+    /// Buffers that it reads in their state before the first launch.
     pub inputs: &'static [Input],
     /// Parameters that it needs.
     pub parameters: &'static [Parameter],
@@ -107,50 +108,50 @@ pub struct Reference {
     compute: fn(&Arguments<'_>) -> Result<Expected, ReferenceError>,
 }
 
-/// A buffer that a reference reads.
+/// Buffer that a reference reads.
 #[derive(Debug)]
 pub struct Input {
-    /// Name by which launch files map a buffer to it.
+    /// Name by which launch files map a buffer to the input.
     pub name: &'static str,
-    /// Element type the buffer must have.
+    /// Element type that the buffer must have.
     pub element: ElementType,
 }
 
-/// A parameter that a reference needs.
+/// Parameter that a reference needs.
 #[derive(Debug)]
 pub struct Parameter {
     /// Name in launch files.
     pub name: &'static str,
-    /// What values it takes.
+    /// Kind of values that the parameter accepts.
     pub kind: ParameterKind,
 }
 
-/// What values a parameter takes.
+/// Kind of values that a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// A count or size: 1 to 2^31 - 1.
+    /// Count or size: 1 to 2^31 - 1.
     Count,
-    /// An index: 0 to 2^31 - 1.
+    /// Index: 0 to 2^31 - 1.
     Index,
-    /// A real number, rounded to `f32` as the kernel receives it.
+    /// Real number, rounded to `f32` as the kernel receives it.
     Real,
 }
 
-/// The value of a parameter.
+/// Value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValue {
-    /// Of a [`ParameterKind::Count`] or [`ParameterKind::Index`].
+    /// Value of a [`ParameterKind::Count`] or [`ParameterKind::Index`].
     Count(usize),
-    /// Of a [`ParameterKind::Real`].
+    /// Value of a [`ParameterKind::Real`].
     Real(f64),
 }
 
-/// The result a kernel should have, and how far it may be off.
+/// Expected result of a kernel, with the allowed deviation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
-    /// The values.
+    /// Expected values, one per element of the buffer.
     pub values: Array,
-    /// How to compare with them.
+    /// Rule by which a result is compared with the values.
     pub rule: Rule,
 }
 
@@ -159,19 +160,19 @@ impl Expected {
         Self { values, rule: Rule::Exact }
     }
 
-    /// Sums in `f64`, and the distance from each that `f32` arithmetic explains.
+    /// Creates an expectation from sums in `f64` and the error that `f32` arithmetic may cause in each.
     fn bounded(sums: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (values, bounds): (Vec<_>, Vec<_>) = sums.into_iter().unzip();
         Self { values: Array::from_reals(ElementType::F64, values), rule: Rule::Bounds(bounds) }
     }
 }
 
-/// Why a reference could not be computed.
+/// Reason why a reference could not be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferenceError {
-    /// The reference.
+    /// Name of the reference.
     pub reference: &'static str,
-    /// The reason, with values.
+    /// Reason with the offending values, for the user.
     pub reason: String,
 }
 
@@ -183,7 +184,7 @@ impl fmt::Display for ReferenceError {
 
 impl std::error::Error for ReferenceError {}
 
-/// Every reference, by name.
+/// All references, sorted by name.
 pub const ALL: &[&Reference] = &[
     &backprop::CHANGE,
     &backprop::SUMS,
@@ -259,16 +260,16 @@ pub const ALL: &[&Reference] = &[
     &vadd::VADD,
 ];
 
-/// The reference of that name.
+/// Returns the reference of that name.
 pub fn lookup(name: &str) -> Option<&'static Reference> {
     ALL.iter().find(|r| r.name == name).copied()
 }
 
 impl Reference {
-    /// The result expected from these initial buffers and parameters.
+    /// Computes the result expected from these initial buffers and parameters.
     ///
     /// # Errors
-    /// If an input or parameter is missing, unknown, of the wrong type, or too small.
+    /// Returns an error if an input or parameter is missing, unknown, of the wrong type, or too small.
     pub fn expected(
         &self,
         inputs: &BTreeMap<&str, &Array>,
@@ -280,7 +281,7 @@ impl Reference {
     }
 }
 
-/// What a reference is computed from. After `check`, every declared input and parameter is there.
+/// Inputs and parameters of a reference. After `check`, every declared one is present.
 struct Arguments<'a> {
     reference: &'a Reference,
     inputs: &'a BTreeMap<&'a str, &'a Array>,
@@ -332,7 +333,8 @@ impl Arguments<'_> {
         ReferenceError { reference: self.reference.name, reason }
     }
 
-    /// The input of that name, which must have `needed` elements: `why` says how that follows.
+    /// Returns the input of that name. It must have at least `needed` elements; `why` explains that number in
+    /// the error.
     fn input(&self, name: &str, needed: usize, why: &str) -> Result<&Array, ReferenceError> {
         let array = self.inputs[name];
         if array.len() < needed {
@@ -342,7 +344,8 @@ impl Arguments<'_> {
         Ok(array)
     }
 
-    /// The input of that name, a matrix of `rows` x `columns` whose rows are parameter `ld` apart.
+    /// Returns the input of that name, a matrix of `rows` x `columns` with row stride `ld`, a parameter
+    /// [elements].
     fn matrix(&self, name: &str, rows: usize, columns: usize, ld: &str) -> Result<&Array, ReferenceError> {
         let apart = self.count(ld);
         if apart < columns {
@@ -354,7 +357,7 @@ impl Arguments<'_> {
         self.input(name, (rows - 1) * apart + columns, &why)
     }
 
-    /// An index that comes from the data, which must be one of `len`; `what` names it.
+    /// Checks an index taken from the data, which must be below `len`; `what` names it in the error.
     fn checked_index(&self, what: fmt::Arguments<'_>, idx: i128, len: usize) -> Result<usize, ReferenceError> {
         usize::try_from(idx).ok().filter(|&idx| idx < len).ok_or_else(|| {
             let last = len.saturating_sub(1);
@@ -389,7 +392,7 @@ const fn real(name: &'static str) -> Parameter {
     Parameter { name, kind }
 }
 
-/// Declares an input.
+/// Declares an input buffer of a reference.
 const fn input(name: &'static str, element: ElementType) -> Input {
     Input { name, element }
 }

@@ -1,13 +1,13 @@
-//! Samples spread over a regular grid.
+//! CPU reference: gridding: samples spread over a regular grid.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Largest radius: a sample then reaches no farther than the cells around its own.
+/// Maximum radius: a sample then reaches no farther than the neighbors of its own cell.
 const MAX_RADIUS: f64 = 1.5;
 
-/// Complex values on the centres of `nx` x `ny` x `nz` unit cells, real and imaginary parts in turn: the sum
-/// over samples nearer than `radius` of `value * density * (1 - r^2 / radius^2)^2`.
+/// Complex values at the centers of `nx` x `ny` x `nz` unit cells, stored as real and imaginary part: the sum
+/// over samples closer than `radius` of `value * density * (1 - r^2 / radius^2)^2`.
 pub(super) static MRIGRIDDING: Reference = Reference {
     name: "mrigridding",
     summary: "complex samples spread over the points of a grid nearer than the radius, at most 1.5",
@@ -52,7 +52,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
                 );
             }
         }
-        // Every point whose cell a sphere around the sample may touch.
+        // All points whose cell a sphere around the sample may touch.
         let [xs, ys, zs] = std::array::from_fn(|axis| {
             let cell = place[axis].value as usize;
             cell.saturating_sub(2)..(cell + 3).min(sizes[axis])
@@ -67,8 +67,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
                     if square.value >= limit.value + uncertain {
                         continue;
                     }
-                    // Where rounding may decide whether the sample counts, the weight has fallen to nearly zero:
-                    // to its square, which covers both.
+                    // Where rounding may decide whether the sample counts, the weight is nearly zero.
+                    // Widening the error by the weight covers both outcomes.
                     let fade = one - square * inverse_limit;
                     let mut weight = number("density", sample) * fade * fade;
                     if square.value + uncertain >= limit.value {
@@ -91,7 +91,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{Expected, ReferenceError, compare};
 
-    /// Two samples in a grid of 4 x 2 x 1 cells, the second at `x`.
+    /// Spreads two samples over a grid of 4 x 2 x 1 cells, the second sample at `x`.
     fn gridded(x: f64, radius: f64) -> Result<Expected, ReferenceError> {
         let [x, y, z] = [[1.0, x], [0.5, 1.5], [0.5, 0.5]].map(|v| reals(&v));
         let [density, re, im] = [[2.0, 1.0], [3.0, 16.0], [5.0, -32.0]].map(|v| reals(&v));
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn samples_spread_to_the_centres_around_them() {
-        // The first is 1/2 from two centres, the second on one; weights are (1 - r^2)^2, densities 2 and 1.
+        // The first sample is 1/2 from two centers, the second lies on one. Weights are (1 - r^2)^2,
+        // densities 2 and 1.
         let expected = values(&gridded(3.5, 1.0).unwrap());
         let mut should = [0.0; 16];
         should[0..4].copy_from_slice(&[3.375, 5.625, 3.375, 5.625]);

@@ -1,11 +1,11 @@
-//! The Q matrix of a magnetic resonance image reconstruction.
+//! CPU reference: Q matrix of a magnetic resonance image reconstruction.
 
 use std::f64::consts::TAU;
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
 
-/// Words of a sample: its three coordinates and its weight.
+/// Words per sample: three coordinates and the weight.
 const SAMPLE: usize = 4;
 
 const INPUTS: &[Input] = &[
@@ -26,7 +26,7 @@ pub(super) static MRIQ_IM: Reference = Reference {
     compute: |arguments| compute(arguments, Rounded::fast_sin),
 };
 
-/// Real part of the same.
+/// Real part of the sum over the first `count` samples of `weight * e^(2 pi i k . r)`, for each voxel r.
 pub(super) static MRIQ_RE: Reference = Reference {
     name: "mriq_re",
     summary: "real part of the Q matrix: samples of 4 words, weight last",
@@ -45,8 +45,8 @@ fn compute(arguments: &Arguments<'_>, part: fn(Rounded) -> Rounded) -> Result<Ex
         let word = |i: usize| Rounded::exact(samples.real(SAMPLE * sample + i));
         let along = |axis: usize| word(axis) * Rounded::exact(place[axis].real(voxel));
         let turns = along(0) + along(1) + along(2);
-        // Whole turns go without rounding. Near a half, the kernel may be on the other side: no matter, for
-        // there the angle is the same but for its sign, and both are within the bound of a period.
+        // Subtracting whole turns needs no rounding. Near half a turn the kernel may round to the other side.
+        // The angle then differs only by its sign, and both results are within the bound.
         let turns = Rounded { value: turns.value - turns.value.round(), ..turns };
         word(3) * part(Rounded::constant(TAU) * turns)
     };
@@ -61,7 +61,7 @@ mod tests {
     use super::super::{Expected, compare};
 
     fn of_two_voxels(name: &str, count: usize) -> Expected {
-        // The second sample turns by an eighth and by 1 + 1/4 at the voxels.
+        // At the two voxels, the second sample has the phases 1/8 and 1 + 1/4 turns.
         let (x, y, z) = (reals(&[1.0, 2.0]), reals(&[0.5, 0.0]), reals(&[0.0, 1.0]));
         let samples = reals(&[0.0, 0.0, 0.0, 3.0, 0.0, 0.25, 1.25, 2.0]);
         let inputs = [("x", &x), ("y", &y), ("z", &z), ("samples", &samples)];

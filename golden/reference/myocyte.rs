@@ -1,23 +1,25 @@
-//! A heart muscle cell: its electricity, and what calmodulin binds in three compartments.
+//! CPU reference: heart muscle cell, with its electrical activity and the calcium binding of calmodulin in
+//! three compartments.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// Potential, six gates (x1, m, h, j, d, f) and calcium.
+/// Number of electrical state variables: potential, six gates (x1, m, h, j, d, f) and calcium.
 const ELECTRICAL: usize = 8;
-/// Where calcium is among them.
+/// Index of calcium among the electrical variables.
 const CALCIUM: usize = 7;
-/// States of calmodulin in a compartment.
+/// Number of calmodulin states per compartment.
 const BOUND: usize = 6;
-/// Compartments.
+/// Number of cell compartments.
 const COMPARTMENTS: usize = 3;
-/// Numbers of the state.
+/// Number of state variables.
 const STATE: usize = ELECTRICAL + COMPARTMENTS * BOUND;
 
-/// By which part the kernel's exponentials may be off, and its logarithms or 1: a dozen roundings, and its polynomials.
+/// Error of the kernel's exponentials (relative) and logarithms (relative, or absolute below 1): a dozen
+/// roundings, and its polynomials.
 const FUNCTIONS: f64 = 1.0 / (1 << 20) as f64;
 
-/// Rates of the gates in the order of the state, to open and to close, with the seven constants of Beeler and
+/// Opening and closing rates of the gates, in the order of the state, with the seven constants of Beeler and
 /// Reuter's Table 1: (c1 e^(c2 (v + c3)) + c4 (v + c5)) / (e^(c6 (v + c3)) + c7).
 const GATES: [[[f64; 7]; 2]; 6] = [
     [[0.0005, 0.083, 50.0, 0.0, 0.0, 0.057, 1.0], [0.0013, -0.06, 20.0, 0.0, 0.0, -0.04, 1.0]],
@@ -28,9 +30,9 @@ const GATES: [[[f64; 7]; 2]; 6] = [
     [[0.012, -0.008, 28.0, 0.0, 0.0, 0.15, 1.0], [0.0065, -0.02, 30.0, 0.0, 0.0, -0.2, 1.0]],
 ];
 
-/// The state after `steps` steps of Runge and Kutta's method of order 4, each of `step` ms, with a current of
-/// `stimulus`. `buffers` has of each compartment how much of calmodulin's buffer there is, and its calcium in
-/// parts of the cell's.
+/// State after `steps` steps of the fourth-order Runge-Kutta method, each of `step` ms, with a stimulus
+/// current of `stimulus`. For each compartment, `buffers` holds the amount of calmodulin buffer, and the
+/// calcium concentration relative to that of the cell.
 pub(super) static MYOCYTE: Reference = Reference {
     name: "myocyte",
     summary: "state of a heart muscle cell: potential, gates, calcium, calmodulin of 3 compartments",
@@ -66,12 +68,12 @@ fn constant(value: f64) -> Rounded {
     Rounded::constant(value)
 }
 
-/// A power as the kernel makes it, of a product of a logarithm.
+/// Returns a power as the kernel computes it: as the exponential of a multiple of the logarithm.
 fn power(x: Rounded, exponent: f64) -> Rounded {
     (constant(exponent) * x.ln(FUNCTIONS)).exp(FUNCTIONS)
 }
 
-/// Of each of the first numbers, how fast it changes.
+/// Returns the rate of change of each electrical variable.
 fn electricity(state: &[Rounded], stimulus: Rounded) -> Vec<Rounded> {
     let [v, x1, m, h, j, d, f, calcium] = std::array::from_fn(|i| state[i]);
     let e = |slope: f64, from: f64| (constant(slope) * (v + constant(from))).exp(FUNCTIONS);
@@ -95,14 +97,16 @@ fn electricity(state: &[Rounded], stimulus: Rounded) -> Vec<Rounded> {
     [potential].into_iter().chain(gates).chain([calcium]).collect()
 }
 
-/// The same of calmodulin: with 0, 2 and 4 ions of calcium, and each of these on the buffer.
+/// Returns the rate of change of each calmodulin variable: calmodulin with 0, 2 and 4 calcium ions, free and
+/// then bound to the buffer.
 fn calmodulin(state: &[Rounded], buffers: &[Rounded]) -> Vec<Rounded> {
     let mut rates = Vec::new();
     for (compartment, has) in state[ELECTRICAL..].chunks(BOUND).enumerate() {
         let ions = state[CALCIUM] * buffers[2 * compartment + 1] * constant(1e6);
         let pair = power(ions, 2.0);
         let buffer = buffers[2 * compartment] - has[3] - has[4] - has[5];
-        // How much goes from one to the next in a second: pairs of ions join free and bound ones, then free ones bind.
+        // Flow from one state to the next per second. Pairs of ions bind to free and buffered calmodulin;
+        // then free calmodulin binds to the buffer.
         let flow = |joins: f64, with: Rounded, from: usize, leaves: f64, to: usize| {
             constant(joins) * with * has[from] - constant(leaves) * has[to]
         };
@@ -133,7 +137,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::*;
 
-    /// At rest, as Beeler and Reuter's model comes to it.
+    /// Resting state, to which the model of Beeler and Reuter converges.
     const REST: [f64; ELECTRICAL] = [-84.57, 0.0057, 0.011, 0.988, 0.975, 0.003, 1.0, 1.78e-7];
 
     fn after(steps: usize, step: f64, stimulus: f64, potential: f64) -> Vec<f64> {
@@ -155,7 +159,8 @@ mod tests {
 
     #[test]
     fn above_its_threshold_a_cell_fires() {
-        // An action potential rises above 0 mV within some ms of a potential of -50 mV, not of one of -75 mV.
+        // From a potential of -50 mV, an action potential rises above 0 mV within a few ms; from -75 mV, none
+        // does.
         let highest =
             |from: f64| (1..12).map(|tenth| after(100 * tenth, 0.01, 0.0, from)[0]).fold(f64::NEG_INFINITY, f64::max);
         assert!(highest(-50.0) > 0.0, "{}", highest(-50.0));
@@ -168,7 +173,7 @@ mod tests {
         for has in is[ELECTRICAL..].chunks(BOUND) {
             assert!((has.iter().sum::<f64>() - 10.2).abs() < 1e-6);
         }
-        // More calcium binds more.
+        // A compartment with more calcium binds more.
         assert!(is[ELECTRICAL + 1] > is[ELECTRICAL + BOUND + 1]);
     }
 }

@@ -1,4 +1,4 @@
-//! The convolutional layers of a network that reads handwritten digits.
+//! CPU reference: convolutional layers of a network that recognizes handwritten digits.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Input, Reference, ReferenceError, count, input};
@@ -13,8 +13,8 @@ const SIZE2: usize = 5;
 const PICTURES: Input = input("pictures", ElementType::F32);
 const WEIGHTS1: Input = input("weights1", ElementType::F32);
 
-/// 6 maps of 13 x 13 for each picture: 1.7159 tanh(2/3 s), s a bias and a window of 5 x 5 pixels
-/// with the map's weights, two pixels from one window to the next.
+/// First layer: 6 maps of 13 x 13 per picture, with elements 1.7159 tanh(2/3 s). The sum s is a bias plus a
+/// window of 5 x 5 pixels with the weights of the map; windows are two pixels apart.
 pub(super) static NN_FIRST: Reference = Reference {
     name: "nn_first",
     summary: "first layer: 6 maps of 13 x 13 from each picture of 29 x 29",
@@ -24,7 +24,7 @@ pub(super) static NN_FIRST: Reference = Reference {
     compute: |arguments| Ok(Expected::bounded(first(arguments)?.into_iter().map(Rounded::with_bound))),
 };
 
-/// 50 maps of 5 x 5 for each picture, in the same way from windows of all 6 maps.
+/// Second layer: 50 maps of 5 x 5 per picture, computed like [`NN_FIRST`] from windows of all 6 maps.
 pub(super) static NN_SECOND: Reference = Reference {
     name: "nn_second",
     summary: "second layer: 50 maps of 5 x 5 from each 6 maps of the first",
@@ -49,7 +49,8 @@ fn second(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::bounded(maps.into_iter().map(Rounded::with_bound)))
 }
 
-/// From some input maps of each picture, of `from_size` squared, to `maps` maps of `size` squared.
+/// Computes a layer: from `from_maps` maps of `from_size` squared per picture to `maps` maps of `size`
+/// squared.
 fn layer(
     from: &[Rounded],
     (pictures, from_maps, from_size): (usize, usize, usize),
@@ -75,7 +76,8 @@ fn layer(
     elements
 }
 
-/// As the kernel computes it, for its roundings; the value is that of the definition.
+/// Applies the activation function with the operations of the kernel, so that the error bound covers its
+/// roundings.
 fn squash(sum: Rounded) -> Rounded {
     let number = Rounded::constant;
     let rate = number(4.0 / 3.0 * std::f64::consts::LOG2_E);
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn nn_first_moves_its_window_by_two_pixels() {
-        // Map 1 has the bias 0.25 and looks at the top right pixel of its window.
+        // Map 1 has bias 0.25 and weights only the top right pixel of its window.
         let mut weights = [0.0; 6 * 26];
         (weights[26], weights[26 + 1 + 4]) = (0.25, 1.0);
         let maps = values(&nn("nn_first", &weights, &[]));

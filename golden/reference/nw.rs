@@ -1,9 +1,9 @@
-//! Alignment scores of two sequences.
+//! CPU reference: Needleman-Wunsch alignment scores of two sequences.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
 
-/// Score of the best alignment of the first i elements of one sequence with the first j of the other,
-/// at `i * (n + 1) + j`: a pair scores `similarity[i][j]`, an element beside nothing costs `gap`.
+/// Score of the best alignment of the first i elements of one sequence with the first j of the other, at `i *
+/// (n + 1) + j`. A pair scores `similarity[i][j]`; an unpaired element costs `gap`.
 pub(super) static NW: Reference = Reference {
     name: "nw",
     summary: "Needleman-Wunsch scores of all prefixes of two sequences of n elements",
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn nw_aligns_or_leaves_a_gap_whichever_scores_more() {
-        // Of "ab" and "ba": equal letters 5, others -5, a gap -1.
+        // Sequences "ab" and "ba": equal letters score 5, others -5, a gap -1.
         let similarity = integers(&[99, 99, 99, 99, -5, 5, 99, 5, -5]);
         let parameters = [("n", Count(2)), ("gap", Count(1))];
         let expected = run("nw", &[("similarity", &similarity)], &parameters).unwrap();

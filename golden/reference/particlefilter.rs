@@ -1,13 +1,13 @@
-//! One step of a particle filter.
+//! CPU reference: one step of a particle filter.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Beyond this total, single precision does not hold every sum of weights.
+/// Maximum total weight: up to it, single precision holds every sum of weights exactly.
 const MAX_TOTAL: i128 = 1 << 24;
 
-/// Element `from[j]` for each particle drawn, j the first particle whose weight and those before it
-/// add up to the threshold. Thresholds lie in the middle of equal shares of the total weight; a
-/// weight is the sum of the pixels around a particle.
+/// Element `from[j]` for each particle drawn, where j is the first particle at which the running sum of
+/// weights reaches the threshold. Thresholds are the midpoints of equal shares of the total weight. A weight
+/// is the sum of the pixels around a particle.
 pub(super) static PARTICLEFILTER: Reference = Reference {
     name: "particlefilter",
     summary: "one coordinate of the particles drawn in equal steps of the total weight",
@@ -60,7 +60,7 @@ mod tests {
     use super::super::tests::{integers, run, values};
     use super::super::{Array, ElementType, Expected, ReferenceError};
 
-    /// Four particles in one row, each seeing its own pixel and the one below.
+    /// Four particles in one row, each covering its own pixel and the one below.
     fn draw(pixels: &[i128], offsets_y: &[i128]) -> Result<Expected, ReferenceError> {
         let picture = Array::from_integers(ElementType::U8, pixels.iter().copied());
         let x = integers(&[0, 1, 2, 3]);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn particlefilter_draws_heavy_particles_several_times() {
-        // Weights 1, 5, 0, 2: sums 1, 6, 6, 8; thresholds 1, 3, 5, 7.
+        // Weights are 1, 5, 0, 2, their running sums 1, 6, 6, 8, and the thresholds 1, 3, 5, 7.
         let expected = draw(&[1, 2, 0, 1, 0, 3, 0, 1], &[0, 1]).unwrap();
         assert_eq!(values(&expected), [10.0, 11.0, 11.0, 13.0]);
     }

@@ -1,9 +1,9 @@
-//! The cheapest way through a grid.
+//! CPU reference: cheapest path through a grid.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Cheapest way from any cell of the row `from` to each cell of the last of `rows` further rows, whose
-/// costs are `cost`: from one row to the next straight on, or one column to the left or right.
+/// Cost of the cheapest path from any cell of the row `from` to each cell of the last of `rows` further rows
+/// with costs `cost`. Each step goes to the next row, in the same column or one to the left or right.
 pub(super) static PATHFINDER: Reference = Reference {
     name: "pathfinder",
     summary: "least cost of a way from the first row to each cell of the last",
@@ -44,7 +44,7 @@ mod tests {
         let cost = integers(&[1, 1, 1, 1, 0, 9, 0, 9]);
         let parameters = [("rows", Count(2)), ("columns", Count(4))];
         let expected = run("pathfinder", &[("cost", &cost), ("from", &from)], &parameters).unwrap();
-        // After the first row: 2, 2, 1, 1.
+        // Costs after the first row: 2, 2, 1, 1.
         assert_eq!(expected.values, integers(&[2, 10, 1, 10]));
         assert_eq!(expected.rule, Rule::Exact);
     }

@@ -1,10 +1,11 @@
-//! An estimate of pi by counting points.
+//! CPU reference: estimate of pi by counting points.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// How many of the points of each CTA lie less than 1 from the origin. Points go round by `threads`
-/// to each of `ctas` CTAs. A point too near to the circle for single precision may count or not.
+/// Number of points of each CTA at a distance below 1 from the origin. Blocks of `threads` points are
+/// assigned to `ctas` CTAs round robin. If `f32` rounding could decide whether a point counts, both outcomes
+/// are accepted.
 pub(super) static PEST: Reference = Reference {
     name: "pest",
     summary: "number of points within the unit circle, for each CTA",
@@ -18,7 +19,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
     let x = arguments.input("x", points, "points")?;
     let y = arguments.input("y", points, "points")?;
-    // Middle and half the width of the range in which each count lies.
+    // Midpoint and half width of the range that each count must lie in.
     let mut counts = vec![(0.0, 0.0); ctas];
     for i in 0..points {
         let [x, y] = [x, y].map(|array| Rounded::exact(array.real(i)));

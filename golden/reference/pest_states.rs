@@ -1,12 +1,13 @@
-//! An estimate of pi by counting points that generators draw.
+//! CPU reference: estimate of pi by counting points that random number generators draw.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// How many of the points of each CTA lie less than 1 from the origin. Points go round by `threads` to
-/// each of `ctas` CTAs, whose every thread draws its own, x then y, with Marsaglia's xorwow. Thread i begins
-/// with his seeds moved on i times by the first level of `skip`; each level moves on four times as far as
-/// the one before. A point too near to the circle for single precision may count or not.
+/// Number of points of each CTA at a distance below 1 from the origin. Blocks of `threads` points are
+/// assigned to `ctas` CTAs round robin. Each thread draws its own points, x then y, with Marsaglia's xorwow.
+/// Thread i starts from Marsaglia's seeds, advanced i times by the first level of `skip`; each level advances
+/// four times as far as the one before. If `f32` rounding could decide whether a point counts, both outcomes
+/// are accepted.
 pub(super) static PEST_STATES: Reference = Reference {
     name: "pest_states",
     summary: "number of points drawn within the unit circle, for each CTA",
@@ -17,10 +18,10 @@ pub(super) static PEST_STATES: Reference = Reference {
 };
 
 const WORDS: usize = 5;
-/// Words of a level of `skip`: five for each bit of the history.
+/// Words per level of `skip`: five for each bit of the history.
 const LEVEL: usize = 32 * WORDS * WORDS;
 
-/// A generator: five words of history and a counter.
+/// Generator state: five words of history and a counter.
 #[derive(Clone, Copy)]
 struct Xorwow {
     history: [u32; WORDS],
@@ -28,7 +29,7 @@ struct Xorwow {
 }
 
 impl Xorwow {
-    /// Marsaglia, Xorshift RNGs, section 3.1.
+    /// Initial state of Marsaglia, Xorshift RNGs, section 3.1.
     const FIRST: Self =
         Self { history: [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321], counter: 6_615_241 };
 
@@ -41,12 +42,12 @@ impl Xorwow {
         self.history[4].wrapping_add(self.counter)
     }
 
-    /// A multiple of 2^-24 below one.
+    /// Returns the next multiple of 2^-24 in [0, 1).
     fn next_real(&mut self) -> Rounded {
         Rounded::exact(f64::from(self.next() >> 8) / f64::from(1 << 24))
     }
 
-    /// Moved on by one level, which starts at `from`.
+    /// Returns the generator advanced by one level, which starts at index `from`.
     fn moved(self, skip: &Array, from: usize) -> Self {
         let is_set = |bit: &usize| self.history[bit / 32] >> (bit % 32) & 1 == 1;
         let word = |at: usize| skip.integer(at) as u32;
@@ -57,7 +58,8 @@ impl Xorwow {
     }
 }
 
-/// The generators of `threads` threads: each is one move of a level behind the one so far ahead of it.
+/// Returns the generators of `threads` threads. Each is derived from that of an earlier thread by advancing
+/// one level.
 fn generators(skip: &Array, threads: usize) -> Vec<Xorwow> {
     let mut all = vec![Xorwow::FIRST];
     for thread in 1..threads {
@@ -73,7 +75,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let all = ctas * threads;
     let levels = all.saturating_sub(1).max(1).ilog2() as usize / 2 + 1;
     let skip = arguments.input("skip", levels * LEVEL, "800 words for each two bits of a thread's number")?;
-    // Middle and half the width of the range in which each count lies.
+    // Midpoint and half width of the range that each count must lie in.
     let mut counts = vec![(0.0, 0.0); ctas];
     for (thread, mut generator) in generators(skip, all).into_iter().enumerate() {
         let (middle, half) = &mut counts[thread / threads];
@@ -98,7 +100,7 @@ mod tests {
     use super::super::tests::{run, values};
     use super::*;
 
-    /// Levels that move on by 1, 4 and 16 numbers: what becomes of each bit is found by drawing.
+    /// Levels that advance by 1, 4 and 16 numbers, computed by drawing from a state with a single bit set.
     fn short_skips() -> Array {
         let moved = |bit: usize, steps: usize| {
             let mut alone =

@@ -1,12 +1,13 @@
-//! Quasi-random sequences.
+//! CPU reference: quasirandom sequences.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Direction numbers of a dimension.
+/// Number of direction numbers per dimension.
 const BITS: usize = 32;
 
-/// The first `elements` elements of a digital sequence in each of `dimensions` dimensions, one after the
-/// other: the exclusive or of the direction numbers that the set bits of the index name, over 2^32.
+/// First `elements` elements of a digital sequence in each of `dimensions` dimensions, dimension after
+/// dimension. Each element is the XOR of the direction numbers selected by the set bits of its index, divided
+/// by 2^32.
 pub(super) static QUASIRANDOM: Reference = Reference {
     name: "quasirandom",
     summary: "the first elements of a digital sequence in each dimension, of 32 direction numbers a dimension",
@@ -23,7 +24,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let (dimension, v) = (idx / elements, idx % elements);
         let named = (0..BITS).filter(|bit| v >> bit & 1 == 1);
         let x = named.fold(0, |x, bit| x ^ directions.integer(dimension * BITS + bit));
-        // Below 2^32, and so exact in f64: the conversion to f32 is the only rounding, as in the kernel.
+        // The integer is below 2^32, and so exact in f64. The conversion to f32 is the only rounding, as in
+        // the kernel.
         x as f64 / 2.0_f64.powi(32)
     };
     Ok(Expected::exact(Array::from_reals(ElementType::F32, (0..dimensions * elements).map(element))))
@@ -37,7 +39,8 @@ mod tests {
 
     #[test]
     fn quasirandom_takes_the_exclusive_or_of_direction_numbers() {
-        // The first dimension reverses bits (van der Corput), the second has other numbers for bits 0 and 1.
+        // The first dimension reverses bits (van der Corput); the second has other direction numbers for bits
+        // 0 and 1.
         let first = (0..32).map(|bit| 1 << (31 - bit));
         let second = (0..32).map(|bit| if bit == 0 { 3 << 30 } else { 1 << 30 });
         let directions = Array::from_integers(ElementType::U32, first.chain(second));

@@ -1,4 +1,4 @@
-//! The sum of integers.
+//! CPU reference: sum of integers.
 
 use super::scan::wrap;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};

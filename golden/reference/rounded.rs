@@ -1,59 +1,58 @@
-//! Real numbers, each beside a bound on how far single precision may have moved it.
+//! Real numbers with a bound on the error of their single-precision evaluation.
 //!
-//! A reference that is written with [`Rounded`] computes in `f64` and knows, for every number, how far
-//! an `f32` evaluation of the same formula can be off: each operation adds its own rounding to what
-//! its operands bring along (running error analysis; the first-order terms and all higher ones). A
-//! fused multiply-add rounds once where this counts two, so it stays within the bound. Sums whose
-//! order is the kernel's affair go through [`Rounded::sum`], which holds for any order.
+//! A reference written with [`Rounded`] computes in `f64`. It tracks, for every number, how far an `f32`
+//! evaluation of the same formula can deviate. Each operation adds its own rounding error to the errors of
+//! its operands (running error analysis, with all higher-order terms).
+//! A fused multiply-add rounds once where this model counts two roundings, so it stays within the bound. Sums
+//! in an order that depends on the kernel use [`Rounded::sum`], which holds for any order.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// By how much of its result a correctly rounded `f32` operation is off at most: 2^-24, and a
-/// millionth of that for the roundings of the `f64` arithmetic here.
+/// Maximum relative error of a correctly rounded `f32` operation: 2^-24, plus a millionth of that for the
+/// roundings of the `f64` arithmetic here.
 const UNIT: f64 = (1.0 + 1e-6) / (1 << 24) as f64;
-/// Half the smallest subnormal of `f32`, by which a result that underflows is off.
+/// Absolute error of a result that underflows: half the smallest subnormal of `f32`.
 const TINY: f64 = f32::MIN_POSITIVE as f64 * UNIT;
-/// Makes up for the roundings of the bounds themselves.
+/// Factor that covers the roundings in the computation of the bounds.
 const SLACK: f64 = 1.0 + 1e-12;
-/// By how much of its result a special function unit may be off: `ex2.approx`, `lg2.approx` and
-/// `rsqrt.approx` of the PTX ISA promise 2^-22 or better, as do the functions that NVRTC makes of them.
+/// Relative error of special function units. The PTX ISA promises 2^-22 or better for `ex2.approx`,
+/// `lg2.approx` and `rsqrt.approx`, as for the functions that NVRTC builds from them.
 const SPECIAL: f64 = 1.0 / (1 << 22) as f64;
-/// By how much a sine or cosine of a special function unit may be off: 2^-20.9 in the PTX ISA, rounded up.
+/// Absolute error of the sine and cosine of special function units: 2^-20.9 in the PTX ISA, rounded up.
 const CIRCULAR: f64 = 1.0 / (1 << 20) as f64;
 
-/// A number, and how far its `f32` evaluation may be off.
+/// Number with an error bound for its `f32` evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rounded {
-    /// What exact arithmetic gives.
+    /// Result of exact arithmetic.
     pub value: f64,
-    /// How far single precision may be from it.
+    /// Maximum deviation of the single-precision result.
     pub error: f64,
 }
 
 impl Rounded {
-    /// A number that `f32` holds exactly.
+    /// Creates a number that `f32` represents exactly.
     pub const fn exact(value: f64) -> Self {
         Self { value, error: 0.0 }
     }
 
-    /// A real constant, which the kernel has as the nearest `f32`.
+    /// Creates a real constant, which the kernel holds as the nearest `f32`.
     pub fn constant(value: f64) -> Self {
         Self::of(value, 0.0)
     }
 
-    /// The value and the bound, as [`super::Expected::bounded`] takes them.
+    /// Returns value and bound in the form that [`super::Expected::bounded`] takes.
     pub const fn with_bound(self) -> (f64, f64) {
         (self.value, self.error)
     }
 
-    /// The same number, off by so much more.
+    /// Increases the error bound by `error`.
     pub fn widened(self, error: f64) -> Self {
         Self { error: (self.error + error) * SLACK, ..self }
     }
 
-    /// The sum of some numbers, added in any order and grouping. Each goes through fewer additions than
-    /// there are numbers, so that n roundings move the sum by at most n u / (1 - n u) times the sum
-    /// of magnitudes.
+    /// Returns the sum of n terms, added in any order and grouping. Each term passes through fewer than n
+    /// additions, so rounding changes the sum by at most n u / (1 - n u) times the sum of magnitudes.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         let (mut value, mut error, mut magnitude, mut roundings) = (0.0, 0.0, 0.0, 0.0);
         for term in terms {
@@ -67,64 +66,67 @@ impl Rounded {
         Self { value, error: (error + rounding) * SLACK }
     }
 
-    /// Square root.
+    /// Returns the square root.
     pub fn sqrt(self) -> Self {
         let root = self.value.sqrt();
-        // The root is steepest below: there the distance is largest.
+        // The root is steepest at the lower end, so the deviation is largest there.
         Self::of(root, root - (self.value - self.error).max(0.0).sqrt())
     }
 
-    /// Magnitude, without rounding.
+    /// Returns the magnitude, which needs no rounding.
     pub fn abs(self) -> Self {
         Self { value: self.value.abs(), ..self }
     }
 
-    /// The nearest number from `low` to `high`, without rounding: no two numbers get farther apart.
+    /// Returns the nearest number from `low` to `high`, which needs no rounding. Clamping never increases a
+    /// distance.
     pub fn clamp(self, low: f64, high: f64) -> Self {
         Self { value: self.value.clamp(low, high), ..self }
     }
 
-    /// 2 to this power, by a special function unit.
+    /// Returns 2 to this power, computed by a special function unit.
     pub fn fast_exp2(self) -> Self {
         let value = self.value.exp2();
         Self::of(value, value * (self.error.exp2() - 1.0)).special(value)
     }
 
-    /// Logarithm to base 2, by a special function unit. Between 1/2 and 2 the promise is absolute.
+    /// Returns the logarithm to base 2, computed by a special function unit. Between 1/2 and 2 its guaranteed
+    /// error is absolute.
     pub fn fast_log2(self) -> Self {
         let value = self.value.log2();
         let carried = self.error / (self.value - self.error) / std::f64::consts::LN_2;
         Self::of(value, if self.error < self.value { carried } else { f64::INFINITY }).special(value.abs().max(1.0))
     }
 
-    /// Cosine of an angle from about -pi to pi, by a special function unit.
+    /// Returns the cosine of an angle from about -pi to pi, computed by a special function unit.
     pub fn fast_cos(self) -> Self {
         Self { value: self.value.cos(), error: self.error }.widened(CIRCULAR)
     }
 
-    /// Sine of an angle from about -pi to pi, by a special function unit.
+    /// Returns the sine of an angle from about -pi to pi, computed by a special function unit.
     pub fn fast_sin(self) -> Self {
         Self { value: self.value.sin(), error: self.error }.widened(CIRCULAR)
     }
 
-    /// One over the square root, by a special function unit. The bound is infinite if this may be zero.
+    /// Returns the reciprocal square root, computed by a special function unit. The bound is infinite if the
+    /// number may be zero.
     pub fn fast_rsqrt(self) -> Self {
         let value = self.value.sqrt().recip();
-        // Steepest below.
+        // The reciprocal root is steepest at the lower end.
         let nearest_to_zero = self.value - self.error;
         let farthest = if nearest_to_zero > 0.0 { nearest_to_zero.sqrt().recip() } else { f64::INFINITY };
         Self::of(value, farthest - value).special(value)
     }
 
-    /// e to this power, by a formula that is off by at most this part of it with all its roundings.
+    /// Returns e to this power, by a formula with relative error at most `part`, its roundings included.
     pub fn exp(self, part: f64) -> Self {
         let value = self.value.exp();
         let error = value * self.error.exp_m1();
         Self { value, error }.widened(part * (value + error))
     }
 
-    /// Natural logarithm, by a formula that is off by at most this part of it, or of 1 if that is more. The
-    /// bound is infinite if this may be zero.
+    /// Returns the natural logarithm, by a formula with an error of at most `part` times the result, or
+    /// `part` if the result is below 1. The bound is infinite if the number may be zero.
     pub fn ln(self, part: f64) -> Self {
         let value = self.value.ln();
         let nearest_to_zero = self.value - self.error;
@@ -132,15 +134,15 @@ impl Rounded {
         Self { value, error }.widened(part * value.abs().max(1.0))
     }
 
-    /// Angle of a tangent, by a formula that is off by at most `within` with all its roundings.
+    /// Returns the arctangent, by a formula with absolute error at most `within`, its roundings included.
     pub fn arctan(self, within: f64) -> Self {
         let value = self.value.atan();
-        // Steepest nearest to zero.
+        // The arctangent is steepest at the end nearest to zero.
         let nearest_to_zero = (self.value.abs() - self.error).max(0.0);
         Self { value, error: self.error / (1.0 + nearest_to_zero * nearest_to_zero) }.widened(within)
     }
 
-    /// A rounded result whose operands brought `carried` along.
+    /// Creates a rounded result with the error `carried` from its operands.
     fn of(value: f64, carried: f64) -> Self {
         Self { value, error: (carried + UNIT * (value.abs() + carried) + TINY) * SLACK }
     }
@@ -186,7 +188,7 @@ impl Mul for Rounded {
 impl Div for Rounded {
     type Output = Self;
 
-    /// The bound is infinite if the divisor may be zero.
+    /// Divides; the bound is infinite if the divisor may be zero.
     fn div(self, other: Self) -> Self {
         let value = self.value / other.value;
         let nearest_to_zero = other.value.abs() - other.error;
@@ -203,7 +205,7 @@ mod tests {
         (0..500).map(|i| ((i as f32 * 0.37).sin() * 3.0, (i as f32 * 0.91).cos() + 1.5))
     }
 
-    /// Some chain of every operation, in single precision and here.
+    /// Evaluates a chain of all operations, in single precision and with [`Rounded`].
     fn chain(x: f32, y: f32) -> (f32, Rounded) {
         let (a, b) = (Rounded::exact(f64::from(x)), Rounded::exact(f64::from(y)));
         let single = ((x * y - x) / y + (x * x + y * y).sqrt()).clamp(-1.0, 40.0);
@@ -237,7 +239,7 @@ mod tests {
         let doubtful = Rounded { value: 0.0, error: 1.0 };
         let sum = Rounded::sum([doubtful; 4]);
         assert_eq!(sum.value, 0.0);
-        // Four roundings of a sum that may be as large as 4.
+        // Four roundings of a sum whose magnitude may be 4.
         assert!(sum.error >= 4.0 + 4.0 * UNIT * 4.0 && sum.error < 4.0 + 4.0 * UNIT * 4.1, "{}", sum.error);
     }
 

@@ -1,4 +1,4 @@
-//! Scalar products of pairs of vectors.
+//! CPU reference: scalar products of pairs of vectors.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};

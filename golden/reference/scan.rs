@@ -1,8 +1,8 @@
-//! Prefix sums of integers.
+//! CPU reference: prefix sums of integers.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Element i is the sum of the elements before element i, modulo 2^32.
+/// Exclusive prefix sums: element i is the sum of the elements before element i, modulo 2^32.
 pub(super) static SCAN: Reference = Reference {
     name: "scan",
     summary: "exclusive prefix sums of n integers, modulo 2^32",
@@ -12,7 +12,7 @@ pub(super) static SCAN: Reference = Reference {
     compute,
 };
 
-/// The number of 32 bits, two's complement, that an integer is modulo 2^32.
+/// Reduces an integer modulo 2^32 to a signed 32-bit number (two's complement).
 pub(super) fn wrap(integer: i128) -> i128 {
     i128::from(integer as i32)
 }

@@ -1,12 +1,12 @@
-//! Sobel edges of an image.
+//! CPU reference: Sobel edge filter of an image.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Bytes of a pixel, filtered each for itself.
+/// Bytes per pixel, each filtered separately.
 const CHANNELS: usize = 4;
 
-/// Half the length of the Sobel gradient of each channel, rounded down, at most 255. The border of the
-/// image and what lies between its rows, `ld` pixels apart, is zero.
+/// Half the magnitude of the Sobel gradient of each channel, rounded down and limited to 255. The border of
+/// the image is zero, as is the padding between its rows, which are `ld` pixels apart.
 pub(super) static SOBEL: Reference = Reference {
     name: "sobel",
     summary: "Sobel edges of height rows of width pixels of 4 bytes, ld pixels apart",
@@ -48,8 +48,9 @@ mod tests {
 
     #[test]
     fn sobel_filters_each_channel_inside_the_border() {
-        // 3 x 3 pixels, rows 4 apart. Channel 0 grows by 3 a column and 4 a row, so that its gradient is
-        // (24, 32); channel 1 is flat; channel 2 has one bright corner; channel 3 a black and a white half.
+        // 3 x 3 pixels with rows 4 apart. Channel 0 grows by 3 per column and 4 per row, so that its gradient
+        // is (24, 32). Channel 1 is flat; channel 2 has one bright corner; channel 3 has a black and a white
+        // part.
         let pixel =
             |x: i128, y: i128| [3 * x + 4 * y, 7, if (x, y) == (2, 2) { 10 } else { 0 }, if x == 2 { 255 } else { 0 }];
         let image = (0..12).flat_map(|i| if i % 4 < 3 { pixel(i % 4, i / 4) } else { [9; 4] });
@@ -57,7 +58,7 @@ mod tests {
         let parameters = [("width", Count(3)), ("height", Count(3)), ("ld", Count(4))];
         let edges = run("sobel", &[("in", &image)], &parameters).unwrap().values;
         let mut should = [0; 48];
-        // sqrt(24^2 + 32^2) / 2; sqrt(10^2 + 10^2) / 2 = 7.07; 1020 / 2 is more than a byte holds.
+        // sqrt(24^2 + 32^2) / 2; sqrt(10^2 + 10^2) / 2 = 7.07; 1020 / 2 exceeds a byte.
         should[20..24].copy_from_slice(&[20, 0, 7, 255]);
         assert_eq!(edges, Array::from_integers(ElementType::U8, should));
     }

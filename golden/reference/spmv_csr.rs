@@ -1,4 +1,4 @@
-//! A sparse matrix times a vector, the matrix in rows.
+//! CPU reference: sparse matrix-vector product in compressed sparse row (CSR) format.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};

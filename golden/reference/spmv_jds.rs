@@ -1,9 +1,9 @@
-//! A sparse matrix times a vector, the matrix in jagged diagonals.
+//! CPU reference: sparse matrix-vector product in jagged diagonal storage (JDS) format.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// Rows that are filled up to one length.
+/// Number of rows that are padded to a common length.
 const GROUP: usize = 32;
 
 /// `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`, over the
@@ -55,7 +55,7 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{Expected, ReferenceError};
 
-    /// 33 rows: two elements in each of the first 32, one in the last. Slot s is row 32 - s.
+    /// 33 rows: two elements in each of the first 32, one in the last. Slot s holds row 32 - s.
     fn spmv(last_column: i128) -> Result<Expected, ReferenceError> {
         let row_of: Vec<_> = (0..33).rev().collect();
         let mut column = vec![0; 32];
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn spmv_jds_follows_the_diagonals_and_puts_rows_back_in_order() {
         let y = values(&spmv(1).unwrap());
-        // Slot 0: elements 0 and 33; slot 31: elements 31 and 64; slot 32: element 32 alone.
+        // Slot 0 has elements 0 and 33; slot 31 has elements 31 and 64; slot 32 has element 32 only.
         assert_eq!((y[32], y[1], y[0]), (3300.0, 31.0 + 6400.0, 3200.0));
     }
 

@@ -1,16 +1,16 @@
-//! Sums of an image and of its squares, added up in place.
+//! CPU reference: sums of an image and of its squares, accumulated in place.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
 
-/// Elements that one CTA adds up.
+/// Number of elements that one CTA sums.
 const BLOCK: usize = 512;
 
 const INPUTS: &[Input] = &[input("image", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("pixels"), count("stride")];
 
-/// The image after launches with this stride, 512 times it and so on, until one CTA was enough: each puts
-/// the sum of 512 elements that are a stride apart into the first of them.
+/// Image after a series of launches that sum 512 elements, `stride` apart, into the first of them. The stride
+/// grows by a factor of 512 per launch, until one CTA suffices.
 pub(super) static SRAD1_SUMS: Reference = Reference {
     name: "srad1_sums",
     summary: "an image whose sum is added up in place, from elements that are a stride apart",
@@ -20,7 +20,7 @@ pub(super) static SRAD1_SUMS: Reference = Reference {
     compute: |arguments| compute(arguments, |pixel| pixel),
 };
 
-/// The same of the squares of an image.
+/// Squares of an image after the series of launches of [`SRAD1_SUMS`].
 pub(super) static SRAD1_SQUARES: Reference = Reference {
     name: "srad1_squares",
     summary: "squares of an image whose sum is added up in place, from elements that are a stride apart",
@@ -50,7 +50,7 @@ mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
 
-    /// A plane of 1,030 ones and one two.
+    /// Runs an image of 1,029 ones and a single two.
     fn plane(name: &str, stride: usize) -> Vec<f64> {
         let image: Vec<f64> = (0..1030).map(|i| if i == 1025 { 2.0 } else { 1.0 }).collect();
         let parameters = [("pixels", Count(1030)), ("stride", Count(stride))];

@@ -1,12 +1,12 @@
-//! Shortest paths from one node to all others.
+//! CPU reference: shortest paths from one node to all others.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
 
-/// The distance of a node to which no path leads; longer than any path.
+/// Distance of an unreachable node; longer than any path.
 const UNREACHED: i128 = 1 << 29;
 
-/// Sum of the weights on the shortest path from `source` to each of `nodes` nodes, 2^29 where there
-/// is none. `degree[v]` edges lead to node v, from `from[first[v]]` and the nodes after it.
+/// Sum of the weights on the shortest path from `source` to each of `nodes` nodes, or 2^29 if there is no
+/// path. `degree[v]` edges lead to node v, from the nodes listed in `from` from index `first[v]` on.
 pub(super) static SSSP: Reference = Reference {
     name: "sssp",
     summary: "length of the shortest path from a source to every node, 2^29 where there is none",
@@ -21,7 +21,7 @@ pub(super) static SSSP: Reference = Reference {
     compute,
 };
 
-/// An edge: where it begins, where it ends, its weight.
+/// Edge: start node, end node, weight.
 type Edge = (usize, usize, i128);
 
 fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
@@ -31,7 +31,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     if source < nodes {
         distance[source] = 0;
     }
-    // Bellman and Ford: once more than paths can have edges, nothing changes.
+    // Bellman-Ford: iteration ends, because a path has fewer edges than there are nodes.
     let mut changed = true;
     while changed {
         changed = false;
@@ -74,7 +74,7 @@ mod tests {
     use super::super::tests::{integers, run, values};
     use super::super::{Expected, ReferenceError};
 
-    /// 0 -> 1 (7), 0 -> 2 (1), 2 -> 1 (3), 1 -> 3 (1); nothing leads to 4.
+    /// Edges 0 -> 1 (7), 0 -> 2 (1), 2 -> 1 (3), 1 -> 3 (1); no edge leads to node 4.
     fn sssp(source: usize, from: &[i128], weight: &[i128]) -> Result<Expected, ReferenceError> {
         let inputs = [
             ("first", &integers(&[0, 0, 2, 3, 4])),

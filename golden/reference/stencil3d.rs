@@ -1,12 +1,12 @@
-//! Sweeps of a 7-point stencil.
+//! CPU reference: sweeps of a 7-point stencil.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// The grid after `sweeps` sweeps that read and write two grids in turn, the first from `even` to
-/// `odd`. A sweep makes each cell of the inside `side` times the sum of its six neighbours minus
-/// `middle` times itself; cells of the surface, and what lies between rows (`row` apart) and planes
-/// (`plane` apart), stay what they are in the grid that is written.
+/// Grid after `sweeps` sweeps that alternate between two grids, the first from `even` to `odd`. A sweep sets
+/// each inner cell to `side` times the sum of its six neighbors minus `middle` times itself.
+/// Cells of the surface, and the padding between rows (`row` apart) and planes (`plane` apart), keep their
+/// values in the destination grid.
 pub(super) static STENCIL3D: Reference = Reference {
     name: "stencil3d",
     summary: "7-point stencil over nx x ny x nz cells, from grid even to odd, back, and so on",
@@ -62,7 +62,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{Expected, ReferenceError};
 
-    /// 3 x 3 x 4 cells, rows 4 apart, planes 13.
+    /// Runs 3 x 3 x 4 cells with rows 4 apart and planes 13 apart.
     fn sweep(sweeps: usize, row: usize) -> Result<Expected, ReferenceError> {
         sweep_of(51, sweeps, row)
     }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn stencil3d_weighs_the_middle_and_its_neighbours() {
-        // Cells 18 and 31 are the inside. Their six neighbours sum up to six times themselves.
+        // Cells 18 and 31 are the inner cells. The six neighbors of each sum to six times its own value.
         let once = values(&sweep(1, 4).unwrap());
         let inside: Vec<_> = (0..51).filter(|&idx| once[idx] != 7.0).collect();
         assert_eq!(inside, [18, 31]);
@@ -103,7 +103,7 @@ mod tests {
     fn stencil3d_goes_back_to_the_first_grid() {
         let twice = values(&sweep(2, 4).unwrap());
         assert_eq!(twice[0], 0.0);
-        // Five neighbours of 18 are surface, the sixth is 31.
+        // Five neighbors of cell 18 are surface cells, the sixth is cell 31.
         assert_eq!(twice[18], 0.5 * (5.0 * 7.0 + 31.0) - 2.0 * 18.0);
     }
 

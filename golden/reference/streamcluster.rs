@@ -1,4 +1,4 @@
-//! What opening another centre gains in streaming k-median clustering.
+//! CPU reference: gain of opening another center in streaming k-median clustering.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError};
@@ -13,8 +13,8 @@ const INPUTS: &[Input] = &[
 const PARAMETERS: &[Parameter] =
     &[count("points"), count("dimensions"), count("ld"), index("candidate"), count("centres")];
 
-/// 1 for each point that is nearer to the candidate than what it costs now, else 0. Where single
-/// precision cannot tell, either is right.
+/// 1 for each point whose cost at the candidate center would be below its present cost, otherwise 0. If `f32`
+/// rounding could decide this, both outcomes are accepted.
 pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
     name: "streamcluster_moves",
     summary: "which points would move to the candidate: weight times squared distance below the cost",
@@ -24,8 +24,8 @@ pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
     compute: moves,
 };
 
-/// A row of `centres + 1` for each point: what the move gains in the last column if it moves, else
-/// what it would lose in the column of its centre.
+/// Row of `centres + 1` elements for each point. If the point moves, the last column holds the gain of the
+/// move. Otherwise the column of its present center holds the loss that the move would cause.
 pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
     name: "streamcluster_gain",
     summary: "what each point adds to the gain of the candidate or to the cost of closing its centre",
@@ -35,15 +35,15 @@ pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
     compute: gain,
 };
 
-/// Whether a point moves.
+/// Decision whether a point moves to the candidate.
 enum Moves {
     Yes,
     No,
-    /// The two costs are too close for single precision.
+    /// The two costs are too close to distinguish in single precision.
     Either,
 }
 
-/// For each point: whether it moves, and what the candidate costs more than its centre.
+/// Returns, for each point, whether it moves, and the cost of the candidate minus that of its present center.
 fn offers(arguments: &Arguments<'_>) -> Result<Vec<(Moves, Rounded)>, ReferenceError> {
     let [points, dimensions, ld, candidate] =
         ["points", "dimensions", "ld", "candidate"].map(|name| arguments.count(name));
@@ -91,7 +91,7 @@ fn gain(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         match moves {
             Moves::Yes => row[centres] = more.with_bound(),
             Moves::No => row[own] = (-*more).with_bound(),
-            // One of the two holds a difference that is next to nothing, the other zero.
+            // One of the two elements holds a difference close to zero, the other holds zero.
             Moves::Either => [row[own], row[centres]] = [(0.0, more.value.abs() + more.error); 2],
         }
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{Expected, Rule, compare};
 
-    /// Three points in two dimensions, rows 4 apart; the candidate is point 0.
+    /// Three points in two dimensions, with rows 4 apart; the candidate is point 0.
     fn streamcluster(name: &str, cost: &[f64]) -> Expected {
         let inputs = [
             ("weight", &reals(&[1.0, 2.0, 1.0])),
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn streamcluster_moves_points_that_come_cheaper() {
-        // The candidate costs them 0, 2 x 25 and 2.
+        // At the candidate, the points cost 0, 2 x 25 and 2.
         let cost = [5.0, 51.0, 1.5];
         assert_eq!(values(&streamcluster("streamcluster_moves", &cost)), [1.0, 1.0, 0.0]);
         let gain = values(&streamcluster("streamcluster_gain", &cost));

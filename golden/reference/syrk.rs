@@ -1,10 +1,10 @@
-//! `C = alpha * A * A^T + beta * C`, the first `ni` rows of it.
+//! CPU reference: symmetric rank-k update `C = alpha * A * A^T + beta * C`, first `ni` rows only.
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
 
-/// `c[i][j] = beta * c[i][j] + alpha * sum over k of a[i][k] * a[j][k]`, where rows of `a` are
-/// `ld` elements apart and rows of `c` are `nj`.
+/// `c[i][j] = beta * c[i][j] + alpha * sum over k of a[i][k] * a[j][k]`, where rows of `a` are `ld` elements
+/// apart and rows of `c` are `nj` apart.
 pub(super) static SYRK: Reference = Reference {
     name: "syrk",
     summary: "C = alpha * A * A^T + beta * C: ni x nj of it, A with rows of nk elements, ld apart",

@@ -1,5 +1,5 @@
-//! Testpoints: each reference against a case worked out by hand; every way in which its
-//! arguments can be wrong.
+//! Testpoints: each reference on a case computed by hand, and every way in which its arguments can be
+//! invalid.
 
 use super::ElementType::{F32, I32};
 use super::ParameterValue::{Count, Real};
@@ -109,7 +109,7 @@ fn a_bound_passes_rounding_but_not_a_lost_term() {
     assert!(judge(in_f32(1..terms)).is_err());
 }
 
-/// 0 -> 1, 2; 1 -> 3; 2 -> 3; 3 -> 0; 4 -> 0, which nothing leads to.
+/// Edges 0 -> 1, 0 -> 2, 1 -> 3, 2 -> 3, 3 -> 0, 4 -> 0; no edge leads to node 4.
 fn graph() -> [Array; 3] {
     [integers(&[0, 2, 3, 4, 5]), integers(&[2, 1, 1, 1, 1]), integers(&[1, 2, 3, 3, 0, 0])]
 }

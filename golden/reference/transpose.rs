@@ -1,9 +1,9 @@
-//! A transposed matrix.
+//! CPU reference: transpose of a matrix.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// `out[x][y] = in[y][x]`, where `in` has `height` rows of `width`, `ld_in` elements apart. Rows of `out` are
-/// `ld_out` apart, and there are zeros between them.
+/// `out[x][y] = in[y][x]`, where `in` has `height` rows of `width` elements, `ld_in` elements apart. Rows of
+/// `out` are `ld_out` apart, with zeros between them.
 pub(super) static TRANSPOSE: Reference = Reference {
     name: "transpose",
     summary: "transpose of height rows of width elements, ld_in apart; those of the result are ld_out apart",
@@ -34,7 +34,7 @@ mod tests {
     use super::super::tests::{reals, run};
     use super::super::{Expected, ReferenceError, Rule};
 
-    /// [1 2 3; 4 5 6] with a gap between the rows.
+    /// Transposes [1 2 3; 4 5 6], which has padding between its rows.
     fn transposed(ld_out: usize) -> Result<Expected, ReferenceError> {
         let matrix = reals(&[1.0, 2.0, 3.0, 99.0, 4.0, 5.0, 6.0]);
         let parameters = [("width", Count(3)), ("height", Count(2)), ("ld_in", Count(4)), ("ld_out", Count(ld_out))];

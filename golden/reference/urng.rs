@@ -1,16 +1,16 @@
-//! Uniform noise on an image.
+//! CPU reference: uniform noise on an image.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
 
-/// Bytes of a pixel, which get the same deviation.
+/// Bytes per pixel, which all receive the same deviation.
 const CHANNELS: usize = 4;
 const TABLE: usize = 16;
 const MODULUS: i128 = (1 << 31) - 1;
 const MULTIPLIER: i128 = 16_807;
 
-/// Every pixel and a deviation from -`amplitude` to `amplitude`, cut off at 0 and 255. A pixel's deviation
-/// comes from Park and Miller's generator, seeded by the pixel's place and colour, by way of a table after
-/// Bays and Durham.
+/// Every pixel plus a deviation from -`amplitude` to `amplitude`, clamped to 0 to 255. The deviation comes
+/// from the Park-Miller generator, seeded by the position and color of the pixel, with a Bays-Durham shuffle
+/// table.
 pub(super) static URNG: Reference = Reference {
     name: "urng",
     summary: "pixels of 4 bytes and a random deviation of at most the amplitude",
@@ -33,16 +33,16 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     Ok(Expected::exact(Array::from_integers(ElementType::U8, noisy)))
 }
 
-/// The number after `state`.
+/// Returns the number that follows `state`.
 fn advance(state: i128) -> i128 {
     MULTIPLIER * state % MODULUS
 }
 
-/// The entry that the last of 24 numbers chooses in a table of the last 16, last first.
+/// Returns the entry that the last of 24 numbers selects in a table of the last 16, latest first.
 fn shuffled(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];
-    // Sixteen equal parts of the numbers below the modulus.
+    // Divides the numbers below the modulus into sixteen equal ranges.
     let entry = last / (MODULUS / TABLE as i128 + 1);
     numbers[24 - entry as usize]
 }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_the_published_one() {
-        // Park and Miller: from 1, the ten-thousandth number is this.
+        // Park and Miller publish this as the ten-thousandth number after the seed 1.
         assert_eq!((0..10_000).fold(1, |state, _| advance(state)), 1_043_618_065);
     }
 

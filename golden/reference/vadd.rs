@@ -1,8 +1,9 @@
-//! `c = a + b`, element by element.
+//! CPU reference: `c = a + b`, element by element.
 
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
 
-/// `c = a + b` over `n` elements: one rounded addition each, so exactly what a GPU gives.
+/// `c = a + b` over `n` elements. Each takes one rounded addition, so the result must equal that of a GPU
+/// exactly.
 pub(super) static VADD: Reference = Reference {
     name: "vadd",
     summary: "c = a + b over n elements",
@@ -16,8 +17,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let n = arguments.count("n");
     let a = arguments.input("a", n, "n")?;
     let b = arguments.input("b", n, "n")?;
-    // An f64 sum of two f32 rounded to f32 is the f32 sum: f64 has more than twice its precision,
-    // so that rounding twice gives what rounding once does.
+    // An f64 sum of two f32 numbers, rounded to f32, equals their f32 sum. f64 has more than twice the
+    // precision, so the double rounding has no effect.
     let sums = (0..n).map(|i| a.real(i) + b.real(i));
     Ok(Expected::exact(Array::from_reals(ElementType::F32, sums)))
 }

@@ -1,62 +1,63 @@
-//! Twin of the instruction cache: which lines are here, which are on their way and for whom.
+//! Reference model of the instruction cache: lines present, lines in flight, and the warps that wait for
+//! them.
 //!
-//! A set is a list of its lines, the one used last at its end. What it is told of is in order: a line comes, then a warp
-//! fetches. It knows nothing of time, and nothing of which warp's turn it is.
+//! A set is a list of lines from least to most recently used. Events arrive in order: first a fill, then the
+//! fetch of a warp. The model has no time and does not arbitrate between warps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::index::SetIndex;
 
-/// The shape of a cache.
+/// Geometry of the cache.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// From a line to its set.
+    /// Index function: maps a line to its set.
     pub index: SetIndex,
-    /// Lines of a set.
+    /// Number of ways per set.
     pub ways: usize,
-    /// Lines on their way at a time.
+    /// Maximum number of lines in flight.
     pub entries: usize,
-    /// Bytes of a line.
+    /// Size of a line [bytes].
     pub line_bytes: u64,
-    /// Bits of a line address: what lies beyond begins at 0 again.
+    /// Width of a line number; larger line numbers wrap around [bits].
     pub line_bits: u32,
 }
 
-/// What becomes of a fetch.
+/// Outcome of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// The line is here.
+    /// The line is present.
     Hit,
-    /// It is on its way.
+    /// The line is already in flight; the warp waits.
     Pending,
-    /// It is asked for.
+    /// The cache requests the line; the warp waits.
     Miss,
-    /// It cannot be asked for: too many are on their way.
+    /// Reservation fail: the maximum number of lines is in flight.
     Refused,
-    /// It has come, and the warp had waited for it.
+    /// The awaited line has arrived, and the warp is served.
     Served,
 }
 
-/// The cache.
+/// State of the instruction cache.
 #[derive(Clone, Debug)]
 pub struct Icache {
     config: Config,
-    /// Lines of each set, in the order of their last uses.
+    /// Lines of each set, from least to most recently used.
     sets: BTreeMap<usize, Vec<u64>>,
-    /// Who waits for which line.
+    /// Waiting warps of each line in flight.
     waiting: BTreeMap<u64, BTreeSet<u8>>,
-    /// The line that came last, while some of those who waited have not had it.
+    /// Line of the latest fill, until all warps that waited for it are served.
     came: Option<u64>,
 }
 
 impl Icache {
-    /// An empty one.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, sets: BTreeMap::new(), waiting: BTreeMap::new(), came: None }
     }
 
-    /// The line of an address.
+    /// Returns the line number of an address.
     #[must_use]
     pub fn line_of(&self, address: u64) -> u64 {
         (address / self.config.line_bytes) % (1 << self.config.line_bits)
@@ -66,10 +67,10 @@ impl Icache {
         self.config.index.set_of_line(line)
     }
 
-    /// A warp fetches from an address.
+    /// Fetches from an address for a warp.
     ///
     /// # Errors
-    /// If it should not have: why.
+    /// Returns the reason if a correct cache would not look up this warp now.
     pub fn fetch(&mut self, warp: u8, address: u64) -> Result<Fetched, String> {
         let line = self.line_of(address);
         if let Some(came) = self.came {
@@ -112,10 +113,11 @@ impl Icache {
         Ok(Fetched::Served)
     }
 
-    /// A line comes; the one that gives way.
+    /// Fills a line and returns the victim, if any.
     ///
     /// # Errors
-    /// If it should not have come yet, or to nobody.
+    /// Returns the reason if the fill comes before all waiting warps were served, or no warp waits for the
+    /// line.
     pub fn fill(&mut self, line: u64) -> Result<Option<u64>, String> {
         if let Some(came) = self.came {
             return Err(format!("line {line:#x} comes while warps wait to be served of line {came:#x}"));
@@ -131,15 +133,15 @@ impl Icache {
         Ok(gone)
     }
 
-    /// True if nobody waits, as at the end of a kernel.
+    /// True if no warp waits for a line, as required at the end of a kernel.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 }
 
-/// The word of instructions at an address, which is aligned down. No instruction is encoded in a machine that knows PTX or
-/// traces alone: every word says where it lies, in its upper 24 bits.
+/// Returns the instruction word at an address, which is aligned down to 4 bytes. PTX and traces have no
+/// binary encoding, so the upper 24 bits of the word are a hash of its address.
 #[must_use]
 pub fn word(address: u64) -> u32 {
     let number = address >> 2;

@@ -1,3 +1,3 @@
-//! Twins of parts of the SM core.
+//! Reference models of components of the SM core.
 
 pub mod icache;

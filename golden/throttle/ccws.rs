@@ -1,6 +1,6 @@
 //! # CCWS by lists and single steps
-//! Victim tags as lists of lines, scores that are lowered cycle by cycle, the cutoff by a full sort
-//! (khairy2015 section 5, Table 4).
+//! Models cache-conscious wavefront scheduling (khairy2015 section 5, Table 4): victim tags as lists of
+//! lines, scores decremented cycle by cycle, and the cutoff by a full sort.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,16 +8,16 @@ use serde::Deserialize;
 
 use super::{Admission, Losses, Scheme};
 
-/// Its keys.
+/// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Lines that each warp lost last.
+    /// Number of victim tags per warp.
     pub victims: u64,
-    /// Lines of a list.
+    /// Associativity of the victim tag array.
     pub victim_ways: usize,
-    /// Score of a warp that has lost nothing.
+    /// Score of a warp without lost locality.
     pub base_score: u64,
-    /// Weight of lost lines against instructions.
+    /// Weight of lost lines relative to instructions.
     pub k: u64,
 }
 
@@ -32,18 +32,18 @@ impl Scheme for Config {
     }
 }
 
-/// Lines that each warp lost, and who brought those that are here.
+/// Victim tags of each warp, and the warp that allocated each resident line.
 #[derive(Clone, Debug)]
 pub struct Victims {
     sets: u64,
     ways: usize,
-    /// By warp and set, the line noted or found last at the end.
+    /// Victim tags by warp and set, from least to most recently used.
     lost: BTreeMap<(u8, u64), Vec<u64>>,
     owners: HashMap<u64, u8>,
 }
 
 impl Victims {
-    /// Nobody has lost anything; each warp has `sets` lists of `ways` lines.
+    /// Creates empty victim tags: `sets` sets of `ways` lines per warp.
     pub fn new(sets: u64, ways: usize) -> Self {
         Self { sets, ways, lost: BTreeMap::new(), owners: HashMap::new() }
     }
@@ -63,7 +63,7 @@ impl Losses for Victims {
         self.owners.insert(line, warp);
         let list = self.lost.entry((warp, line % self.sets)).or_default();
         let is_lost = list.contains(&line);
-        // The sort is stable: all others keep their order.
+        // The sort is stable, so all other lines keep their order.
         list.sort_by_key(|other| *other == line);
         is_lost
     }
@@ -73,17 +73,17 @@ impl Losses for Victims {
     }
 }
 
-/// Scores of the warps that run.
+/// Lost-locality scores of the resident warps.
 #[derive(Clone, Debug)]
 pub struct Scores {
     base: u64,
     k: u64,
-    /// By warp: score, hits, instructions.
+    /// Score, lost-locality events and instructions of each warp.
     warps: BTreeMap<u8, (u64, u64, u64)>,
 }
 
 impl Scores {
-    /// No warp runs.
+    /// Creates the scores without resident warps.
     pub fn new(base: u64, k: u64) -> Self {
         Self { base, k, warps: BTreeMap::new() }
     }

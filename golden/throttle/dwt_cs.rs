@@ -1,7 +1,7 @@
 //! # DWT-CS by tables
-//! The search for the number of warps, given what all cores counted in each period and each sample
-//! (khairy2015 section 4.2). Knows no cycle and no message: a table of counts goes in, a table of limits
-//! comes out.
+//! Models the search of dynamic warp throttling via cores sampling (DWT-CS, khairy2015 section 4.2) for the
+//! best warp limit. It has no cycles or messages: each step takes a table of counts per core and returns a
+//! table of limits.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -10,30 +10,30 @@ use serde::Deserialize;
 
 use super::{Answer, Counts, Scheme, Search};
 
-/// Whose counts start the search.
+/// Counts that trigger the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// All together.
+    /// Sum over all cores.
     Sum,
-    /// Any alone.
+    /// Counts of any single core.
     AnyCore,
-    /// Those of the coordinator's core.
+    /// Counts of the coordinator's core only.
     CoordinatorOnly,
 }
 
-/// Its keys.
+/// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Misses per thousand instructions above which a period counts.
+    /// Threshold of a thrashing period [misses per thousand instructions].
     pub mpki: u64,
-    /// Such periods in a row.
+    /// Number of consecutive thrashing periods that start the search.
     pub above: usize,
-    /// Kernels remembered.
+    /// Number of kernels whose result is remembered.
     pub memo: usize,
-    /// Whose counts start it.
+    /// Counts that trigger the search.
     pub trigger: Trigger,
-    /// Number of the coordinator's core, the first being 1.
+    /// Number of the coordinator's core; cores are numbered from 1.
     pub coordinator: usize,
 }
 
@@ -44,25 +44,26 @@ impl Scheme for Config {
     }
 }
 
-/// The search.
+/// State of the search.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     config: Config,
     cores: usize,
-    /// Warps of a scheduler.
+    /// Number of warps per scheduler, which is the highest limit.
     most: usize,
     kernel: u16,
-    /// Whether each period so far had too many misses.
+    /// Result of each period so far: true if it was thrashing.
     periods: Vec<bool>,
-    /// Limits being tried.
+    /// Limit that each core tries in the current round.
     tried: Vec<usize>,
-    /// What the round before came to, for a core that has nobody beside it.
+    /// Best result of the previous round: instructions and limit. Used with a single core, which cannot
+    /// repeat the old limit next to the new one.
     before: Option<(u64, usize)>,
     known: VecDeque<(u16, usize)>,
 }
 
 impl Sampling {
-    /// Before the first kernel.
+    /// Creates the search before the first kernel.
     pub fn new(config: Config, cores: usize, most: usize) -> Self {
         let (periods, tried, known) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { config, cores, most, kernel: 0, periods, tried, before: None, known }

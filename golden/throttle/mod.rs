@@ -1,97 +1,98 @@
-//! # Twins of the schemes that throttle warps
-//! Each knows a part of a scheme without cycles and messages. It reads the keys that the scheme's hardware reads, and is
-//! found by the same `kind`.
+//! # Warp throttling schemes
+//! Reference models of the warp throttling schemes, without cycles and messages. They read the configuration
+//! of the hardware scheme, selected by the same `kind` key.
 
 automod::dir!(pub "throttle");
 
 use std::fmt::Debug;
 
-/// The keys of a scheme, from which its twins are made.
+/// Configuration of a scheme, from which the reference models are created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Which lines warps lose, if it goes by that.
+    /// Creates the model of lost lines, if the scheme tracks them.
     fn losses(&self) -> Option<Box<dyn Losses>> {
         None
     }
 
-    /// Which warps may load, if it goes by the lines that they lose.
+    /// Creates the model of the warps that may load, if the scheme decides by lost lines.
     fn admission(&self) -> Option<Box<dyn Admission>> {
         None
     }
 
-    /// The search for a limit, if there is one: for so many cores, of whose schedulers each has `most` warps.
+    /// Creates the model of the search for a warp limit, if the scheme has one. `most` is the number of warps
+    /// per scheduler.
     fn search(&self, _cores: usize, _most: usize) -> Option<Box<dyn Search>> {
         None
     }
 }
 
-/// The lines that each warp lost.
+/// Detector of lost locality: tracks the lines that each warp lost to evictions.
 pub trait Losses: Debug + Send {
-    /// `warp` misses `line`, for which `old` gives way. Returns whether it had lost the line.
+    /// Records that `warp` misses `line`, which evicts `old`. Returns true if the warp had lost `line`
+    /// before.
     fn missed(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool;
 
-    /// A store takes the line from everyone.
+    /// Removes a line from all victim tags because of a store.
     fn stored(&mut self, line: u64);
 }
 
-/// Who may load, of the warps that run.
+/// Selection of the resident warps that may load.
 pub trait Admission: Debug + Send {
-    /// A warp begins.
+    /// Records the start of a warp.
     fn start(&mut self, warp: u8);
 
-    /// A warp ends.
+    /// Records the end of a warp.
     fn end(&mut self, warp: u8);
 
-    /// A warp issues.
+    /// Records an issued instruction of a warp.
     fn issued(&mut self, warp: u8);
 
-    /// A warp has lost locality.
+    /// Records a lost-locality event of a warp.
     fn lost(&mut self, warp: u8);
 
-    /// A cycle passes.
+    /// Advances by one cycle.
     fn pass(&mut self);
 
-    /// The score of a warp.
+    /// Returns the score of a warp, or `None` if it is not resident.
     fn score(&self, warp: u8) -> Option<u64>;
 
-    /// Warps that may load, in ascending order.
+    /// Returns the warps that may load, in ascending order.
     fn admitted(&self) -> Vec<u8>;
 }
 
-/// What a core counted.
+/// Counts of one core in one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Loads that missed.
+    /// Number of loads that missed.
     pub misses: u64,
-    /// Thread instructions.
+    /// Number of thread instructions.
     pub instructions: u64,
 }
 
-/// What the cores are told.
+/// Decision of the search, broadcast to the cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing.
+    /// No change of the limits.
     Nothing,
-    /// To try these limits, core by core.
+    /// Each core tries its own limit, in core order.
     Sample(Vec<usize>),
-    /// To keep this limit.
+    /// All cores keep this limit.
     Fixed(usize),
 }
 
-/// The search for a limit of warps.
+/// Search for a warp limit.
 pub trait Search: Debug + Send {
-    /// A kernel begins.
+    /// Starts a kernel, identified by its key.
     fn begin(&mut self, kernel: u16);
 
-    /// A period has ended.
+    /// Ends a period with the counts of each core.
     fn period(&mut self, counts: &[Counts]) -> Answer;
 
-    /// A sample has ended, in which the cores got so many instructions done.
+    /// Ends a sampling round with the number of instructions executed by each core.
     fn sampled(&mut self, instructions: &[u64]) -> Answer;
 }
 
-/// The warps that a limit leaves: of those in the order of their launch that `can` go on, the first so
-/// many.
+/// Returns the warps that a limit allows: the first `limit` in launch order among those that satisfy `can`.
 pub fn oldest<W: Copy>(launched: &[W], can: impl Fn(W) -> bool, limit: usize) -> Vec<W> {
     launched.iter().copied().filter(|warp| can(*warp)).take(limit).collect()
 }

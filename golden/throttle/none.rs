@@ -1,10 +1,10 @@
-//! # Nobody is held back
+//! # No warp throttling
 
 use serde::Deserialize;
 
 use super::Scheme;
 
-/// It has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct NoScheme {}
 

@@ -1,24 +1,24 @@
-//! # Lines that are asked for often enough
-//! The filters of Profiled-BYPASS: what a run without time counts decides which lines a later run caches
-//! (li2015 section 6.1).
+//! # Line filters of Profiled-BYPASS
+//! Computes the line sets of Profiled-BYPASS (li2015 section 6.1): an untimed profiling run counts the
+//! requests per line, and a later run caches only lines with enough requests.
 
 use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Whose requests count.
+/// Requests that count toward the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Those of the SM.
+    /// Requests of the same SM.
     Local,
-    /// Those of all SMs.
+    /// Requests of all SMs.
     Global,
-    /// Either of them.
+    /// Requests of the same SM, or those of all SMs: either count suffices.
     Either,
 }
 
 impl Recording {
-    /// For each SM, in order, the lines for which there are `threshold` requests or more.
+    /// Returns, for each SM in order, the lines with at least `threshold` requests.
     #[must_use]
     pub fn admitted(&self, counted: Counted, threshold: u64) -> Vec<Vec<u64>> {
         let mut local: BTreeMap<(u32, u64), u64> = BTreeMap::new();
@@ -36,7 +36,7 @@ impl Recording {
                 Counted::Either => here || anywhere,
             }
         };
-        // A line may be asked for by an SM on which this run has not seen it.
+        // Covers all lines, since an SM may request a line that it did not request in this run.
         let of_sm = |sm: u32| global.keys().copied().filter(|line| admits(sm, *line)).collect();
         (0..self.sms() as u32).map(of_sm).collect()
     }

@@ -1,21 +1,21 @@
-//! Which lines a cache holds that answers at once.
+//! Line tracking for caches without latency.
 
 use super::Geometry;
 
-/// A set-associative cache with LRU replacement and no data; it notes a `T` with each line.
+/// Set-associative cache with LRU replacement and without data. It stores a note of type `T` with each line.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<T> {
     geometry: Geometry,
-    /// Per set: lines from least to most recently used, each with its note.
+    /// Lines of each set with their notes, from least to most recently used.
     sets: Vec<Vec<(u64, T)>>,
 }
 
-/// What an access found and did.
+/// Outcome of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
-    /// The line was there.
+    /// True if the line was present.
     pub(super) hit: bool,
-    /// A dirty line gave way.
+    /// True if a dirty line was evicted.
     pub(super) wrote_back: bool,
 }
 
@@ -25,7 +25,7 @@ impl<T> Lines<T> {
         Self { geometry, sets }
     }
 
-    /// The note of a line, which becomes the most recently used of its set.
+    /// Returns the note of a line and makes the line the most recently used of its set.
     pub(crate) fn find(&mut self, line: u64) -> Option<&mut T> {
         let set = self.set(line);
         let at = set.iter().position(|(other, _)| *other == line)?;
@@ -33,12 +33,12 @@ impl<T> Lines<T> {
         set.last_mut().map(|(_, note)| note)
     }
 
-    /// The note of a line, whose place in the order stays as it is.
+    /// Returns the note of a line without changing the LRU order.
     pub(crate) fn note(&mut self, line: u64) -> Option<&mut T> {
         self.set(line).iter_mut().find(|(other, _)| *other == line).map(|(_, note)| note)
     }
 
-    /// Puts in a line that is not there, as the most recently used, and returns the one that gives way.
+    /// Inserts an absent line as the most recently used, and returns the victim, if any.
     pub(crate) fn insert(&mut self, line: u64, note: T) -> Option<(u64, T)> {
         let ways = self.geometry.ways;
         let set = self.set(line);
@@ -47,14 +47,14 @@ impl<T> Lines<T> {
         gave_way
     }
 
-    /// Throws a line out and returns its note.
+    /// Invalidates a line and returns its note.
     pub(crate) fn remove(&mut self, line: u64) -> Option<T> {
         let set = self.set(line);
         let at = set.iter().position(|(other, _)| *other == line)?;
         Some(set.remove(at).1)
     }
 
-    /// The notes of all lines, in no order that means anything.
+    /// Returns the notes of all lines, in no particular order.
     pub(crate) fn notes(&self) -> impl Iterator<Item = &T> {
         self.sets.iter().flatten().map(|(_, note)| note)
     }
@@ -68,9 +68,9 @@ impl<T> Lines<T> {
     }
 }
 
-/// The note says whether the line is dirty.
+/// Lines with a dirty flag as their note.
 impl Lines<bool> {
-    /// Reads or writes a line; one that is not there takes the place of the least recently used.
+    /// Reads or writes a line. A missing line is allocated in place of the least recently used.
     pub(super) fn reach(&mut self, line: u64, write: bool) -> Reached {
         if let Some(dirty) = self.find(line) {
             *dirty |= write;

@@ -1,19 +1,19 @@
-//! # Who used a line before
-//! Every request that finds its line in a cache, by what its warp has to do with the one that used the line
-//! last (khairy2015 section 3.1).
+//! # Locality classes of cache hits
+//! Classifies every request that finds its line in a cache, by the relation of its warp to the previous user
+//! of the line (khairy2015 section 3.1).
 //!
 //! | class        | the last request of the line came from          |
 //! |--------------|-------------------------------------------------|
-//! | intra-thread | the same warp, and a thread asks again          |
-//! | inter-thread | the same warp, other threads of it              |
+//! | intra-thread | the same warp, and a thread that uses it again  |
+//! | inter-thread | the same warp, but only other threads of it     |
 //! | intra-block  | another warp of the CTA                         |
 //! | intra-core   | another CTA on the SM                           |
 //! | inter-core   | a CTA on another SM                             |
 //! | inter-kernel | a launch before this one                        |
 //!
-//! Requests of loads reach the L1, which is empty at the start of a launch; those that miss there and all
-//! writes reach the L2. Two sizes of each are looked at side by side: the machine's, and without bounds. Both
-//! L2s are behind the machine's L1.
+//! Load requests access the L1, which is empty at the start of a launch. L1 misses and all writes access the
+//! L2. Each level is modeled in two sizes at once: that of the machine, and unbounded. Both L2 models receive
+//! the misses of the machine's L1.
 
 use std::collections::BTreeMap;
 
@@ -23,47 +23,47 @@ use crate::interp::{Access, InterpError, Launch, Sms, WarpStep, run_steps};
 use crate::l1::coalescer::{LineRequest, WarpAccess, coalesce};
 use crate::memory::FlatMemory;
 
-/// Classes of locality.
+/// Number of locality classes.
 pub const CLASSES: usize = 6;
-/// Their names, from the nearest to the farthest.
+/// Names of the classes, from the closest to the farthest previous user.
 pub const CLASS_NAMES: [&str; CLASSES] =
     ["intra-thread", "inter-thread", "intra-block", "intra-core", "inter-core", "inter-kernel"];
 
-/// Requests that reached a cache.
+/// Requests that accessed a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// All of them.
+    /// Number of all requests.
     pub requests: u64,
-    /// Those that found their line, by class.
+    /// Number of requests that found their line, per class.
     pub found: [u64; CLASSES],
 }
 
-/// What reached the caches of a machine, and what would have reached them without bounds.
+/// Locality in the caches of a machine, and in caches without capacity limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// All L1s, whose loads alone are counted.
+    /// Load requests at all L1s.
     pub l1: Reached,
-    /// The same requests, had nothing ever given way but to stores.
+    /// Load requests at unbounded L1s, which lose lines only to stores.
     pub l1_unbounded: Reached,
-    /// All L2 banks.
+    /// Requests at all L2 banks.
     pub l2: Reached,
-    /// The same requests, had nothing ever given way.
+    /// Requests at an unbounded L2, which never loses a line.
     pub l2_unbounded: Reached,
 }
 
-/// Who used a line last.
+/// User of a line.
 #[derive(Clone, Copy, Debug)]
 struct User {
     launch: u64,
     sm: usize,
     cta: [u32; 3],
     warp: usize,
-    /// Lanes that touched the line.
+    /// Lanes that accessed the line.
     lanes: u32,
 }
 
 impl User {
-    /// The class of a request by `self` of a line that `last` used before.
+    /// Returns the locality class of a request by `self` for a line that `last` used before.
     fn class(&self, last: &Self) -> usize {
         match last {
             _ if last.launch != self.launch => 5,
@@ -85,7 +85,7 @@ impl Reached {
     }
 }
 
-/// Caches with two sizes, over the launches of a run.
+/// Caches in two sizes, over all launches of a run.
 #[derive(Debug)]
 pub struct Locality {
     config: Config,
@@ -98,7 +98,7 @@ pub struct Locality {
 }
 
 impl Locality {
-    /// Empty caches. Lines of the L2 are as long as those of the L1, whatever `config` says.
+    /// Creates empty caches. L2 lines are as long as L1 lines, regardless of `config`.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -112,10 +112,10 @@ impl Locality {
         }
     }
 
-    /// Runs a launch of which each SM holds `ctas` CTAs at once.
+    /// Runs a launch with `ctas` CTAs resident per SM.
     ///
     /// # Errors
-    /// As for [`run_steps`].
+    /// Returns the same errors as [`run_steps`].
     pub fn run(&mut self, launch: &Launch<'_>, ctas: usize, memory: &mut FlatMemory) -> Result<(), InterpError> {
         self.launch += 1;
         self.l1.iter_mut().for_each(Lines::clear);
@@ -124,7 +124,7 @@ impl Locality {
         run_steps(launch, sms, memory, &mut |step| self.step(step)).map(drop)
     }
 
-    /// What was found so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn found(&self) -> &Found {
         &self.found
@@ -133,7 +133,7 @@ impl Locality {
     fn step(&mut self, step: &WarpStep<'_>) {
         let Some(asked) = step.global() else { return };
         let lanes = WarpAccess { active: asked.mask, addresses: asked.addresses, width: asked.mem.bytes() as usize };
-        // A misaligned lane ends the launch as soon as the instruction runs.
+        // A misaligned lane ends the launch when the instruction executes, so it can be ignored here.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
         let &WarpStep { sm, cta, warp, .. } = step;
         let is_load = asked.access == Access::Load;
@@ -149,7 +149,7 @@ impl Locality {
         }
     }
 
-    /// True if the L1 has the line.
+    /// Accesses the L1. Returns true if the line is present.
     fn reach_l1(&mut self, line: u64, user: User) -> bool {
         let last = self.l1_unbounded.insert((user.sm, line), user);
         self.found.l1_unbounded.count(&user, last.as_ref());
@@ -167,7 +167,7 @@ impl Locality {
     }
 }
 
-/// Notes who uses a line, and says who did before if it was there.
+/// Records the user of a line, and returns the previous user if the line was present.
 fn replace(lines: &mut Lines<User>, line: u64, user: User) -> Option<User> {
     if let Some(last) = lines.find(line) {
         return Some(std::mem::replace(last, user));

@@ -1,19 +1,18 @@
-//! # The machine's caches without time
-//! What each load of a kernel finds in caches that answer at once: no line is ever on its way, nothing
-//! waits, nothing is refused. The hit rates are a property of the kernel and of the geometry alone, for
-//! the order of accesses that [`run_warps`] documents; where the clocked machine differs, its timing is
-//! the reason.
+//! # Untimed caches of the machine
+//! Determines hit or miss of every load of a kernel in caches without latency: nothing is in flight, waits or
+//! stalls. The hit rates depend only on the kernel, the geometry and the access order of [`run_warps`]. Any
+//! difference to the clocked machine is an effect of its timing.
 //!
-//! * L1, one an SM: loads allocate, stores evict and go on (khairy2015 section 3.1), LRU; empty at
-//!   the start of every launch.
-//! * Loads whose cache operator keeps them out of the L1 ask the L2 for sectors of 32 bytes, all others
-//!   for whole lines.
-//! * L2, banks that take lines in turn: write-back, write-allocate, LRU; lasts from launch to launch.
-//!   An L1 line may have several of its lines, each of which hits or misses by itself; it was found if
-//!   all were that were asked for.
+//! * L1, one per SM: loads allocate, stores evict and are written through (khairy2015 section 3.1), LRU. It
+//!   is empty at the start of every launch.
+//! * Loads whose cache operator bypasses the L1 request sectors of 32 bytes from the L2; all others request
+//!   whole lines.
+//! * L2, interleaved banks: write-back, write-allocate, LRU. Its contents persist from launch to launch. An
+//!   L1 line may span several L2 lines, each of which hits or misses on its own. A request hits if all
+//!   requested L2 lines hit.
 //!
-//! Atomic operations are counted as stores: they evict from the L1 and write in the L2. Only accesses to
-//! global memory are counted; constants, textures and local memory have caches or lines of their own.
+//! Atomic operations count as stores: they evict from the L1 and write in the L2. Only accesses to global
+//! memory are counted. Constants, textures and local memory have their own caches or lines.
 
 mod admitted;
 pub(crate) mod lines;
@@ -40,39 +39,39 @@ pub use locality::{CLASS_NAMES, CLASSES, Found, Locality, Reached};
 pub use record::{Asked, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 
-/// Bytes that the L2 sends at least: what a load that passes by the L1 moves for each part of a line
-/// that it touches (xie2013 section 4.1).
+/// Transfer granularity of the L2: a load that bypasses the L1 moves one sector for each part of a line that
+/// it touches (xie2013 section 4.1) [bytes].
 pub const SECTOR_BYTES: usize = 32;
 
 /// Sets and ways of a cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
-    /// Line to set.
+    /// Index function: maps a line to its set.
     pub index: SetIndex,
-    /// Lines of a set.
+    /// Number of ways per set.
     pub ways: usize,
 }
 
-/// The caches of a machine.
+/// Configuration of the caches of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// SMs, each with an L1.
+    /// Number of SMs, each with its own L1.
     pub num_sms: usize,
-    /// Bytes of a line of an L1.
+    /// Line size of the L1 [bytes].
     pub line_bytes: usize,
-    /// L1 of an SM.
+    /// Geometry of each L1.
     pub l1: Geometry,
-    /// Whether every load passes by the L1.
+    /// True if every load bypasses the L1.
     pub bypass: bool,
-    /// One bank of the L2; it numbers its own lines.
+    /// Geometry of each L2 bank, which numbers its own lines.
     pub l2: Geometry,
-    /// Bytes of its lines, at most those of an L1's.
+    /// Line size of the L2, at most that of the L1 [bytes].
     pub l2_line_bytes: usize,
-    /// Banks of the L2.
+    /// Interleaving of the L2 banks.
     pub banks: Banks,
 }
 
-/// Caches that last over the launches of a run.
+/// Caches whose contents persist over the launches of a run.
 #[derive(Clone, Debug)]
 pub struct Caches {
     config: Config,
@@ -80,67 +79,68 @@ pub struct Caches {
     l2: Vec<Lines<bool>>,
 }
 
-/// What the warps of a launch asked for and found.
+/// Memory profile of one or more launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Instructions of warps, those that a guard switched off included.
+    /// Number of warp instructions, including those disabled by their guard.
     pub warp_instructions: u64,
-    /// Global loads by pc.
+    /// Global loads by program counter.
     pub loads: BTreeMap<u32, Load>,
-    /// Global stores and atomic operations of all pcs.
+    /// Global stores and atomic operations of all program counters.
     pub stores: Stores,
-    /// Dirty lines that the L2 wrote to memory to make room.
+    /// Number of dirty lines that the L2 evicted to memory.
     pub write_backs: u64,
 }
 
-/// What one static load asked for and found.
+/// Memory profile of one static load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Warp instructions with at least one lane.
+    /// Number of warp instructions with at least one active lane.
     pub warps: u64,
-    /// Lanes that took part.
+    /// Number of active lanes, summed over instructions.
     pub lanes: u64,
-    /// Lines asked for.
+    /// Number of line requests.
     pub transactions: u64,
-    /// Most lines that one warp instruction asked for.
+    /// Highest number of line requests of one warp instruction.
     pub most: u64,
-    /// Lines found in the L1.
+    /// Number of line requests that hit in the L1.
     pub l1_hits: u64,
-    /// Lines that passed by the L1.
+    /// Number of line requests that bypassed the L1.
     pub bypasses: u64,
-    /// Sectors touched of the lines that passed by the L1.
+    /// Number of sectors touched by requests that bypassed the L1.
     pub bypassed_sectors: u64,
-    /// Lines not in the L1 but found in the L2.
+    /// Number of line requests not served by the L1 that hit in the L2.
     pub l2_hits: u64,
 }
 
-/// What stores asked for and found.
+/// Memory profile of all stores and atomic operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stores {
-    /// Warp instructions with at least one lane.
+    /// Number of warp instructions with at least one active lane.
     pub warps: u64,
-    /// Lines written to.
+    /// Number of lines written.
     pub transactions: u64,
-    /// Lines thrown out of an L1.
+    /// Number of lines that stores evicted from an L1.
     pub l1_evictions: u64,
-    /// Lines found in the L2.
+    /// Number of lines that hit in the L2.
     pub l2_hits: u64,
 }
 
 impl Load {
-    /// Lines asked of the L2.
+    /// Returns the number of line requests to the L2.
     #[must_use]
     pub fn l2_reads(&self) -> u64 {
         self.transactions - self.l1_hits
     }
 
-    /// Bytes asked of the L2: a line of `line_bytes` for each miss, and the sectors that passed by.
+    /// Returns the bytes requested from the L2: `line_bytes` per L1 miss, and the sectors of bypassing
+    /// requests.
     #[must_use]
     pub fn l2_bytes(&self, line_bytes: u64) -> u64 {
         (self.l2_reads() - self.bypasses) * line_bytes + self.bypassed_sectors * SECTOR_BYTES as u64
     }
 
-    /// Adds what another launch, or another load, counted.
+    /// Adds the counts of another launch or another load.
     pub fn add(&mut self, other: &Load) {
         let Load { warps, lanes, transactions, most, l1_hits, bypasses, bypassed_sectors, l2_hits } = other;
         self.warps += warps;
@@ -155,7 +155,7 @@ impl Load {
 }
 
 impl Profile {
-    /// All loads together.
+    /// Returns the sum over all loads.
     #[must_use]
     pub fn all_loads(&self) -> Load {
         self.loads.values().fold(Load::default(), |mut all, load| {
@@ -164,7 +164,7 @@ impl Profile {
         })
     }
 
-    /// Adds what another launch counted; loads of one pc are taken for one load.
+    /// Adds the counts of another launch. Loads with equal program counters count as one load.
     pub fn add(&mut self, other: &Profile) {
         let Profile { warp_instructions, loads, stores, write_backs } = other;
         self.warp_instructions += warp_instructions;
@@ -181,17 +181,17 @@ impl Profile {
 }
 
 impl Caches {
-    /// Empty caches.
+    /// Creates empty caches for a run.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let lines = |geometry: Geometry, count: usize| vec![Lines::new(geometry); count];
         Self { config, l1: lines(config.l1, config.num_sms), l2: lines(config.l2, config.banks.count as usize) }
     }
 
-    /// Runs a launch of which each SM holds `ctas` CTAs at once.
+    /// Runs a launch with `ctas` CTAs resident per SM.
     ///
     /// # Errors
-    /// As for [`run_warps`].
+    /// Returns the same errors as [`run_warps`].
     pub fn run(&mut self, launch: &Launch<'_>, ctas: usize, memory: &mut FlatMemory) -> Result<Profile, InterpError> {
         self.l1.iter_mut().for_each(Lines::clear);
         let mut profile = Profile::default();
@@ -203,7 +203,7 @@ impl Caches {
     fn access(&mut self, access: &WarpMemory<'_>, profile: &mut Profile) {
         let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-        // A misaligned lane ends the launch as soon as the instruction runs.
+        // A misaligned lane ends the launch when the instruction executes, so it can be ignored here.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
         let count = requests.len() as u64;
         if access != Access::Load {
@@ -233,7 +233,7 @@ impl Caches {
         profile.loads.entry(pc).or_default().add(&load);
     }
 
-    /// True if all lines were there that hold bytes asked of an L1 line.
+    /// Accesses the L2. Returns true if all L2 lines with requested bytes of the L1 line were present.
     fn reach_l2(&mut self, line: u64, byte_mask: u128, write: bool, write_backs: &mut u64) -> bool {
         let Config { line_bytes, l2_line_bytes, banks, .. } = self.config;
         let parts = line_bytes / l2_line_bytes;
@@ -249,13 +249,14 @@ impl Caches {
     }
 }
 
-/// Whether the instruction itself keeps a load out of the L1.
+/// True if the instruction itself requires its load to bypass the L1: volatile, or cache operator `.cg` or
+/// `.cv`.
 #[must_use]
 pub fn is_uncached(mem: &MemOp) -> bool {
     mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv)
 }
 
-/// Sectors of a line that hold a byte of the mask.
+/// Returns the number of sectors with at least one masked byte.
 fn sectors(byte_mask: u128) -> u64 {
     let sector = (1 << SECTOR_BYTES) - 1;
     (0..u128::BITS as usize).step_by(SECTOR_BYTES).filter(|at| byte_mask >> at & sector != 0).count() as u64

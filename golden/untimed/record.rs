@@ -1,7 +1,7 @@
-//! # What the loads of a launch ask for, written down
-//! Which warp runs next does not depend on what caches hold ([`run_warps`]), so that one run of the
-//! interpreter stands for all runs that differ in the L1 or in the loads that go through it: a
-//! [`Recording`] is answered by as many L1s as there are questions.
+//! # Recorded memory requests of a launch
+//! Records the memory requests of a launch for reuse. The order of warps does not depend on cache contents
+//! ([`run_warps`]). One interpreter run therefore suffices for all L1 geometries and all choices of loads to
+//! cache: [`Recording::hits`] replays a [`Recording`] through an L1.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::interp::{Access, InterpError, Launch, Sms, WarpMemory, run_warps};
 use crate::l1::coalescer::{WarpAccess, coalesce};
 use crate::memory::FlatMemory;
 
-/// One launch: what each static load asked for in all, and every line of it in order.
+/// Requests of one launch: totals per static load, and the sequence of all line requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     sms: usize,
@@ -21,37 +21,38 @@ pub struct Recording {
     events: Vec<Event>,
 }
 
-/// What a static load asked for.
+/// Requests of one static load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The load.
+    /// Program counter of the load.
     pub pc: u32,
-    /// Bytes asked for by lanes; a byte that two lanes read counts twice.
+    /// Number of bytes requested by lanes; a byte that two lanes read counts twice.
     pub bytes: u64,
-    /// Lines asked for.
+    /// Number of line requests.
     pub transactions: u64,
-    /// Sectors touched of these lines.
+    /// Number of sectors touched by the line requests.
     pub sectors: u64,
-    /// Whether it goes through the L1 as it is written.
+    /// True if the load goes through the L1 as written in the program.
     pub is_cached: bool,
 }
 
-/// A line that a warp asked for.
+/// One line request of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
     line: u64,
     sm: u32,
-    /// Number of the load; [`STORE`] for stores and atomic operations.
+    /// Index of the static load, or [`STORE`] for stores and atomic operations.
     load: u32,
 }
 
 const STORE: u32 = u32::MAX;
 
 impl Recording {
-    /// Runs a launch of which each SM holds `sms.ctas` CTAs at once, on lines of `line_bytes`.
+    /// Runs a launch with `sms.ctas` CTAs resident per SM and lines of `line_bytes`, and records its
+    /// requests.
     ///
     /// # Errors
-    /// As for [`run_warps`].
+    /// Returns the same errors as [`run_warps`].
     pub fn new(launch: &Launch<'_>, sms: Sms, line_bytes: usize, memory: &mut FlatMemory) -> Result<Self, InterpError> {
         let mut recording = Self { sms: sms.count, ..Self::default() };
         let mut numbers = BTreeMap::new();
@@ -62,7 +63,7 @@ impl Recording {
     fn add(&mut self, access: &WarpMemory<'_>, line_bytes: usize, numbers: &mut BTreeMap<u32, usize>) {
         let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-        // A misaligned lane ends the launch as soon as the instruction runs.
+        // A misaligned lane ends the launch when the instruction executes, so it can be ignored here.
         let Ok(requests) = coalesce(&lanes, line_bytes) else { return };
         let mut load = STORE;
         if access == Access::Load {
@@ -79,26 +80,27 @@ impl Recording {
         self.events.extend(requests.iter().map(|request| Event { line: request.line, sm: sm as u32, load }));
     }
 
-    /// The loads, in the order in which they were first met.
+    /// Returns the static loads, in order of first execution.
     #[must_use]
     pub fn loads(&self) -> &[Asked] {
         &self.loads
     }
 
-    /// SMs that took part.
+    /// Returns the number of SMs.
     pub(super) fn sms(&self) -> usize {
         self.sms
     }
 
-    /// The SM and the line of every request, of loads and of all others, in order.
+    /// Returns the SM and the line of every request, loads and others, in order.
     pub(super) fn requests(&self) -> impl Iterator<Item = (u32, u64)> {
         self.events.iter().map(|event| (event.sm, event.line))
     }
 
-    /// Lines that each load finds in an L1 that is empty at first, when only some loads go through it.
+    /// Returns the number of hits of each load in an initially empty L1, if only the loads marked in `cached`
+    /// go through it.
     ///
     /// # Panics
-    /// If `cached` has not one entry for each load.
+    /// Panics if `cached` does not have one entry per load.
     #[must_use]
     pub fn hits(&self, l1: Geometry, cached: &[bool]) -> Vec<u64> {
         assert_eq!(cached.len(), self.loads.len(), "one entry for each load");

@@ -1,32 +1,33 @@
-//! # How often lines come again, and how soon
-//! A property of the stream of line requests of each SM alone, whatever cache it meets (li2015 figures
-//! 3, 4 and 5b). Loads, stores and atomic operations count alike; each launch begins anew, as the L1
-//! does.
+//! # Reuse counts and distances of line requests
+//! Measures reuse counts and reuse distances in the stream of line requests of each SM (li2015 figures 3, 4
+//! and 5b). These depend on the stream only, not on a cache. Loads, stores and atomic operations count alike.
+//! Each launch starts a new stream, as it starts with an empty L1.
 
 use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Classes of lines: asked for once, twice, three times, and more often.
+/// Number of reference bins: lines requested once, twice, three times, and more often.
 pub const REFERENCES: usize = 4;
-/// Classes of distances: 0, 1, 2 to 3, 4 to 7 and so on; the last one holds all beyond.
+/// Number of distance bins: 0, 1, 2 to 3, 4 to 7 and so on; the last bin holds all longer distances.
 pub const DISTANCES: usize = 16;
 
-/// What the requests of one or more launches were like.
+/// Reuse statistics of one or more launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reuse {
-    /// Lines, counted apart for each SM, by how often they were asked for.
+    /// Number of lines, counted separately per SM, binned by their number of requests.
     pub lines: [u64; REFERENCES],
-    /// Requests.
+    /// Number of requests of all lines.
     pub requests: u64,
-    /// Those of a line that was asked for once.
+    /// Number of requests for lines that were requested only once.
     pub once: u64,
-    /// Requests of a line that came before, by the number of requests since: two in A B C A.
+    /// Number of repeated requests, binned by the requests since the previous one of the line: two in A B C
+    /// A.
     pub distances: [u64; DISTANCES],
 }
 
 impl Reuse {
-    /// Adds what another launch counted.
+    /// Adds the counts of another launch.
     pub fn add(&mut self, other: &Self) {
         let Self { lines, requests, once, distances } = other;
         self.lines.iter_mut().zip(lines).for_each(|(sum, more)| *sum += more);
@@ -37,11 +38,11 @@ impl Reuse {
 }
 
 impl Recording {
-    /// The reuse of its lines.
+    /// Returns the reuse statistics of the recorded requests.
     #[must_use]
     pub fn reuse(&self) -> Reuse {
         let mut reuse = Reuse::default();
-        // Of each SM and line: requests, and the place of the last one among those of the SM.
+        // Number of requests per SM and line, and the position of the last one in the stream of the SM.
         let mut lines: BTreeMap<(u32, u64), (u64, u64)> = BTreeMap::new();
         let mut places: BTreeMap<u32, u64> = BTreeMap::new();
         for (sm, line) in self.requests() {
@@ -62,7 +63,7 @@ impl Recording {
     }
 }
 
-/// The class of a distance: as many bits as it has.
+/// Returns the bin of a distance: the number of its significant bits.
 fn class(distance: u64) -> usize {
     (u64::BITS - distance.leading_zeros()) as usize
 }

@@ -1,4 +1,4 @@
-//! Arithmetic, logic and shifts.
+//! Integer arithmetic, logic and shifts; dispatches floating-point operations.
 
 use std::array::from_fn;
 
@@ -8,125 +8,128 @@ use super::{float, half};
 use crate::program::Unit;
 use crate::types::{Rounding, Signs, Type};
 
-/// Function of an arithmetic operation; `a`, `b`, `c` are its operands in order.
+/// Function of an arithmetic operation, with the operands `a`, `b` and `c` in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AluFn {
     /// `a + b`.
     Add,
     /// `a - b`.
     Sub,
-    /// `a * b`; the low half for integers.
+    /// `a * b`; the low half of the product for integers.
     Mul,
-    /// High half of the integer product.
+    /// High half of the integer product `a * b`.
     MulHi,
-    /// Integer product of twice the operand width.
+    /// Integer product `a * b` in twice the operand width.
     MulWide,
-    /// Low half of `a * b`, plus `c`.
+    /// Low half of the integer product `a * b`, plus `c`.
     Mad,
-    /// High half of `a * b`, plus `c`.
+    /// High half of the integer product `a * b`, plus `c`.
     MadHi,
-    /// `a * b + c`, product and `c` of twice the width of `a` and `b`.
+    /// `a * b + c`, where the product and `c` have twice the width of `a` and `b`.
     MadWide,
-    /// `a * b + c` rounded once.
+    /// Fused multiply-add: `a * b + c`, rounded once.
     Fma,
     /// `a / b`.
     Div,
-    /// Remainder, with the sign of `a`; all ones of a division by zero, as on an H100 (`silicon/data`).
+    /// Remainder of `a / b`, with the sign of `a`. Division by zero gives all ones, as on an H100
+    /// (`silicon/data`).
     Rem,
-    /// `|a|`.
+    /// Magnitude of `a`: `|a|`.
     Abs,
     /// `-a`.
     Neg,
-    /// The smaller; the operand that is a number if the other is NaN.
+    /// Minimum of `a` and `b`; if one of them is NaN, the other operand.
     Min,
-    /// The larger; the operand that is a number if the other is NaN.
+    /// Maximum of `a` and `b`; if one of them is NaN, the other operand.
     Max,
-    /// The smaller; NaN if an operand is NaN.
+    /// Minimum of `a` and `b`; NaN if an operand is NaN.
     MinNan,
-    /// The larger; NaN if an operand is NaN.
+    /// Maximum of `a` and `b`; NaN if an operand is NaN.
     MaxNan,
-    /// `b` with the sign of `a`.
+    /// Magnitude of `b` with the sign of `a`.
     CopySign,
-    /// Bitwise and.
+    /// Bitwise AND.
     And,
-    /// Bitwise or.
+    /// Bitwise OR.
     Or,
-    /// Bitwise exclusive or.
+    /// Bitwise exclusive OR.
     Xor,
     /// Bitwise complement.
     Not,
-    /// `a` shifted left by the 32-bit count `b`; 0 from the width on.
+    /// `a` shifted left by the 32-bit count `b`; 0 for counts of the width or more.
     Shl,
-    /// `a` shifted right by the 32-bit count `b`, with the sign if signed; counts beyond the
+    /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. Counts above the
     /// width act as the width.
     Shr,
-    /// High word of the 64 bits `b:a` shifted left by `c` modulo 32.
+    /// High word of the 64-bit value `b:a` shifted left by `c` modulo 32.
     FunnelLeft,
-    /// Low word of the 64 bits `b:a` shifted right by `c` modulo 32.
+    /// Low word of the 64-bit value `b:a` shifted right by `c` modulo 32.
     FunnelRight,
-    /// As [`AluFn::FunnelLeft`], with counts beyond 32 as 32.
+    /// Same as [`AluFn::FunnelLeft`], but counts above 32 act as 32.
     FunnelLeftClamp,
-    /// As [`AluFn::FunnelRight`], with counts beyond 32 as 32.
+    /// Same as [`AluFn::FunnelRight`], but counts above 32 act as 32.
     FunnelRightClamp,
-    /// Field of `a` at bit `b` of `c` bits, extended (counts modulo 256).
+    /// Bit field extract: `c` bits of `a` from bit `b` up, extended by the type's signedness (counts modulo
+    /// 256).
     Bfe,
-    /// The low bits of `a` put into `b`, at bit `c` modulo 256, as many as the next 8 bits of
-    /// `c` say.
+    /// Bit field insert: the low bits of `a` inserted into `b`. Bits 0 to 7 of `c` give the position, and
+    /// bits 8 to 15 the length.
     Bfi,
-    /// Position of the highest bit that is no sign, 32-bit result; all ones if there is none.
+    /// Position of the highest bit that differs from the sign, as a 32-bit result; all ones if there is none.
     Bfind {
-        /// Whether the result is the left shift that brings that bit to the top.
+        /// True if the result is the left shift count that moves that bit to the top.
         shift: bool,
     },
-    /// Bytes of `b:a`, picked by `c`.
+    /// Byte permute: bytes of `b:a`, selected by `c`.
     Prmt(PrmtMode),
-    /// Any function of three bits, by its truth table.
+    /// Bitwise function of `a`, `b` and `c` with this truth table.
     Lop3(u8),
-    /// Position of the `c`-th set bit of `a` from bit `b` on, downward for negative `c`.
+    /// Position of the `c`-th set bit of `a`, counted from bit `b` up, or down for negative `c`.
     Fns,
-    /// Low 32 bits of the product of the low 24 bits.
+    /// Low 32 bits of the product of the low 24 bits of `a` and `b`.
     Mul24,
-    /// Bits 16 to 47 of the product of the low 24 bits.
+    /// Bits 16 to 47 of the product of the low 24 bits of `a` and `b`.
     Mul24Hi,
-    /// `c + |a - b|`.
+    /// Sum of absolute differences: `c + |a - b|`.
     Sad,
-    /// `c` plus the products of the four bytes of `a` and of `b`.
+    /// Dot product: `c` plus the products of the four bytes of `a` with those of `b`.
     Dot4 {
-        /// Whether the bytes of `a` have signs.
+        /// True if the bytes of `a` are signed.
         a: bool,
-        /// Whether the bytes of `b` have signs.
+        /// True if the bytes of `b` are signed.
         b: bool,
     },
-    /// `c` plus the products of the two halves of `a` with two bytes of `b`.
+    /// Dot product: `c` plus the products of the two halves of `a` with two bytes of `b`.
     Dot2 {
-        /// Whether the halves of `a` have signs.
+        /// True if the halves of `a` are signed.
         a: bool,
-        /// Whether the bytes of `b` have signs.
+        /// True if the bytes of `b` are signed.
         b: bool,
-        /// Whether they are the upper two bytes of `b`.
+        /// True if the upper two bytes of `b` are used.
         high: bool,
     },
-    /// The same for each part of two words, perhaps added up and to `c`.
+    /// SIMD operation on the elements of two words; optionally sums the results and `c`.
     Simd(SimdOp),
-    /// Two `.f32` become the elements of a packed type: `a` the upper, `b` the lower.
+    /// Conversion of two `.f32` values to the elements of a packed type: `a` becomes the upper one, `b` the
+    /// lower one.
     ConvertPair,
-    /// A word with `b` ones from bit `a` on.
+    /// Word with `b` one bits from bit `a` up.
     BitMask {
-        /// Whether counts of 32 and more act as 32, instead of modulo 32.
+        /// True if counts above 32 act as 32; otherwise counts are modulo 32.
         clamp: bool,
     },
-    /// The low `b` bits of `a`, extended by the signedness of the type.
+    /// Low `b` bits of `a`, extended by the signedness of the type.
     ExtendField {
-        /// Whether counts of 32 and more act as 32, instead of modulo 32.
+        /// True if counts above 32 act as 32; otherwise counts are modulo 32.
         clamp: bool,
     },
-    /// Number of one bits, 32-bit result.
+    /// Number of one bits, as a 32-bit result.
     Popc,
-    /// Number of leading zeros, 32-bit result.
+    /// Number of leading zeros, as a 32-bit result.
     Clz,
-    /// Bits in reverse order.
+    /// Bits of `a` in reverse order.
     Brev,
-    /// Square root.
+    /// Square root of `a`.
     Sqrt,
     /// `1 / a`.
     Rcp,
@@ -134,43 +137,44 @@ pub enum AluFn {
     Rsqrt,
     /// `2^a`.
     Ex2,
-    /// Base-2 logarithm.
+    /// Base-2 logarithm of `a`.
     Lg2,
-    /// Sine of radians.
+    /// Sine of `a` [radians].
     Sin,
-    /// Cosine of radians.
+    /// Cosine of `a` [radians].
     Cos,
-    /// Hyperbolic tangent.
+    /// Hyperbolic tangent of `a`.
     Tanh,
 }
 
-/// An arithmetic operation with its modifiers.
+/// Arithmetic operation with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AluOp {
-    /// The function.
+    /// Function that is computed.
     pub f: AluFn,
     /// Type of the operands (of `a` and `b` for the wide products).
     pub ty: Type,
-    /// Rounding of a floating point result.
+    /// Rounding of a floating-point result.
     pub rounding: Rounding,
-    /// Whether subnormal inputs and results become zero of the same sign. For `.f64` there are two such functions, `1 / a`
-    /// and `1 / sqrt(a)`, which read and write the upper word alone.
+    /// True if subnormal inputs and results are flushed to zeros of the same sign. For `.f64` only `1 / a`
+    /// and `1 / sqrt(a)` have this modifier; those forms use and set only the upper word.
     pub ftz: bool,
-    /// Whether the result is clamped: to `[0, 1]` for floats (NaN to 0), to the range of the
-    /// type for `.s32` sums.
+    /// True if the result saturates: to `[0, 1]` for floats (NaN becomes 0), to the range of the type for
+    /// `.s32` sums.
     pub sat: bool,
-    /// Whether the source says `.approx`: makes a difference for quotients by more than 2^126 alone.
+    /// True for `.approx`, which only changes quotients whose divisor exceeds 2^126.
     pub approx: bool,
-    /// Whether a negative result becomes +0 (`.f16`, `.bf16`).
+    /// True if a negative result becomes +0 (`.f16`, `.bf16`).
     pub relu: bool,
-    /// Whether a number too large for the result becomes its largest finite one ([`AluFn::ConvertPair`]).
+    /// True if a number beyond the range of the result becomes the largest finite one
+    /// ([`AluFn::ConvertPair`]).
     pub finite: bool,
-    /// How `min` and `max` of floats read signs.
+    /// Treatment of the operand signs in floating-point `min` and `max`.
     pub signs: Signs,
 }
 
 impl AluOp {
-    /// `f` on type `ty` with no modifiers.
+    /// Creates an operation without modifiers.
     pub const fn new(f: AluFn, ty: Type) -> AluOp {
         AluOp {
             f,
@@ -185,7 +189,7 @@ impl AluOp {
         }
     }
 
-    /// Whether every operand and the result fit 32 bits, so that [`alu32`] applies.
+    /// True if all operands and the result fit in 32 bits, so that [`alu32`] applies.
     #[inline]
     pub fn is_word(&self) -> bool {
         match self.f {
@@ -250,7 +254,7 @@ impl AluOp {
         }
     }
 
-    /// The unit that executes it.
+    /// Returns the unit that executes the operation.
     pub fn unit(&self) -> Unit {
         use AluFn::*;
         match self.f {
@@ -261,10 +265,10 @@ impl AluOp {
     }
 }
 
-/// Computes `op` in every lane. The result is zero extended from [`AluOp::result`].
+/// Computes `op` in every lane. The result is zero extended from the type [`AluOp::result`].
 ///
 /// # Panics
-/// If the function does not exist for the type; lowering builds no such operation.
+/// If the function does not exist for the type. Lowering never creates such an operation.
 #[inline]
 pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     if op.is_word() {
@@ -278,22 +282,22 @@ pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N])
     }
 }
 
-/// [`alu`] on 32-bit lanes, for operations with [`AluOp::is_word`]: half the bytes to move,
+/// Computes [`alu`] on 32-bit lanes, for operations with [`AluOp::is_word`]. It moves half the bytes and fits
 /// twice the lanes in a host vector.
 ///
 /// # Panics
-/// As [`alu`], and if the operation does not fit 32 bits.
+/// Like [`alu`], and if the operation does not fit in 32 bits.
 #[inline]
 pub fn alu32<const N: usize>(op: &AluOp, a: &[u32; N], b: &[u32; N], c: &[u32; N]) -> [u32; N] {
     assert!(op.is_word(), "{op:?} does not fit 32-bit lanes");
     word(op, a, b, c)
 }
 
-/// A register lane as the 32-bit operations see it: its low word.
+/// Register lane of 32 or 64 bits, of which 32-bit operations use the low word.
 pub(super) trait Cell: Copy {
-    /// The low 32 bits.
+    /// Returns the low 32 bits.
     fn low(self) -> u32;
-    /// Zero extension.
+    /// Zero extends a 32-bit value.
     fn wrap(low: u32) -> Self;
 }
 
@@ -333,8 +337,8 @@ fn map2<C: Cell, const N: usize>(a: &[C; N], b: &[C; N], f: impl Fn(u32, u32) ->
     from_fn(|i| C::wrap(f(a[i].low(), b[i].low())))
 }
 
-/// Operations within 32 bits. The common 32-bit ones have a loop of their own; the rest goes
-/// through 64-bit integers.
+/// Computes operations of at most 32 bits. Common 32-bit operations have their own loops; the others use
+/// 64-bit integers.
 #[inline(always)]
 pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     match op.ty {
@@ -376,8 +380,8 @@ pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
     }
 }
 
-/// Any integer operation within 32 bits, computed on 64-bit integers that hold the operands
-/// extended by their signedness: nothing overflows, and the low bits are the result.
+/// Computes integer operations of at most 32 bits on 64-bit integers, to which the operands are extended by
+/// their signedness. Nothing overflows, and the low bits are the result.
 fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     let bits = op.ty.bits();
     let signed = op.ty.is_signed();
@@ -458,13 +462,13 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
     }
 }
 
-/// The low 24 bits as a number.
+/// Returns the low 24 bits as a number.
 fn low24(x: i64, signed: bool) -> i64 {
     let top = x << 40;
     if signed { top >> 40 } else { (top as u64 >> 40) as i64 }
 }
 
-/// Bit field extraction as PTX defines `bfe`: bits beyond the word read as its sign (or 0).
+/// Extracts a bit field as PTX defines `bfe`: bits beyond the word equal the sign bit of the field (or 0).
 fn field(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     let sign_at = (position + length).saturating_sub(1).min(bits - 1);
@@ -476,7 +480,7 @@ fn field(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
     low & mask | fill & !mask
 }
 
-/// The products from 32 to 64 bits.
+/// Computes the products from 32 to 64 bits.
 #[inline]
 fn widening<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let signed = |x: u64| x as i32 as i64 as u64;
@@ -490,7 +494,7 @@ fn widening<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]
     }
 }
 
-/// 64-bit integers.
+/// Computes operations on 64-bit integers.
 #[inline]
 fn long<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let signed = op.ty.is_signed();

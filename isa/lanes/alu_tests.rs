@@ -167,7 +167,7 @@ fn exists(f: AluFn, ty: Type) -> bool {
     }
 }
 
-/// Any operation that exists.
+/// Generates any operation that exists.
 fn operation() -> impl Strategy<Value = AluOp> {
     let modes = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
     let parts = (prop::sample::select(FUNCTIONS.to_vec()), prop::sample::select(TYPES.to_vec()));
@@ -185,7 +185,7 @@ fn operation() -> impl Strategy<Value = AluOp> {
         })
 }
 
-/// Values with the corners of every type among them.
+/// Generates operand values, including corner cases of every type.
 fn lanes() -> impl Strategy<Value = [u64; 32]> {
     let value = prop_oneof![
         any::<u64>(),
@@ -225,7 +225,7 @@ proptest! {
         }
     }
 
-    /// The 64-bit detour against the language's own arithmetic.
+    /// Compares narrow integer operations, which go through 64-bit integers, with the host's arithmetic.
     #[test]
     fn narrow_integers_agree_with_the_host(a: i16, b: i16, c: i16) {
         let bits = |x: i16| u64::from(x as u16);

@@ -1,37 +1,38 @@
-//! Atomic operations: what the place holds afterwards.
+//! Atomic operations: computes the new value of a memory location.
 
 use serde::{Deserialize, Serialize};
 
 use super::alu::{AluFn, AluOp, alu};
 use crate::types::Type;
 
-/// Function of an atomic operation; `old` is what memory holds, `b` and `c` are the operands.
+/// Function of an atomic operation, where `old` is the value in memory and `b` and `c` are the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AtomicFn {
     /// `old + b`.
     Add,
-    /// The smaller.
+    /// Minimum of `old` and `b`.
     Min,
-    /// The larger.
+    /// Maximum of `old` and `b`.
     Max,
-    /// Bitwise and.
+    /// Bitwise AND of `old` and `b`.
     And,
-    /// Bitwise or.
+    /// Bitwise OR of `old` and `b`.
     Or,
-    /// Bitwise exclusive or.
+    /// Bitwise exclusive OR of `old` and `b`.
     Xor,
-    /// `b`.
+    /// `b`, regardless of `old`.
     Exchange,
-    /// `c` if `old` is `b`.
+    /// `c` if `old` equals `b`, otherwise `old`.
     CompareSwap,
-    /// `old + 1`, 0 if `old` is `b` or more.
+    /// `old + 1`, or 0 if `old >= b`.
     Increment,
-    /// `old - 1`, `b` if `old` is 0 or more than `b`.
+    /// `old - 1`, or `b` if `old` is 0 or greater than `b`.
     Decrement,
 }
 
-/// What global memory holds after an operation in one lane, zero extended: as [`atomic`], but sums of `.f32` take
-/// subnormal operands and results for zeros of their sign (PTX ISA, `atom`: so does every GPU's L2).
+/// Returns the new value of global memory after an atomic operation of one lane, zero extended. Unlike in
+/// [`atomic`], `.f32` sums flush subnormal operands and results to zeros of the same sign (PTX ISA, `atom`:
+/// as in the L2 of every GPU).
 #[inline]
 pub fn global_atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
     if (f, ty) != (AtomicFn::Add, Type::F32) {
@@ -42,8 +43,8 @@ pub fn global_atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
     sum & u64::from(u32::MAX)
 }
 
-/// What shared memory holds after an operation in one lane, zero extended. Floating point sums round
-/// to nearest and keep subnormals.
+/// Returns the new value of shared memory after an atomic operation of one lane, zero extended.
+/// Floating-point sums round to nearest and keep subnormals.
 #[inline]
 pub fn atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
     let mask = u64::MAX >> (64 - ty.bits());

@@ -1,25 +1,26 @@
-//! Functions of the bits of one lane.
+//! Bit manipulation within one lane.
 
-/// How `prmt` picks bytes.
+/// Byte selection mode of `prmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrmtMode {
-    /// Four bits for each byte: its number, and whether its sign is spread instead.
+    /// Each result byte has a 4-bit selector: three bits of byte number, and one that replicates the byte's
+    /// sign instead.
     Any,
-    /// Four bytes from the selected one on, upward.
+    /// Four consecutive bytes upward from the selected one.
     Forward,
-    /// Four bytes from the selected one on, downward.
+    /// Four consecutive bytes downward from the selected one.
     Backward,
-    /// The selected byte four times.
+    /// Selected byte, four times.
     Replicate,
-    /// Bytes from the selected one on, those below it raised to it.
+    /// Byte `i` of `a`, or the selected byte if `i` is below it.
     ClampLeft,
-    /// Bytes up to the selected one, those above it lowered to it.
+    /// Byte `i` of `a`, or the selected byte if `i` is above it.
     ClampRight,
-    /// The selected half twice.
+    /// Selected half, twice.
     Halves,
 }
 
-/// Bytes of `b:a` picked by `c`.
+/// Returns bytes of `b:a`, selected by `c`.
 pub(super) fn permute(mode: PrmtMode, a: u32, b: u32, c: u32) -> u32 {
     let pool = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     let select = (c & 3) as usize;
@@ -39,7 +40,7 @@ pub(super) fn permute(mode: PrmtMode, a: u32, b: u32, c: u32) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// `a` put into `b`: position in the low byte of `c`, length in the next.
+/// Inserts `a` into `b`: the position is in the low byte of `c`, the length in the next byte.
 pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
     let (position, length) = (c & 0xff, c >> 8 & 0xff);
     let ones = 1u64.checked_shl(length).map_or(u64::MAX, |bit| bit - 1);
@@ -47,8 +48,8 @@ pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
     b & !mask | a.checked_shl(position).unwrap_or(0) & mask
 }
 
-/// Position of the highest bit of the low `bits` bits that differs from the sign (from 0 if
-/// there is none).
+/// Returns the position of the highest of the low `bits` bits that differs from the sign, or all ones if
+/// there is none. With `shift`, returns the left shift count that moves that bit to the top.
 pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     let mask = u64::MAX >> (64 - bits);
     let negative = signed && x >> (bits - 1) & 1 != 0;
@@ -60,7 +61,7 @@ pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     }
 }
 
-/// Bit by bit the function with this truth table; `a` is the highest index bit.
+/// Computes the bitwise function with this truth table; `a` is the highest index bit.
 pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     (0..8u32).filter(|row| table >> row & 1 != 0).fold(0, |result, row| {
         let of = |x: u32, bit: u32| if row >> bit & 1 != 0 { x } else { !x };
@@ -68,22 +69,24 @@ pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     })
 }
 
-/// `length` ones from bit `position` on, of counts modulo 32 or as they are (PTX ISA, `bmsk`).
+/// Returns a word with `length` ones from bit `position` up; counts are clamped to 32 or taken modulo 32 (PTX
+/// ISA, `bmsk`).
 pub(super) fn mask(position: u32, length: u32, clamp: bool) -> u32 {
     let [position, length] = [position, length].map(|count| if clamp { count.min(32) } else { count % 32 });
     let ones = u32::MAX.checked_shr(32 - length).unwrap_or(0);
     ones.checked_shl(position).unwrap_or(0)
 }
 
-/// The low `length` bits of `x`, a count modulo 32 or as it is, extended to a word (PTX ISA, `szext`).
+/// Extends the low `length` bits of `x` to a word; the count is clamped to 32 or taken modulo 32 (PTX ISA,
+/// `szext`).
 pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u32 {
     let unused = 32 - if clamp { length.min(32) } else { length % 32 };
     let top = x.checked_shl(unused).unwrap_or(0);
     if signed { (top as i32).checked_shr(unused).unwrap_or(0) as u32 } else { top.checked_shr(unused).unwrap_or(0) }
 }
 
-/// The `offset`-th set bit of `mask` from `base` on, counting `base` as the first if it is
-/// set; all ones if there is none (PTX ISA, `fns`).
+/// Returns the position of the `offset`-th set bit of `mask`, counted from bit `base`, which counts as the
+/// first if it is set. Returns all ones if there is none (PTX ISA, `fns`).
 pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |bit: &u32| mask >> bit & 1 != 0;
     let found = match offset {
@@ -95,8 +98,8 @@ pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     found.unwrap_or(u32::MAX)
 }
 
-/// Sum of the products of the first `count` fields of two words, each with its field width
-/// and signedness, modulo 2^32.
+/// Returns the sum of the products of the first `count` fields of two words, modulo 2^32. Each word has its
+/// own field width and signedness.
 pub(super) fn dot(words: [u32; 2], widths: [u32; 2], signed: [bool; 2], count: u32) -> u32 {
     let part = |word: usize, at: u32| {
         let up = 32 - widths[word];

@@ -1,20 +1,20 @@
-//! Sums with carry: `add.cc`, `addc`, `sub.cc`, `subc`.
+//! Addition and subtraction with carry: `add.cc`, `addc`, `sub.cc`, `subc`.
 
 use std::array::from_fn;
 
 use crate::types::Type;
 
-/// A sum or a difference with carry.
+/// Addition or subtraction with carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CarryOp {
-    /// Whether it subtracts; the carry is a borrow then.
+    /// True for a subtraction, whose carry is a borrow.
     pub subtract: bool,
-    /// Type of operands and result: 32 or 64 bits.
+    /// Type of the operands and the result: 32 or 64 bits.
     pub ty: Type,
 }
 
-/// `a + b + carry` or `a - b - carry` in every lane, and the lanes with a carry (borrow) out.
-/// Bit `i` of `carry` is the carry into lane `i`; at most 64 lanes.
+/// Computes `a + b + carry` or `a - b - carry` in every lane. Returns the results and the mask of lanes with
+/// a carry (borrow) out. Bit `i` of `carry` is the carry into lane `i`, for at most 64 lanes.
 #[inline]
 pub fn carry_add<const N: usize>(op: &CarryOp, a: &[u64; N], b: &[u64; N], carry: u64) -> ([u64; N], u64) {
     let mask = u64::MAX >> (64 - op.ty.bits());

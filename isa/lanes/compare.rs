@@ -1,29 +1,30 @@
-//! Comparisons: `setp`.
+//! Comparisons, as in `setp`.
 
 use super::float::{flush, flush_wide};
 use super::half::widen;
 use crate::types::{Cmp, Logic, Type};
 
-/// The smallest number of `.f16` that is not subnormal.
+/// Smallest normal number of `.f16`.
 const HALF_NORMAL: f32 = 6.103_515_6e-5;
 
-/// A comparison.
+/// Comparison with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompareOp {
-    /// The relation. Integers are never unordered: both forms mean the same for them.
+    /// Comparison operator. Integers are never unordered, so its ordered and unordered forms are equivalent
+    /// for them.
     pub cmp: Cmp,
     /// Type of both operands.
     pub ty: Type,
-    /// Whether subnormal operands count as zero (`.f32`).
+    /// True if subnormal operands count as zero (`.f32`).
     pub ftz: bool,
-    /// How the result, and its complement, meet predicate `srcs[2]`.
+    /// Logic operation that combines the result, and its complement, with predicate `srcs[2]`.
     pub combine: Option<Logic>,
 }
 
 impl CompareOp {
-    /// The masks for `dsts[0]` and `dsts[1]`, from the mask that [`compare`] returned and the
-    /// mask of predicate `srcs[2]` (inverted already where the operand is negated; ignored
-    /// without `combine`).
+    /// Returns the lane masks for `dsts[0]` and `dsts[1]`. `holds` is the mask that [`compare`] returned.
+    /// `third` is the mask of predicate `srcs[2]`, already inverted where the operand is negated, and ignored
+    /// without `combine`.
     #[inline]
     pub fn combined(&self, holds: u64, third: u64) -> (u64, u64) {
         match self.combine {
@@ -34,7 +35,7 @@ impl CompareOp {
 }
 
 impl Logic {
-    /// The operation on whole masks.
+    /// Applies the operation to lane masks.
     #[inline]
     pub fn apply(self, a: u64, b: u64) -> u64 {
         match self {
@@ -45,10 +46,10 @@ impl Logic {
     }
 }
 
-/// Bit `i` of the result says whether the relation holds in lane `i`; at most 64 lanes.
+/// Returns a mask in which bit `i` is set if the comparison is true in lane `i`, for at most 64 lanes.
 ///
 /// # Panics
-/// If the type holds two numbers; lowering builds no such comparison.
+/// If the type is packed. Lowering never creates such a comparison.
 #[inline]
 pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u64 {
     match op.ty {
@@ -91,13 +92,13 @@ fn no_such(op: &CompareOp) -> ! {
     panic!("{op:?} does not exist")
 }
 
-/// [`compare`] on 32-bit lanes, for types of at most 32 bits.
+/// Computes [`compare`] on 32-bit lanes, for types of at most 32 bits.
 ///
 /// # Panics
-/// If the type is wider, or holds two numbers.
+/// If the type is wider than 32 bits, or packed.
 #[inline]
 pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> u64 {
-    // Integers are never unordered: one test is enough where a float needs two.
+    // Integers are never unordered, so the form with one test replaces the one with two.
     let cmp = match op.cmp {
         Cmp::Ne if !op.ty.is_float() => Cmp::Neu,
         Cmp::Equ if !op.ty.is_float() => Cmp::Eq,
@@ -124,12 +125,12 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
     }
 }
 
-/// The relation on lanes read by `value`. What holds for unordered operands too is the
-/// complement of the opposite ordered relation.
+/// Returns the mask of lanes in which the comparison is true for the operands read by `value`. A relation
+/// that includes unordered operands is the complement of the opposite ordered relation.
 #[inline]
 fn relation<C: Copy, T: PartialOrd, const N: usize>(cmp: Cmp, a: &[C; N], b: &[C; N], value: impl Fn(C) -> T) -> u64 {
     let mask = |test: fn(&T, &T) -> bool| {
-        // Words of 32 lanes: half the host's vectors that 64 would take.
+        // Masks of 32 lanes use half as many host vectors as masks of 64.
         let mut words = [0u32; 2];
         for i in 0..N {
             words[i / 32] |= if test(&value(a[i]), &value(b[i])) { 1 << (i % 32) } else { 0 };

@@ -1,73 +1,73 @@
-//! Lanes that an exchange or a barrier needs together and that are not.
+//! Faults of warp exchanges and barriers whose lanes do not execute together.
 
 use thiserror::Error;
 
-/// Why the lanes of a warp cannot carry out an exchange that names its members, or a barrier. Paths of a warp that
-/// has diverged do not wait for each other, so that each case ends the launch.
+/// Reason why the lanes of a warp cannot execute an exchange with a member mask, or a barrier. The paths of a
+/// diverged warp cannot wait for each other, so each of these faults ends the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConvergenceFault {
-    /// Members that have not exited and do not execute the instruction with the same members.
+    /// Some members have not exited, but do not execute the instruction with the same member mask.
     #[error(
         "`{op}` names the members {members:#010x}, but the lanes {missing:#010x} of these do not execute it together \
          with the lanes {lanes:#010x}: paths of a diverged warp cannot wait for each other"
     )]
     Missing {
-        /// Instruction.
+        /// Name of the instruction.
         op: &'static str,
-        /// Lanes that execute it with these members.
+        /// Lanes that execute the instruction with this member mask.
         lanes: u32,
-        /// Members that they name.
+        /// Member mask of the instruction.
         members: u32,
-        /// Members that are elsewhere, or that name others.
+        /// Members that execute other code or have another member mask.
         missing: u32,
     },
-    /// Lanes that are none of the members that they name.
+    /// Some lanes execute the instruction but are not in their member mask.
     #[error(
         "`{op}` in the lanes {lanes:#010x}, which are not among the members {members:#010x} that they name: the PTX \
          ISA leaves the result undefined"
     )]
     Outside {
-        /// Instruction.
+        /// Name of the instruction.
         op: &'static str,
-        /// Lanes at fault.
+        /// Lanes that are not in their member mask.
         lanes: u32,
-        /// Members that they name.
+        /// Member mask of these lanes.
         members: u32,
     },
-    /// A barrier that a part of a warp comes to.
+    /// Only some lanes of a warp arrive at a barrier.
     #[error(
         "`{op}` in the lanes {lanes:#010x} of a warp in which {live:#010x} have not exited: paths of a diverged warp \
          cannot wait for each other"
     )]
     Split {
-        /// Instruction.
+        /// Name of the instruction.
         op: &'static str,
-        /// Lanes that execute it.
+        /// Lanes that execute the barrier.
         lanes: u64,
         /// Lanes of the warp that have not exited.
         live: u64,
     },
-    /// A barrier on which the lanes of a warp do not agree.
+    /// The lanes of a warp have different operands for one barrier.
     #[error(
         "`{op}` with the {what} {value} in the lanes {lanes:#010x} of a warp and another in the lanes {others:#010x}: \
          a warp comes to one barrier, as a whole"
     )]
     Disagree {
-        /// Instruction.
+        /// Name of the instruction.
         op: &'static str,
-        /// The operand: `number` or `thread count`.
+        /// Name of the operand: `number` or `thread count`.
         what: &'static str,
-        /// Its value in the lowest lane.
+        /// Operand value of the lowest lane.
         value: u32,
-        /// Lanes with this value.
+        /// Lanes with the same operand value as the lowest lane.
         lanes: u64,
-        /// Lanes with any other.
+        /// Lanes with a different operand value.
         others: u64,
     },
 }
 
 impl ConvergenceFault {
-    /// The lowest lane at fault.
+    /// Returns the lowest of the lanes in which the fault occurs.
     #[must_use]
     pub fn lane(&self) -> u32 {
         match self {

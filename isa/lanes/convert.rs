@@ -1,4 +1,4 @@
-//! Conversions: `cvt`.
+//! Conversions between types, as in `cvt`.
 
 use std::array::from_fn;
 
@@ -6,7 +6,7 @@ use super::float::{double_bits, flush, single_bits};
 use super::{directed, half};
 use crate::types::{Rounding, Type};
 
-/// A conversion.
+/// Conversion with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvertOp {
     /// Type of the result.
@@ -15,23 +15,23 @@ pub struct ConvertOp {
     pub from: Type,
     /// Rounding of an inexact result.
     pub rounding: Rounding,
-    /// From float to float: round to an integral value (`.rni` and its kin). A conversion to
-    /// an integer type always does.
+    /// True if a float to float conversion rounds to an integral value (`.rni` and similar modes).
+    /// Conversions to an integer type always do.
     pub integral: bool,
-    /// Whether a subnormal `.f32` operand or result becomes zero of the same sign.
+    /// True if a subnormal `.f32` operand or result becomes zero of the same sign.
     pub ftz: bool,
-    /// Whether the result is clamped: to the range of an integer, to `[0, 1]` for a float.
-    /// Float to integer clamps in any case.
+    /// True if the result saturates: to the range of an integer type, or to `[0, 1]` for a float. Float to
+    /// integer conversions always saturate.
     pub sat: bool,
-    /// Whether a negative result becomes +0 (floats of at most 16 bits).
+    /// True if a negative result becomes +0 (floats of at most 16 bits).
     pub relu: bool,
-    /// Whether a number too large for the result becomes its largest finite one (floats of at
-    /// most 16 bits).
+    /// True if a number beyond the range of the result becomes the largest finite one (floats of at most 16
+    /// bits).
     pub finite: bool,
 }
 
 impl ConvertOp {
-    /// A conversion that rounds to nearest, with no modifiers.
+    /// Creates a conversion that rounds to nearest, without modifiers.
     pub const fn new(to: Type, from: Type) -> ConvertOp {
         ConvertOp {
             to,
@@ -48,10 +48,10 @@ impl ConvertOp {
 
 /// Converts every lane.
 ///
-/// An integer result narrower than 32 bits is extended by its signedness to 32 bits, since
-/// its register may be wider than the type. A float outside the integer's range becomes the
-/// nearest end of that range. A NaN becomes 0, but if operand or result have 64 bits the integer
-/// of which only the highest bit is set (PTX ISA, `cvt`).
+/// An integer result narrower than 32 bits is extended by its signedness to 32 bits, since its register may
+/// be wider than the type. A float outside the integer's range becomes the nearest end of that range. NaN
+/// becomes 0 if operand and result have fewer than 64 bits. Otherwise it becomes the integer with only the
+/// highest bit set (PTX ISA, `cvt`).
 #[inline]
 pub fn convert<const N: usize>(op: &ConvertOp, a: &[u64; N]) -> [u64; N] {
     if op.from.is_packed() {
@@ -69,21 +69,21 @@ pub fn convert<const N: usize>(op: &ConvertOp, a: &[u64; N]) -> [u64; N] {
     }
 }
 
-/// The mathematical value of an integer of type `ty`.
+/// Returns the mathematical value of an integer of type `ty`.
 #[inline]
 fn integer(ty: Type, x: u64) -> i128 {
     let up = 64 - ty.bits();
     if ty.is_signed() { i128::from(((x << up) as i64) >> up) } else { i128::from(x << up >> up) }
 }
 
-/// Smallest and largest value of an integer type.
+/// Returns the smallest and the largest value of an integer type.
 #[inline]
 fn range(ty: Type) -> (i128, i128) {
     let bits = ty.bits();
     if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
-/// Register bits of an integer result.
+/// Returns the register bits of an integer result.
 #[inline]
 fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
     let x = if op.sat {
@@ -95,7 +95,7 @@ fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
     if op.to.bits() <= 32 { u64::from(x as u32) } else { x as u64 }
 }
 
-/// The operand of a conversion from float; every single is a double.
+/// Returns the operand of a conversion from a float type as a double, which is exact.
 #[inline]
 fn operand(op: &ConvertOp, x: u64) -> f64 {
     if op.from == Type::F64 {
@@ -118,7 +118,7 @@ fn round_integral(x: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// Float to integer, within the range of the result.
+/// Converts a float to an integer within the range of the result type.
 #[inline]
 fn to_integer(op: &ConvertOp, x: f64) -> i128 {
     let (low, high) = range(op.to);
@@ -152,8 +152,8 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
     u64::from(single_bits(if op.ftz { flush(single) } else { single }))
 }
 
-/// Integer to float. The host rounds to nearest; the other modes step to the neighbour where
-/// that went the wrong way, which the exact difference tells.
+/// Converts an integer to a float. The host rounds to nearest. For other modes the exact difference shows
+/// whether that rounded in the wrong direction, and then the result steps to the neighboring float.
 fn from_integer(op: &ConvertOp, x: i128) -> u64 {
     let step = |nearest: i128| match op.rounding {
         Rounding::Nearest => 0,

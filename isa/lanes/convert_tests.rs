@@ -127,7 +127,7 @@ proptest! {
 #[test]
 fn brains_convert_to_and_from_every_kind_of_number() {
     let bf16 = |from, r, x| one(op(Type::Bf16, from, r), x);
-    // 1 + 2^-8 is a tie between 1 and its successor, 1 + 3 * 2^-8 between that and the next.
+    // 1 + 2^-8 is a tie between 1 and its successor, and 1 + 3 * 2^-8 between the next two numbers.
     let tie = |n: f32| single(1.0 + n / 256.0);
     assert_eq!([1.0, 3.0].map(|n| bf16(Type::F32, NEAREST, tie(n))), [0x3f80, 0x3f82]);
     assert_eq!(bf16(Type::F32, NEAREST, single(1.0 + 1.01 / 256.0)), 0x3f81);
@@ -135,7 +135,7 @@ fn brains_convert_to_and_from_every_kind_of_number() {
     assert_eq!(bf16(Type::F32, NEAREST, single(f32::MAX)), 0x7f80);
     assert_eq!(bf16(Type::F32, Rounding::Zero, single(f32::MAX)), 0x7f7f);
     assert_eq!(bf16(Type::F32, NEAREST, single(f32::NAN)), 0x7fff);
-    // The least subnormal, and half of it, which is a tie with 0.
+    // The smallest subnormal, and half of it, which is a tie with 0.
     assert_eq!([0x1_0000, 0x8000, 0x8001].map(|bits| bf16(Type::F32, NEAREST, bits)), [1, 0, 1]);
     assert_eq!(bf16(Type::S32, NEAREST, 257), 0x4380);
     assert_eq!(bf16(Type::F64, Rounding::Up, 1.000_000_1f64.to_bits()), 0x3f81);

@@ -1,7 +1,7 @@
-//! Rounding other than to nearest.
+//! Rounding modes other than to nearest.
 //!
-//! Rare in kernels, so exactness comes before speed: sums, products and quotients go through
-//! a software implementation of IEEE 754, roots through the sign of their exact residual.
+//! These modes are rare in kernels, so exactness matters more than speed. Sums, products and quotients use a
+//! software implementation of IEEE 754; roots use the sign of their exact residual.
 
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round, StatusAnd};
@@ -9,7 +9,7 @@ use rustc_apfloat::{Float, Round, StatusAnd};
 use super::alu::{AluFn, AluOp};
 use crate::types::Rounding;
 
-/// The mode as the software implementation names it.
+/// Converts a rounding mode to that of the software implementation.
 pub(super) fn mode(rounding: Rounding) -> Round {
     match rounding {
         Rounding::Nearest => Round::NearestTiesToEven,
@@ -19,7 +19,7 @@ pub(super) fn mode(rounding: Rounding) -> Round {
     }
 }
 
-/// The operations that both widths share; `None` for any other.
+/// Computes the operations that both widths share; returns `None` for any other.
 fn apply<F: Float>(op: &AluOp, a: F, b: F, c: F, one: F) -> Option<F> {
     let round = mode(op.rounding);
     let StatusAnd { value, .. } = match op.f {
@@ -34,13 +34,13 @@ fn apply<F: Float>(op: &AluOp, a: F, b: F, c: F, one: F) -> Option<F> {
     Some(value)
 }
 
-/// An `.f32` operation in one lane.
+/// Computes an `.f32` operation in one lane.
 pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
     let soft = |x: f32| Single::from_bits(u128::from(x.to_bits()));
     let bits = |x: Single| f32::from_bits(x.to_bits() as u32);
     match op.f {
-        // A double root of a single holds more than twice its digits: it is a tie, or on the
-        // wrong side of a single, only where it is exact.
+        // A double-precision root has more than twice the digits of a single. It is therefore a tie, or on
+        // the wrong side of a single, only where it is exact.
         AluFn::Sqrt => narrow(f64::from(a).sqrt(), op.rounding),
         _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
             Some(value) => bits(value),
@@ -49,7 +49,7 @@ pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
     }
 }
 
-/// An `.f64` operation in one lane.
+/// Computes an `.f64` operation in one lane.
 pub(super) fn double(op: &AluOp, a: f64, b: f64, c: f64) -> f64 {
     let soft = |x: f64| Double::from_bits(u128::from(x.to_bits()));
     let bits = |x: Double| f64::from_bits(x.to_bits() as u64);
@@ -62,7 +62,7 @@ pub(super) fn double(op: &AluOp, a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// `x` rounded to single precision in the given direction.
+/// Rounds `x` to single precision in the given direction.
 pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
     let nearest = x as f32;
     if x.is_nan() {
@@ -79,9 +79,9 @@ pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
     }
 }
 
-/// Square root in double precision.
+/// Returns the square root in double precision, rounded in the given direction.
 fn root(x: f64, rounding: Rounding) -> f64 {
-    // Scaled by an even power of two, so that the residual cannot underflow.
+    // Scale by an even power of two, so that the residual does not underflow.
     if x > 0.0 && x < 1e-200 {
         return root(x * 2f64.powi(600), rounding) * 2f64.powi(-300);
     }

@@ -1,4 +1,4 @@
-//! IEEE arithmetic with PTX's modifiers.
+//! IEEE 754 arithmetic with the modifiers of PTX.
 
 use std::array::from_fn;
 
@@ -6,30 +6,30 @@ use super::alu::{AluFn, AluOp, Cell};
 use super::directed;
 use crate::types::{Rounding, Signs, Type};
 
-/// The NaN that `.f32` operations return (PTX ISA, floating point instructions).
+/// Canonical NaN, which `.f32` operations return (PTX ISA, floating point instructions).
 pub const F32_NAN: u32 = 0x7fff_ffff;
-/// The NaN that `.f64` operations return.
+/// Canonical NaN, which `.f64` operations return.
 pub const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
 
-/// Zero of the same sign for a subnormal, else `x`.
+/// Flushes a subnormal to a zero of the same sign; returns other values unchanged.
 #[inline]
 pub(super) fn flush(x: f32) -> f32 {
     if x.is_subnormal() { 0f32.copysign(x) } else { x }
 }
 
-/// Zero of the same sign for a subnormal, else `x`.
+/// Flushes a subnormal to a zero of the same sign; returns other values unchanged.
 #[inline]
 pub(super) fn flush_wide(x: f64) -> f64 {
     if x.is_subnormal() { 0f64.copysign(x) } else { x }
 }
 
-/// Bits of a result, NaN made canonical.
+/// Returns the bits of a result, with a NaN made canonical.
 #[inline]
 pub(super) fn single_bits(x: f32) -> u32 {
     if x.is_nan() { F32_NAN } else { x.to_bits() }
 }
 
-/// Bits of a result, NaN made canonical.
+/// Returns the bits of a result, with a NaN made canonical.
 #[inline]
 pub(super) fn double_bits(x: f64) -> u64 {
     if x.is_nan() { F64_NAN } else { x.to_bits() }
@@ -39,7 +39,7 @@ fn no_such(op: &AluOp) -> ! {
     panic!("{op:?} does not exist")
 }
 
-/// `.f32` operations.
+/// Computes `.f32` operations.
 #[inline(always)]
 pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     let load = |x: &[C; N]| -> [f32; N] { from_fn(|i| f32::from_bits(x[i].low())) };
@@ -52,7 +52,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     if op.signs != Signs::Kept {
         return extremum(op, &a, &b);
     }
-    // Sign operations move bits and keep a NaN as it is.
+    // Sign operations only change the sign bit and leave a NaN unchanged.
     match op.f {
         AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
         AluFn::Neg => return from_fn(|i| C::wrap(a[i].to_bits() ^ 0x8000_0000)),
@@ -68,13 +68,14 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
         r = r.map(flush);
     }
     if op.sat {
-        // False for a NaN and for -0: both become +0.
+        // The comparison is false for NaN and for -0, so that both become +0.
         r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
     }
     from_fn(|i| C::wrap(single_bits(r[i])))
 }
 
-/// The lesser or greater of two magnitudes, of which a number may get the product of the signs.
+/// Returns the minimum or maximum of the operands' magnitudes. A result other than NaN may get the product of
+/// the signs.
 #[inline(never)]
 fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> [C; N] {
     let magnitudes = single_nearest(op, &a.map(f32::abs), &b.map(f32::abs), a);
@@ -85,7 +86,7 @@ fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> 
     })
 }
 
-/// `.f32x2` operations: those of `.f32` on both words.
+/// Computes `.f32x2` operations as `.f32` operations on both words.
 #[inline(never)]
 pub(super) fn pair<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let op = AluOp { ty: Type::F32, ..*op };
@@ -97,7 +98,7 @@ pub(super) fn pair<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[
 
 #[inline(always)]
 fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
-    // A function of a double, rounded once more: what `.approx` means here.
+    // `.approx` functions are computed in double precision and rounded to single.
     let through_double = |f: fn(f64) -> f64| from_fn(|i| f(f64::from(a[i])) as f32);
     match op.f {
         AluFn::Add => from_fn(|i| a[i] + b[i]),
@@ -122,19 +123,18 @@ fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f
     }
 }
 
-/// `div.approx`: the quotient, but a zero where the reciprocal of `b` is subnormal, and NaN for infinity there (PTX ISA,
-/// `div`).
+/// Computes `div.approx`: the quotient, except where the reciprocal of `b` is subnormal. There the result is
+/// zero, or NaN if `a` is infinite (PTX ISA, `div`).
 #[inline]
 fn divide_approximately(a: f32, b: f32) -> f32 {
-    /// 2^126
+    /// Largest divisor with a normal reciprocal: 2^126.
     const LARGEST: f32 = 1.0 / f32::MIN_POSITIVE;
     if b.is_finite() && b.abs() > LARGEST { a * 0f32.copysign(b) } else { a / b }
 }
 
-/// Fused multiply-add. The product of two singles is exact in double precision, so that the
-/// double sum rounded to single is right unless that sum landed on a tie between two singles,
-/// or the result is subnormal. Lanes in that doubt are few; one is enough to redo them all
-/// with the host's own (slow, called) fused operation.
+/// Computes a fused multiply-add. The product of two singles is exact in double precision. The double sum,
+/// rounded to single, is therefore correct unless that sum is a tie between two singles or the result is
+/// subnormal. These cases are rare, so one such lane makes all lanes use the host's slow fused operation.
 #[inline]
 fn fma<const N: usize>(a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
     const TIE: u64 = 1 << 28;
@@ -148,7 +148,7 @@ fn fma<const N: usize>(a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
     if doubt { from_fn(|i| a[i].mul_add(b[i], c[i])) } else { sums.map(|sum| sum as f32) }
 }
 
-/// The smaller operand, a number before a NaN, -0 before +0.
+/// Returns the smaller operand; prefers a number to a NaN and -0 to +0.
 #[inline]
 fn minimum(a: f32, b: f32) -> f32 {
     if a.is_nan() || b < a {
@@ -160,7 +160,7 @@ fn minimum(a: f32, b: f32) -> f32 {
     }
 }
 
-/// `a` if it is NaN, else `other`.
+/// Returns `a` if it is NaN, otherwise `other`.
 #[inline]
 fn strict(a: f32, other: f32) -> f32 {
     if a.is_nan() { a } else { other }
@@ -177,7 +177,7 @@ fn minimum_wide(a: f64, b: f64) -> f64 {
     }
 }
 
-/// `.f64` operations.
+/// Computes `.f64` operations.
 #[inline]
 pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     match op.f {
@@ -197,8 +197,9 @@ pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: 
     r.map(double_bits)
 }
 
-/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: a function of the upper word alone, whose result is rounded to
-/// nearest in the upper word. Subnormal operands and results become zero of the same sign.
+/// Computes `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`. The function uses only the upper word of the
+/// operand, and its result is rounded to nearest in the upper word. Subnormal operands and results become
+/// zeros of the same sign.
 fn upper_word(x: u64, f: impl Fn(f64) -> f64) -> u64 {
     const UPPER: u64 = !0 << 32;
     const NAN: u64 = 0x7fff_ffff << 32;
@@ -207,7 +208,7 @@ fn upper_word(x: u64, f: impl Fn(f64) -> f64) -> u64 {
         return NAN;
     }
     let bits = exact.to_bits();
-    // To nearest, ties to even; a carry out of the fraction goes to the exponent, as it should.
+    // Rounds to nearest, ties to even. A carry out of the fraction correctly increments the exponent.
     let rounded = (bits + (1 << 31) - 1 + (bits >> 32 & 1)) & UPPER;
     flush_wide(f64::from_bits(rounded)).to_bits()
 }

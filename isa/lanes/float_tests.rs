@@ -123,7 +123,7 @@ fn approximations_are_the_rounded_true_values() {
 
 #[test]
 fn a_sum_that_double_precision_turns_into_a_tie_is_still_rounded_once() {
-    // 1 + 2^-24 lies between two singles; 2^-60 more tips it up, but is lost in a double.
+    // 1 + 2^-24 is a tie between two singles; 2^-60 more decides it, but is lost in a double.
     let a = f32::from_bits(0x3f80_0800);
     let c = -f32::from_bits(0x3300_0000 - (36 << 23));
     for (a, b, c) in [(1.0 + 2f32.powi(-12), 1.0 + 2f32.powi(-12), 2f32.powi(-60)), (a, a, c)] {
@@ -134,7 +134,7 @@ fn a_sum_that_double_precision_turns_into_a_tie_is_still_rounded_once() {
     }
 }
 
-/// Singles whose exponents are near each other, so that sums cancel and ties happen.
+/// Generates singles with similar exponents, so that sums cancel and ties occur.
 fn near() -> impl Strategy<Value = f32> {
     prop_oneof![
         any::<f32>(),
@@ -152,7 +152,7 @@ proptest! {
         prop_assert_eq!(single(&plain(AluFn::Fma), a, b, c).to_bits(), expected);
     }
 
-    /// Two ways to the same rounding: hardware for nearest, software for the rest.
+    /// Compares two implementations of rounding: the host for nearest, software for the directed modes.
     #[test]
     fn modes_are_ordered_and_nearest_is_one_of_the_directed(
         f in prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! Floats of 16 and 8 bits: every operation goes through a wider type and is rounded once.
+//! Floats of 16 and 8 bits: every operation is computed in a wider type and rounded once.
 
 use std::array::from_fn;
 
@@ -9,12 +9,12 @@ use super::alu::{AluFn, AluOp, Cell};
 use super::directed::mode;
 use crate::types::{Rounding, Signs, Type};
 
-/// The NaN that `.f16` and `.bf16` operations return.
+/// Canonical NaN, which `.f16` and `.bf16` operations return.
 const NAN: u16 = 0x7fff;
-/// The NaN of 8 bits.
+/// Canonical NaN of the 8-bit types.
 const BYTE_NAN: u16 = 0x7f;
 
-/// The same number as a single; exact.
+/// Converts an `.f16` to a single, which is exact.
 pub(crate) fn widen(x: u16) -> f32 {
     let (sign, exponent, fraction) = (u32::from(x >> 15) << 31, u32::from(x >> 10 & 31), u32::from(x & 0x3ff));
     let magnitude = match exponent {
@@ -25,7 +25,7 @@ pub(crate) fn widen(x: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// The number with these bits as a `ty` of at most 16 bits; exact.
+/// Returns the number with the bits `x` of type `ty`, which has at most 16 bits; exact.
 pub(super) fn value(ty: Type, x: u16) -> f64 {
     match ty {
         Type::Bf16 => f64::from(f32::from_bits(u32::from(x) << 16)),
@@ -38,8 +38,8 @@ pub(super) fn value(ty: Type, x: u16) -> f64 {
     }
 }
 
-/// A double rounded to a `ty` of at most 16 bits. If `finite`, the largest number of the type
-/// takes the place of all larger ones.
+/// Rounds a double to type `ty` of at most 16 bits. If `finite`, numbers beyond the range become the largest
+/// finite number.
 pub(super) fn round(ty: Type, x: f64, rounding: Rounding, finite: bool) -> u16 {
     fn to<F: Float>(x: f64, rounding: Rounding) -> u16
     where
@@ -67,12 +67,12 @@ pub(super) fn round(ty: Type, x: f64, rounding: Rounding, finite: bool) -> u16 {
     }
 }
 
-/// A double rounded to half precision.
+/// Rounds a double to half precision.
 pub(super) fn narrow(x: f64, rounding: Rounding) -> u16 {
     round(Type::F16, x, rounding, false)
 }
 
-/// An integer rounded to an `.f16` or `.bf16`.
+/// Rounds an integer to an `.f16` or `.bf16`.
 pub(super) fn from_integer(ty: Type, x: i128, rounding: Rounding) -> u16 {
     match ty {
         Type::Bf16 => BFloat::from_i128_r(x, mode(rounding)).value.to_bits() as u16,
@@ -80,14 +80,14 @@ pub(super) fn from_integer(ty: Type, x: i128, rounding: Rounding) -> u16 {
     }
 }
 
-/// `a * b + c`, rounded once.
+/// Returns `a * b + c`, rounded once.
 fn fma<F: Float>([a, b, c]: [u16; 3], rounding: Rounding) -> u16 {
     let [a, b, c] = [a, b, c].map(|x| F::from_bits(x.into()));
     let sum = a.mul_add_r(b, c, mode(rounding)).value;
     if sum.is_nan() { NAN } else { sum.to_bits() as u16 }
 }
 
-/// A number of 16 bits held within 0 and 1; NaN and -0 become +0.
+/// Clamps a 16-bit float to the range from 0 to 1; NaN and -0 become +0.
 pub(super) fn clamp_unit(ty: Type, x: u16) -> u16 {
     let (one, infinity) = if ty == Type::Bf16 { (0x3f80, 0x7f80) } else { (0x3c00, 0x7c00) };
     if x <= one {
@@ -99,13 +99,13 @@ pub(super) fn clamp_unit(ty: Type, x: u16) -> u16 {
     }
 }
 
-/// +0 for a number with a sign, else the number.
+/// Returns +0 for a number whose sign bit is set, otherwise `x`; NaN is unchanged.
 pub(super) fn rectify(ty: Type, x: u16) -> u16 {
     let is_negative = x >> (ty.bits() - 1) & 1 != 0;
     if is_negative && !value(ty, x).is_nan() { 0 } else { x }
 }
 
-/// Operations on `.f16`, `.bf16` and on pairs of them, and conversions to pairs.
+/// Computes operations on `.f16`, `.bf16` and pairs of them, and conversions to pairs.
 #[inline(never)]
 pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     let element = op.ty.element();
@@ -124,8 +124,8 @@ pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
     })
 }
 
-/// An operation on `.f16` or `.bf16`. Sums, products and quotients of two are rounded to a double
-/// and then to the type, which is the same as rounding once; a fused sum goes through a software
+/// Computes an operation on `.f16` or `.bf16`. Sums, products and quotients are computed in double precision
+/// and then rounded to the type, which equals rounding once. A fused multiply-add uses a software
 /// implementation.
 fn one(op: &AluOp, [a, b, c]: [u16; 3]) -> u16 {
     let ty = op.ty;
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn sums_round_once_in_the_direction_asked_for() {
         let add = |rounding| AluOp { rounding, ..AluOp::new(AluFn::Add, Type::F16) };
-        // 1 and the smallest half: the sum lies just above 1.
+        // The sum of 1 and the smallest half is just above 1.
         assert_eq!(alu(&add(Rounding::Nearest), &[0x3c00], &[1], &[0]), [0x3c00]);
         assert_eq!(alu(&add(Rounding::Up), &[0x3c00], &[1], &[0]), [0x3c01]);
         let fma = AluOp::new(AluFn::Fma, Type::F16);
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(from_integer(70_000, Rounding::Nearest), 0x7c00);
     }
 
-    /// The value of bits of a type, by its definition.
+    /// Returns the value of the bits of a type, computed from the definition of the format.
     fn defined(ty: Type, bits: u16) -> f64 {
         let (exponent_bits, fraction_bits) = match ty {
             Type::F16 => (5, 10),
@@ -268,13 +268,13 @@ mod tests {
         }
     }
 
-    /// The bits of the `ty` nearest to `sum + rest`, of which `rest` is less than half a unit of `sum`; ties to
-    /// even. Found among all values of the type, which rise with their bits.
+    /// Returns the bits of the `ty` nearest to `sum + rest`, with ties to even; `rest` is less than half a
+    /// unit of `sum`. Searches all values of the type, which are in the order of their bits.
     fn nearest(ty: Type, sum: f64, rest: f64) -> u16 {
         let sign = u16::from(sum.is_sign_negative()) << (ty.bits() - 1);
         let (sum, rest) = (sum.abs(), rest * sum.signum());
         let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
-        // Where infinity would stand if it were a number.
+        // Infinity counts as the number that would follow the largest finite one.
         let place = |bits: u16| match bits {
             bits if bits >= infinity => 2.0 * defined(ty, infinity - 1) - defined(ty, infinity - 2),
             bits => defined(ty, bits),
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn arithmetic_rounds_once_to_the_nearest_and_keeps_subnormals() {
-        // Numbers of all magnitudes, ties and neighbours of ties among them.
+        // Random numbers of all magnitudes, including ties and neighbors of ties.
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -303,13 +303,13 @@ mod tests {
             let mut seen = 0;
             for _ in 0..20_000 {
                 let (a, c) = (next(), next());
-                // Half of the pairs are close to each other.
+                // Half of the pairs are numbers close to each other.
                 let b = if next() % 2 == 0 { next() } else { a ^ next() >> 7 };
                 let [x, y, z] = [a, b, c].map(|bits| defined(ty, bits));
                 if [x, y, z].iter().any(|x| !x.is_finite()) {
                     continue;
                 }
-                // What a double cannot hold of a sum (Knuth).
+                // Rounding error of a sum in double precision (Knuth's two-sum).
                 let sum = |x: f64, y: f64| {
                     let sum = x + y;
                     let part = sum - x;
@@ -331,14 +331,14 @@ mod tests {
     #[test]
     fn results_that_are_no_numbers_are_canonical_and_relu_keeps_them() {
         let bf16 = |f, relu| AluOp { relu, ..AluOp::new(f, Type::Bf16) };
-        // Infinity less infinity, by a sum, a product and a fused sum.
+        // Infinity minus infinity, by a sum, a product and a fused multiply-add.
         let (infinity, minus) = (0x7f80, 0xff80);
         for relu in [false, true] {
             assert_eq!(alu(&bf16(AluFn::Add, relu), &[infinity], &[minus], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Mul, relu), &[infinity], &[0], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Fma, relu), &[infinity], &[0x3f80], &[minus]), [0x7fff]);
         }
-        // 1 * -2 + 1, and what underflows to -0.
+        // 1 * -2 + 1, and a product that underflows to -0.
         assert_eq!(alu(&bf16(AluFn::Fma, false), &[0x3f80], &[0xc000], &[0x3f80]), [0xbf80]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x3f80], &[0xc000], &[0x3f80]), [0]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x8001], &[1], &[0x8000]), [0]);

@@ -1,29 +1,29 @@
-//! Loops for operations known in advance: what a pipe is built for, found once per instruction
-//! instead of each time it runs. Every loop is [`alu32`] or [`alu_pair`] with a constant
-//! operation, so that the compiler leaves nothing of them but plain arithmetic.
+//! Specialized loops for frequent operations. An instruction looks up its loop once, instead of decoding the
+//! operation at each execution. Every loop is [`alu32`] or [`alu_pair`] with a constant operation, which the
+//! compiler reduces to plain arithmetic.
 
 use super::alu::{AluFn, AluOp, word};
 use super::pair::{Pair, PairMut, alu_pair};
 use crate::types::Type;
 
-/// A word of every lane.
+/// One 32-bit word per lane.
 type Row<const N: usize> = [u32; N];
 
-/// The operands and the result of a loop, and the loop. A result word is written in every lane.
+/// Specialized loop, by the form of its operands and its result. The result is written in all lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Loop<const N: usize> {
-    /// One word from two.
+    /// Loop that computes one word from two words.
     Two(fn(&Row<N>, &Row<N>, &mut Row<N>)),
-    /// One word from three.
+    /// Loop that computes one word from three words.
     Three(fn(&Row<N>, &Row<N>, &Row<N>, &mut Row<N>)),
-    /// Both words of a product.
+    /// Loop that computes both words of a product from two words.
     Product(fn(&Row<N>, &Row<N>, PairMut<'_, N>)),
-    /// Both words from two pairs.
+    /// Loop that computes both words of a result from two pairs of words.
     Pairs(fn(Pair<'_, N>, Pair<'_, N>, PairMut<'_, N>)),
 }
 
 impl AluOp {
-    /// The loop of this operation, if it is a frequent one without modifiers.
+    /// Returns the specialized loop of this operation, or `None` if it is rare or has modifiers.
     #[must_use]
     pub fn known<const N: usize>(&self) -> Option<Loop<N>> {
         use AluFn::*;

@@ -1,20 +1,20 @@
-//! 64-bit lanes as 32-bit registers hold them: one row of low words and one of high words. The
-//! operations that address arithmetic is made of work on the rows as they are; the rest joins
-//! the halves, computes and splits the result.
+//! Operations on 64-bit lanes in the layout of 32-bit registers: one row of low words and one row of high
+//! words. Common operations of address arithmetic work on the rows directly. Other operations join the
+//! halves, compute, and split the result.
 
 use super::{AluFn, AluOp, CompareOp, ConvertOp, alu, compare, convert};
 
-/// The two words of every lane.
+/// Low and high words of all lanes, as an operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a, const N: usize> {
-    /// Bits 0 to 31.
+    /// Bits 0 to 31 of each lane.
     pub low: &'a [u32; N],
-    /// Bits 32 to 63.
+    /// Bits 32 to 63 of each lane.
     pub high: &'a [u32; N],
 }
 
 impl<const N: usize> Pair<'_, N> {
-    /// The lanes as whole numbers.
+    /// Returns the lanes as 64-bit values.
     #[inline]
     pub fn join(&self) -> [u64; N] {
         std::array::from_fn(|lane| self.lane(lane))
@@ -26,17 +26,17 @@ impl<const N: usize> Pair<'_, N> {
     }
 }
 
-/// Where the two words of every lane go.
+/// Low and high words of all lanes, as a result.
 #[derive(Debug)]
 pub struct PairMut<'a, const N: usize> {
-    /// Bits 0 to 31.
+    /// Bits 0 to 31 of each lane.
     pub low: &'a mut [u32; N],
-    /// Bits 32 to 63.
+    /// Bits 32 to 63 of each lane.
     pub high: &'a mut [u32; N],
 }
 
 impl<const N: usize> PairMut<'_, N> {
-    /// Splits whole numbers.
+    /// Splits 64-bit values into low and high words.
     #[inline]
     pub fn put(&mut self, values: &[u64; N]) {
         for ((low, high), value) in self.low.iter_mut().zip(&mut *self.high).zip(values) {
@@ -46,10 +46,10 @@ impl<const N: usize> PairMut<'_, N> {
     }
 }
 
-/// [`alu`] on split lanes.
+/// Computes [`alu`] on split lanes.
 ///
 /// # Panics
-/// As [`alu`].
+/// Like [`alu`].
 #[inline(always)]
 pub fn alu_pair<const N: usize>(op: &AluOp, a: Pair<'_, N>, b: Pair<'_, N>, c: Pair<'_, N>, out: &mut PairMut<'_, N>) {
     let PairMut { low, high } = out;
@@ -103,8 +103,8 @@ fn sub<const N: usize>(a: Pair<'_, N>, b: Pair<'_, N>, low: &mut [u32; N], high:
     }
 }
 
-/// The signed product is the unsigned one less each operand, shifted up by 32, where the other
-/// one is negative.
+/// Computes the 64-bit product. A signed product is the unsigned one minus each operand, shifted left by 32,
+/// for which the other operand is negative.
 #[inline]
 fn product<const N: usize>(signed: bool, a: &[u32; N], b: &[u32; N], low: &mut [u32; N], high: &mut [u32; N]) {
     for lane in 0..N {
@@ -121,13 +121,13 @@ fn product<const N: usize>(signed: bool, a: &[u32; N], b: &[u32; N], low: &mut [
     }
 }
 
-/// [`compare`] on split lanes.
+/// Computes [`compare`] on split lanes.
 #[inline]
 pub fn compare_pair<const N: usize>(op: &CompareOp, a: Pair<'_, N>, b: Pair<'_, N>) -> u64 {
     compare(op, &a.join(), &b.join())
 }
 
-/// [`convert`] on split lanes.
+/// Computes [`convert`] on split lanes.
 #[inline]
 pub fn convert_pair<const N: usize>(op: &ConvertOp, a: Pair<'_, N>, out: &mut PairMut<'_, N>) {
     let integers = !op.from.is_float() && !op.to.is_float() && !op.sat;

@@ -1,43 +1,44 @@
-//! Video instructions: the same operation on the bytes, on the halves or on the whole of two
-//! words (PTX ISA, "SIMD Video Instructions" and "Scalar Video Instructions").
+//! Video instructions: one operation on the bytes, halves or whole of two words (PTX ISA, "SIMD Video
+//! Instructions" and "Scalar Video Instructions").
 
 use crate::types::Cmp;
 
-/// What is computed from the parts `a` and `b`, exactly.
+/// Function of the elements `a` and `b`, computed exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimdFn {
     /// `a + b`.
     Add,
     /// `a - b`.
     Sub,
-    /// Half of `a + b`, rounded up, of a negative sum down.
+    /// `(a + b) / 2`, rounded away from zero.
     Average,
     /// `|a - b|`.
     Difference,
-    /// The smaller.
+    /// Minimum of `a` and `b`.
     Min,
-    /// The larger.
+    /// Maximum of `a` and `b`.
     Max,
-    /// 1 if the relation holds, else 0.
+    /// 1 if the comparison is true, otherwise 0.
     Compare(Cmp),
 }
 
-/// An operation on parts of words.
+/// SIMD operation on the elements of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SimdOp {
-    /// The function of each part.
+    /// Function of each pair of elements.
     pub f: SimdFn,
-    /// Bits of a part: 8, 16 or 32.
+    /// Width of an element: 8, 16 or 32 [bits].
     pub bits: u8,
-    /// Whether the parts of `a` have signs.
+    /// True if the elements of `a` are signed.
     pub a: bool,
-    /// Whether the parts of `b` have signs.
+    /// True if the elements of `b` are signed.
     pub b: bool,
-    /// Whether the results are added up, and to `c`, instead of put side by side.
+    /// True if the results and `c` are summed, instead of placed in the elements of the result.
     pub sum: bool,
 }
 
-/// Computes `op` on words. `clamp` holds the results within a part, signed as it says.
+/// Computes `op` on words. If `clamp` is set, each result saturates to an element, which is signed if `clamp`
+/// is true.
 pub(super) fn simd(op: SimdOp, clamp: Option<bool>, a: u32, b: u32, c: u32) -> u32 {
     let bits = u32::from(op.bits);
     let mask = u32::MAX >> (32 - bits);
@@ -92,7 +93,7 @@ mod tests {
     fn saturated_parts_stay_in_their_range() {
         assert_eq!(simd(BYTES, Some(false), 0xff01_80ff, 0x0102_8001, 0), 0xff03_ffff);
         let signed = SimdOp { a: true, b: true, ..BYTES };
-        // 127 + 1, -128 - 1, 1 - 1, -1 + 0
+        // Elements, highest first: 127 + 1, -128 - 1, 1 - 1, -1 + 0.
         assert_eq!(simd(signed, Some(true), 0x7f80_01ff, 0x01ff_ff00, 0), 0x7f80_00ff);
         let minus = SimdOp { f: SimdFn::Sub, bits: 32, ..BYTES };
         assert_eq!(simd(minus, Some(false), 1, 2, 0), 0);
@@ -101,7 +102,8 @@ mod tests {
     #[test]
     fn averages_round_away_from_zero_and_differences_have_no_sign() {
         let average = SimdOp { f: SimdFn::Average, a: true, b: true, ..BYTES };
-        // (1 + 2) / 2 up, (-1 - 2) / 2 down, (-1 + 1) / 2, (5 + 5) / 2
+        // Elements, highest first: (1 + 2) / 2 rounds up, (-1 - 2) / 2 down, (-1 + 1) / 2 and (5 + 5) / 2 are
+        // exact.
         assert_eq!(simd(average, None, 0x01ff_ff05, 0x02fe_0105, 0), 0x02fe_0005);
         let distance = SimdOp { f: SimdFn::Difference, sum: true, ..BYTES };
         assert_eq!(simd(distance, None, 0x0a00_ff01, 0x0005_0003, 100), 100 + 10 + 5 + 255 + 2);

@@ -1,22 +1,23 @@
-//! Products of matrices, a step at a time.
+//! Matrix products, computed one step at a time.
 
 use super::float::F32_NAN;
 use super::half::{narrow, widen};
 use crate::tensor::{Factor, Form, Sum, TensorOp};
 use crate::types::Rounding;
 
-/// A word of every lane.
+/// One 32-bit word per lane.
 type Row = [u32; 32];
 
-/// Elements of the largest factor: 16 x 16, or four products of 8 x 4.
+/// Number of elements of the largest factor: 16 x 16, or four products of 8 x 4.
 const ELEMENTS: usize = 256;
 
-/// Carries out a step in all lanes of a warp: registers of A, of B and of C, where the step has them, to
-/// those of D.
+/// Computes a step in all lanes of a warp, from registers of A, B and C, where the step uses them, to
+/// registers of D.
 ///
-/// An element of D is that of C, to which the products of a row of A and a column of B are added in the
-/// order of the columns of A. Each product is exact; each sum is rounded to nearest `.f32`, subnormals are
-/// kept, and NaN is canonical. A sum of `.f16` is rounded to it once, after the last addition.
+/// An element of D is that of C plus the dot product of a row of A and a column of B. Products are added in
+/// the order of the columns of A. Products are exact. Each sum is rounded to the nearest `.f32`, subnormals
+/// are kept, and NaN is canonical. With `.f16` accumulators the sum is rounded to `.f16` once, after the last
+/// addition.
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     let &TensorOp { form, sum, .. } = op;
     let depth = usize::from(form.extent[2]);
@@ -39,7 +40,7 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
     d
 }
 
-/// The rows of A and the columns of B, one after the other.
+/// Returns the rows of A and the columns of B, in consecutive slices.
 fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     let &TensorOp { form: Form { extent: [m, n, k], a: in_a, b: in_b, .. }, factor, .. } = op;
     let depth = usize::from(*k);
@@ -64,7 +65,7 @@ fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     [rows, columns]
 }
 
-/// Number of a row or column, of all products.
+/// Returns the index of a row or column, counted over all products.
 fn line(lines: u8, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }
@@ -76,7 +77,7 @@ fn value(factor: Factor, bits: u16) -> f32 {
     }
 }
 
-/// An element of a register of C.
+/// Returns an element of a register of C.
 fn read(sum: Sum, word: u32, part: u32) -> f32 {
     match sum {
         Sum::F16 => widen((word >> (16 * part)) as u16),
@@ -84,7 +85,7 @@ fn read(sum: Sum, word: u32, part: u32) -> f32 {
     }
 }
 
-/// An element in its place in a register of D.
+/// Returns an element, shifted to its position in a register of D.
 fn written(sum: Sum, value: f32, part: u32) -> u32 {
     match sum {
         Sum::F16 => u32::from(narrow(value.into(), Rounding::Nearest)) << (16 * part),

@@ -1,5 +1,5 @@
-//! Products against sums over matrices, whose places are found by the formulas of the PTX ISA as it
-//! writes them, with a software implementation of the sums.
+//! Compares matrix products with plain sums over matrices. Element positions follow the formulas of the PTX
+//! ISA, and the sums use a software implementation of IEEE 754.
 
 use proptest::prelude::*;
 use rustc_apfloat::ieee::{BFloat, Half, Single};
@@ -8,7 +8,7 @@ use rustc_apfloat::{Float, FloatConvert, Round};
 use super::*;
 use crate::tensor::{FORMS, Major};
 
-/// Bits of an element that may well be odd: zeros, subnormals, infinities, NaN, or a number.
+/// Generates the bits of an element, often a special case: zero, subnormal, infinity or NaN.
 fn bits(random: u64, factor: Factor) -> u16 {
     let infinity = if factor == Factor::F16 { 0x7c00 } else { 0x7f80 };
     let sign = (random >> 8) as u16 & 0x8000;
@@ -18,13 +18,14 @@ fn bits(random: u64, factor: Factor) -> u16 {
         2 if random >> 40 & 7 == 0 => infinity,
         3 if random >> 40 & 7 == 0 => infinity + 1 + (random >> 32) as u16 % 9,
         4 => infinity - 1,
-        // Near one, so that sums cancel.
+        // Numbers near one, so that sums cancel.
         5..16 => infinity / 2 + (random >> 32) as u16 % 64,
         _ => (random >> 32) as u16 % infinity,
     }
 }
 
-/// Row and column of element `i` of a lane of A, B or C, by the PTX ISA; of m8n8k4 for its product.
+/// Returns the row and column of element `i` of a lane of A, B or C, by the PTX ISA. For m8n8k4, they are
+/// those within a product.
 fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
@@ -46,14 +47,14 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     }
 }
 
-/// Which of the four products of m8n8k4 a lane takes part in.
+/// Returns the index of the m8n8k4 product that a lane computes.
 fn product(form: &Form, lane: usize) -> usize {
     if form.shape == "m8n8k4" { lane % 16 / 4 } else { 0 }
 }
 
 type Matrices = Vec<Vec<Vec<u32>>>;
 
-/// Registers of a fragment filled from matrices, `per` elements in each.
+/// Returns the registers of a fragment, filled from matrices, with `per` elements in each register.
 fn fragment(form: &Form, which: char, sum: Sum, per: usize, count: usize, matrices: &Matrices) -> Vec<Row> {
     let mut registers = vec![[0; 32]; count / per];
     for (lane, i) in (0..32).flat_map(|lane| (0..count).map(move |i| (lane, i))) {
@@ -63,7 +64,7 @@ fn fragment(form: &Form, which: char, sum: Sum, per: usize, count: usize, matric
     registers
 }
 
-/// Carries out all steps on fragments.
+/// Computes all steps of a product on fragments.
 fn stepped(form: &'static Form, factor: Factor, sum: Sum, [a, b, c]: [&[Row]; 3]) -> Vec<Row> {
     let mut d = vec![[0; 32]; c.len()];
     for step in form.steps(factor, sum) {
@@ -79,7 +80,7 @@ fn stepped(form: &'static Form, factor: Factor, sum: Sum, [a, b, c]: [&[Row]; 3]
     d
 }
 
-/// `c` and the products of a row and a column, with IEEE operations in software.
+/// Returns `c` plus the products of a row and a column, computed with IEEE 754 operations in software.
 fn expected(factor: Factor, sum: Sum, c: u32, pairs: impl Iterator<Item = (u32, u32)>) -> u32 {
     let single = |bits: u32| match factor {
         Factor::F16 => Half::from_bits(bits.into()).convert(&mut false).value,
@@ -146,7 +147,8 @@ proptest! {
     }
 }
 
-/// One element of D of m16n8k16, of rows and columns that begin with the given numbers.
+/// Returns one element of D of m16n8k16 for rows and columns that begin with the given numbers and are padded
+/// with zeros.
 fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
     let form = &FORMS[5];
     let padded = |all: &[u16], at: usize| all.get(at).copied().unwrap_or(0).into();
@@ -162,19 +164,20 @@ fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
 #[test]
 fn products_are_exact_and_each_sum_is_rounded_in_the_order_of_the_columns() {
     let f16 = |c, a: &[u16], b: &[u16]| element(Factor::F16, c, a, b);
-    // 2^-24 squared, the square of the least half.
+    // The smallest half is 2^-24; its square must be exact.
     assert_eq!(f16(0.0, &[1], &[1]), 2f32.powi(-48));
-    // 2^24 and 1: lost one by one, not if they were added to one another first.
+    // Each 1 is lost when added to 2^24; the sum would grow if the ones were added to one another first.
     assert_eq!(f16(2f32.powi(24), &[0x3c00; 16], &[0x3c00; 16]), 2f32.powi(24));
     assert_eq!(f16(0.0, &[0x7bff, 0x7bff], &[0x7bff, 0xfbff]), 0.0);
-    // The least half times itself is lost behind what goes before, but not ahead of it.
+    // The square of the smallest half is lost when added to 1, but not when added after the 1 has been
+    // subtracted.
     assert_eq!(f16(1.0, &[1, 0xbc00], &[1, 0x3c00]), 0.0);
     assert_eq!(f16(1.0, &[0xbc00, 1], &[0x3c00, 1]), 2f32.powi(-48));
 }
 
 #[test]
 fn a_product_of_bf16_beyond_a_single_counts_before_it_is_rounded() {
-    // 2^127 times 4, less infinity's neighbour: the product alone has no place in a single.
+    // 2^127 times 2 is beyond the range of a single, but the sum with -`f32::MAX` is not.
     assert_eq!(element(Factor::Bf16, -f32::MAX, &[0x7f00], &[0x4000]), 2f32.powi(104));
     assert_eq!(element(Factor::Bf16, 0.0, &[0x7f00], &[0x4080]), f32::INFINITY);
     // Subnormals are kept.

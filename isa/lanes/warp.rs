@@ -1,13 +1,13 @@
-//! Exchanges between the lanes of a warp.
+//! Exchanges of values between the lanes of a warp.
 
 use std::array::from_fn;
 
 use super::alu::{AluOp, alu};
 use crate::types::Type;
 
-/// An exchange between lanes. Those that take part are the lanes in which the instruction acts. A `.sync` form names
-/// its members in its last source: lanes that name the same members exchange among themselves, and all of these that
-/// have not exited must be among the lanes, or the launch ends with a [`super::ConvergenceFault`].
+/// Exchange between the lanes of a warp in which the instruction is active. The last source of a `.sync` form
+/// is a mask of members. Lanes with the same mask exchange values among themselves. All members that have not
+/// exited must be active, otherwise the launch ends with a [`super::ConvergenceFault`].
 ///
 /// | form        | results                                    | sources |
 /// |-------------|--------------------------------------------|---------|
@@ -19,58 +19,58 @@ use crate::types::Type;
 /// | `Sync`      | none                                       | members |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WarpOp {
-    /// A word of another lane.
+    /// Copies a 32-bit word from another lane.
     Shuffle {
-        /// How the lane is found.
+        /// Computation of the source lane.
         mode: ShuffleMode,
-        /// Whether the members are named.
+        /// True if the instruction has a member mask.
         sync: bool,
     },
-    /// A question about a predicate in all lanes.
+    /// Combines a predicate of all lanes.
     Vote {
-        /// The question.
+        /// Kind of the combination.
         mode: VoteMode,
-        /// Whether the members are named.
+        /// True if the instruction has a member mask.
         sync: bool,
     },
-    /// Who is here.
+    /// Returns the mask of active lanes.
     ActiveMask,
-    /// Which lanes hold the same value.
+    /// Returns the mask of the lanes with the same value.
     Match {
-        /// Whether all lanes must hold it: else the mask is 0.
+        /// True if all lanes must have the same value; otherwise the mask is 0.
         all: bool,
         /// Type of the value: 32 or 64 bits.
         ty: Type,
     },
-    /// One value from those of all lanes: `Add`, `And`, `Or`, `Xor` or a `Min` or `Max`, of 32 bits.
+    /// Reduces the 32-bit values of all lanes to one by `Add`, `And`, `Or`, `Xor`, or a `Min` or `Max`.
     Reduce(AluOp),
-    /// Wait for each other: nothing to do for lanes that are together.
+    /// Synchronizes the lanes; needs no work for lanes that execute together.
     Sync,
 }
 
-/// How a shuffle finds its source lane.
+/// Computation of the source lane of a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShuffleMode {
-    /// So many lanes below.
+    /// Lane number minus the operand.
     Up,
-    /// So many lanes above.
+    /// Lane number plus the operand.
     Down,
-    /// Lane number exclusive or the operand.
+    /// Lane number XOR the operand.
     Butterfly,
-    /// This lane of the segment.
+    /// Lane of the segment with the number in the operand.
     Index,
 }
 
-/// What a vote asks.
+/// Kind of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VoteMode {
-    /// Does it hold in all?
+    /// True if the predicate is true in all lanes.
     All,
-    /// Does it hold in any?
+    /// True if the predicate is true in any lane.
     Any,
-    /// Is it the same in all?
+    /// True if the predicate has the same value in all lanes.
     Uniform,
-    /// Where does it hold?
+    /// Mask of the lanes in which the predicate is true.
     Ballot,
 }
 
@@ -90,7 +90,7 @@ impl WarpOp {
         }
     }
 
-    /// Which source names the members, if the form has it.
+    /// Returns the index of the source operand that holds the member mask, or `None` for a form without one.
     pub fn members(&self) -> Option<usize> {
         match self {
             WarpOp::Shuffle { sync: true, .. } => Some(3),
@@ -101,30 +101,30 @@ impl WarpOp {
     }
 }
 
-/// Sources of all lanes: a value, two words, and the mask of a predicate.
+/// Source operands of all lanes: a value, two words, and the lane mask of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpInputs<'a> {
-    /// `srcs[0]`, if it is a value.
+    /// Values of `srcs[0]`, if it is not a predicate.
     pub a: &'a [u64; 32],
-    /// `srcs[1]`.
+    /// Values of `srcs[1]`.
     pub b: &'a [u32; 32],
-    /// `srcs[2]`.
+    /// Values of `srcs[2]`.
     pub c: &'a [u32; 32],
-    /// `srcs[0]`, if it is a predicate.
+    /// Lane mask of `srcs[0]`, if it is a predicate.
     pub pred: u32,
 }
 
-/// Results of all lanes.
+/// Results of an exchange in all lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpResult {
-    /// For a register.
+    /// Value of the register result in each lane.
     pub values: [u64; 32],
-    /// For a predicate.
+    /// Lane mask of the predicate result.
     pub preds: u32,
 }
 
-/// Carries out an exchange between the lanes of `active`. What inactive lanes get has no
-/// meaning; a shuffle from an inactive lane brings the lane's own value.
+/// Computes an exchange between the lanes of `active`. The results of inactive lanes are undefined. A shuffle
+/// from an inactive lane returns the lane's own value.
 pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     let WarpInputs { a, b, c, pred } = inputs;
     let splat = |value: u32| [u64::from(value); 32];
@@ -164,7 +164,7 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // A lone float is still made a magnitude, and canonical if it is NaN.
+            // The reduction of a single float also takes the magnitude and makes a NaN canonical.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
@@ -172,7 +172,7 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     }
 }
 
-/// The lane that a shuffle reads, and whether it lies in the lane's segment (PTX ISA, `shfl`).
+/// Returns the source lane of a shuffle, and true if it is within the lane's segment (PTX ISA, `shfl`).
 fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let top = lane & segment | clamp & !segment;

@@ -4,7 +4,7 @@ use crate::types::Signs;
 
 const EIGHTS: u32 = 0x18 << 8;
 
-/// What a shuffle of the lane numbers brings, and where the source was in range.
+/// Shuffles the lane numbers; returns the results and the mask of lanes whose source is in range.
 fn shuffle(mode: ShuffleMode, b: u32, c: u32) -> ([u64; 32], u32) {
     let lanes = from_fn(|lane| lane as u64);
     let inputs = WarpInputs { a: &lanes, b: &[b; 32], c: &[c; 32], pred: 0 };

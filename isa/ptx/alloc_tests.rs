@@ -1,11 +1,11 @@
-//! The allocation of registers, on PTX.
+//! Tests of register allocation on PTX kernels.
 
 use isa::alloc::{AllocError, allocate};
 use isa::program::{Program, Reg};
 
 use crate::Source;
 
-/// The kernel `k` with body `body`, allocated.
+/// Allocates the registers of a kernel `k` with body `body`.
 fn allocated(body: &str) -> Result<Program, AllocError> {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k() {{\n.reg .pred %p<99>; \

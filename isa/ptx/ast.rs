@@ -1,73 +1,73 @@
 //! # Syntax tree of a PTX file
-//! Borrows its names from the text. Flat on purpose: nested blocks are a stream of statements
-//! with opening and closing marks, so that nothing has to recurse.
+//! Represents a parsed PTX file; all names are borrowed from its text. The tree is flat: nested blocks are a
+//! stream of statements with opening and closing marks, so that no code has to recurse.
 
 use isa::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A range of bytes of the text.
+/// Range of bytes in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// From the start of `self` to the end of `other`.
+    /// Returns the span from the start of `self` to the end of `other`.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start, end: other.end.max(self.end) }
     }
 }
 
-/// A name or a modifier and its place.
+/// Name or modifier, with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'a> {
-    /// As written; modifiers without their dot.
+    /// Text in the source; for modifiers, without the dot.
     pub text: &'a str,
-    /// Where.
+    /// Position in the source.
     pub span: Span,
 }
 
-/// A file.
+/// PTX file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module<'a> {
-    /// `.version major.minor`.
+    /// PTX version from `.version`: major, then minor.
     pub version: (u32, u32),
-    /// `.target`, for example `sm_35`.
+    /// Targets from `.target`, for example `sm_35`.
     pub target: Vec<Name<'a>>,
-    /// `.address_size`: 32 or 64. Without the directive 32, but 64 before version 2.3, which
-    /// did not have it.
+    /// Address size in bits, from `.address_size`: 32 or 64. Without the directive it is 32, or 64 before PTX
+    /// version 2.3, which did not have the directive.
     pub address_size: u32,
     /// Variables at file level.
     pub variables: Vec<Variable<'a>>,
-    /// Kernels and functions, declared or defined.
+    /// Kernels and functions, both declarations and definitions.
     pub functions: Vec<Function<'a>>,
-    /// `.alias new, old`: functions with a second name.
+    /// Second names of functions, from `.alias new, old`.
     pub aliases: Vec<(Name<'a>, Name<'a>)>,
-    /// Numbers in `functions` of those that can be called, by name.
+    /// Indices in `functions` of the functions that can be called, by name.
     pub(crate) callable: FxHashMap<&'a str, usize>,
 }
 
 impl<'a> Module<'a> {
-    /// The kernels that have a body.
+    /// Returns the kernels that have a body.
     pub fn kernels(&self) -> impl Iterator<Item = &Function<'a>> {
         self.functions.iter().filter(|f| f.is_entry && f.has_body)
     }
 
-    /// The function called `name`: its definition, else a declaration of it.
+    /// Returns the definition of the function `name`, or a declaration if there is no definition.
     pub fn function(&self, name: &str) -> Option<&Function<'a>> {
         self.callable.get(name).map(|&number| &self.functions[number])
     }
 
-    /// What stands for the address of the function called `name`: 1 and its number in the file.
+    /// Returns the address of the function `name`, which is 1 plus its index in the file.
     pub fn function_address(&self, name: &str) -> Option<u64> {
         self.callable.get(name).map(|&number| number as u64 + 1)
     }
 
-    /// Lists the functions by name, once all are read. Of several with a name the first definition
-    /// counts, else the first declaration.
+    /// Builds the map of functions by name after all of them are parsed. For each name, the first definition
+    /// is used, or the first declaration if there is no definition.
     pub(crate) fn list_functions(&mut self) {
         for (number, function) in self.functions.iter().enumerate().filter(|(_, f)| !f.is_entry) {
             let listed = self.callable.entry(function.name.text).or_insert(number);
@@ -83,8 +83,8 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// The functions with a body whose address a kernel can come by: those that an instruction
-    /// other than a call names, or an initialiser.
+    /// Returns the functions with a body whose addresses a kernel can obtain. These are the functions named
+    /// in initializers or in instructions other than calls.
     pub fn addressed_functions(&self) -> Vec<&Function<'a>> {
         let named = self.functions.iter().flat_map(|f| &f.body).flat_map(|statement| match statement {
             Statement::Instruction(inst) if inst.opcode.text != "call" => inst.operands.as_slice(),
@@ -105,174 +105,174 @@ impl<'a> Module<'a> {
     }
 }
 
-/// `.entry` or `.func`.
+/// Kernel (`.entry`) or function (`.func`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function<'a> {
-    /// Whether it is a kernel.
+    /// True if the function is a kernel.
     pub is_entry: bool,
-    /// Its name.
+    /// Name of the function.
     pub name: Name<'a>,
     /// Return values of a `.func`.
     pub returns: Vec<Variable<'a>>,
-    /// Parameters.
+    /// Parameters in the order of their declaration.
     pub params: Vec<Variable<'a>>,
-    /// `.maxntid`, `.minnctapersm` and the like.
+    /// Performance directives, such as `.maxntid` and `.minnctapersm`.
     pub directives: Vec<Directive<'a>>,
-    /// Whether this is a definition.
+    /// True if the function is defined, not only declared.
     pub has_body: bool,
-    /// The body.
+    /// Statements of the body.
     pub body: Vec<Statement<'a>>,
 }
 
-/// A performance directive with its numbers.
+/// Performance directive with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directive<'a> {
-    /// Name without the dot.
+    /// Name of the directive, without the dot.
     pub name: Name<'a>,
-    /// Its integer arguments.
+    /// Integer arguments of the directive.
     pub values: Vec<u64>,
 }
 
 /// State space of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// `.reg`
+    /// Registers: `.reg`.
     Reg,
-    /// `.param`
+    /// Parameters: `.param`.
     Param,
-    /// `.global`
+    /// Device memory: `.global`.
     Global,
-    /// `.shared`
+    /// Shared memory of the CTA: `.shared`.
     Shared,
-    /// `.const`
+    /// Constant memory: `.const`.
     Const,
-    /// `.local`
+    /// Local memory of the thread: `.local`.
     Local,
-    /// `.tex`
+    /// Textures: `.tex`.
     Tex,
 }
 
-/// A declared variable, parameter or family of registers.
+/// Declared variable, parameter or register family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable<'a> {
-    /// State space.
+    /// State space of the variable.
     pub storage: Storage,
-    /// Whether it is `.extern`.
+    /// True if the variable is `.extern`.
     pub is_extern: bool,
     /// Element type; `None` for opaque types.
     pub ty: Option<Type>,
-    /// `texref`, `samplerref` or `surfref`.
+    /// Opaque type: `texref`, `samplerref` or `surfref`.
     pub opaque: Option<&'a str>,
-    /// Elements of a vector type: 1, 2 or 4.
+    /// Number of elements of a vector type: 1, 2 or 4.
     pub vector: u32,
-    /// `.align`, if written.
+    /// Alignment from `.align` [bytes], if given.
     pub align: Option<u32>,
-    /// Its name; for `%r<10>` the part before the bracket.
+    /// Name of the variable; for a family `%r<10>`, the part before the bracket.
     pub name: Name<'a>,
-    /// For `%r<10>`: 10.
+    /// Number of registers of a family, for example 10 for `%r<10>`.
     pub family: Option<u64>,
-    /// Elements of an array: product of the dimensions, 0 for `x[]`, `None` for a scalar.
+    /// Number of elements of an array: product of its extents, 0 for `x[]`, `None` for a scalar.
     pub elements: Option<u64>,
-    /// Extents of an array, outermost first, 0 for one left open; empty for a scalar.
+    /// Extents of an array, outermost first, with 0 for an open extent; empty for a scalar.
     pub extents: Vec<u64>,
-    /// The initialiser, braces included; empty if there is none.
+    /// Elements of the initializer, including braces; empty if there is none.
     pub initial: Vec<Initial<'a>>,
 }
 
-/// A part of an initialiser.
+/// Element of an initializer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial<'a> {
-    /// `{`
+    /// `{`: begins a nested list of elements.
     Open,
-    /// `}`
+    /// `}`: ends a nested list of elements.
     Close,
-    /// A number.
+    /// Number.
     Value(Operand<'a>),
-    /// The address of a variable or function.
+    /// Address of a variable or function.
     Address {
-        /// Its name.
+        /// Name of the variable or function.
         name: Name<'a>,
-        /// Bytes added to it.
+        /// Number of bytes added to the address.
         offset: i64,
-        /// Whether the generic address is meant.
+        /// True for the generic address.
         generic: bool,
-        /// The bits that are taken, for `0xFF00(name)`.
+        /// Mask of the bits that are used, for `0xFF00(name)`.
         mask: Option<u64>,
     },
-    /// A field of an opaque type: `addr_mode_0 = clamp_to_edge`.
+    /// Field of an opaque type: `addr_mode_0 = clamp_to_edge`.
     Field,
 }
 
-/// One statement of a body.
+/// Statement of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement<'a> {
-    /// `{`: names declared from here on are local to the block.
+    /// `{`: begins a block; names declared in it are local to the block.
     Open,
-    /// `}`
+    /// `}`: ends a block.
     Close,
-    /// `name:`
+    /// Label: `name:`.
     Label(Name<'a>),
-    /// A declaration.
+    /// Declaration of a variable or of registers.
     Declare(Variable<'a>),
-    /// `.branchtargets`: belongs to the label before it.
+    /// `.branchtargets`, which belongs to the label before it.
     Targets(Vec<Name<'a>>),
-    /// An instruction.
+    /// Instruction.
     Instruction(Instruction<'a>),
 }
 
-/// An instruction as written.
+/// Instruction as written in the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction<'a> {
-    /// `@%p1` or `@!%p1`: name and whether it is negated.
+    /// Guard `@%p1` or `@!%p1`: name of the predicate, and true if it is negated.
     pub guard: Option<(Name<'a>, bool)>,
-    /// `add`
+    /// Opcode, for example `add`.
     pub opcode: Name<'a>,
-    /// `rn`, `ftz`, `f32`
+    /// Modifiers, for example `rn`, `ftz` and `f32`.
     pub modifiers: Vec<Name<'a>>,
-    /// Operands.
+    /// Operands in the order of the source.
     pub operands: Vec<Operand<'a>>,
-    /// From the opcode to the last operand.
+    /// Position from the opcode to the last operand.
     pub span: Span,
 }
 
-/// An operand and its place.
+/// Operand, with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand<'a> {
-    /// What it is.
+    /// Form of the operand.
     pub kind: OperandKind<'a>,
-    /// Where.
+    /// Position in the source.
     pub span: Span,
 }
 
-/// The forms of an operand.
+/// Form of an operand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OperandKind<'a> {
-    /// Register, variable, label or special register; `%tid.x` has the component `x`.
+    /// Register, variable, label or special register; the component of `%tid.x` is `x`.
     Name(Name<'a>, Option<Name<'a>>),
-    /// `!%p1`
+    /// Negated predicate: `!%p1`.
     Not(Name<'a>),
-    /// `-%r1`
+    /// Negated register: `-%r1`.
     Minus(Name<'a>),
-    /// `%p1|%p2`; the second or the first may be `_`.
+    /// Two predicates: `%p1|%p2`, of which either may be `_`.
     Pair(Option<Name<'a>>, Option<Name<'a>>),
-    /// `symbol+4`, outside brackets.
+    /// Symbol with an offset outside brackets: `symbol+4`.
     Sum(Name<'a>, i64),
-    /// An integer: the low 64 bits of its value.
+    /// Integer constant: the low 64 bits of its value.
     Integer(u64),
-    /// A single by its bits.
+    /// Single-precision constant, by its bits.
     Single(u32),
-    /// A double by its bits, or a decimal.
+    /// Double-precision or decimal constant, by the bits of a double.
     Double(u64),
-    /// `_`
+    /// Unused destination: `_`.
     Sink,
-    /// `{a, b}`
+    /// Vector: `{a, b}`.
     Vector(Vec<Operand<'a>>),
-    /// `{a, b}|%p1`: results, and whether they could be had.
+    /// Vector of results with a residency predicate: `{a, b}|%p1`.
     Resident(Vec<Operand<'a>>, Name<'a>),
-    /// `(a, b)`, of a call.
+    /// Argument list of a call: `(a, b)`.
     List(Vec<Operand<'a>>),
-    /// `[name+offset]`, or `[offset]` alone.
+    /// Address: `[name+offset]`, or `[offset]` alone.
     Address(Option<Name<'a>>, i64),
-    /// `[tex, sampler, {a, b}]`: names and coordinates of a texture or surface access.
+    /// Texture or surface access `[tex, sampler, {a, b}]`: names and coordinates.
     Texture(Vec<Operand<'a>>, Vec<Operand<'a>>),
 }

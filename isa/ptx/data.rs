@@ -1,9 +1,9 @@
 //! # Data of a module
-//! Variables at file level: `.global` ones, which the host places in device memory one by
-//! one, `.const` ones, which share one block of at most 64 KiB, and texture references.
+//! Lays out the variables at file level. The host places `.global` variables in device memory one by one. The
+//! `.const` variables share one block of at most 64 KiB. Texture references get handles.
 //!
-//! Addresses are not known here. What depends on them is listed as [`Patch`]es and filled in
-//! by [`ModuleData::link`]; kernels carry relocations of the same kind.
+//! Addresses are unknown at this stage. Data that depend on them are listed as [`Patch`]es, which
+//! [`ModuleData::link`] fills in; kernels carry relocations of the same kind.
 
 use rustc_hash::FxHashMap;
 
@@ -14,47 +14,47 @@ use isa::map::CONST_BYTES;
 use isa::program::{Addresses, Target};
 use isa::types::Type;
 
-/// Most bytes of the `.global` variables of a module.
+/// Maximum size of all `.global` variables of a module [bytes].
 const MAX_GLOBAL_BYTES: u64 = 1 << 31;
 
-/// All data of a module.
+/// Data of a module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModuleData {
     /// The `.global` variables.
     pub globals: Vec<Block>,
-    /// All constants in one block; see `constant_names` for what it holds.
+    /// All constants, in one block; `constant_names` lists its variables.
     pub constants: Block,
-    /// Each `.const` variable: name, offset in the block, bytes.
+    /// Name, offset in the block and size [bytes] of each `.const` variable.
     pub constant_names: Vec<(String, u32, u32)>,
     /// Names of the texture references.
     pub textures: Vec<String>,
 }
 
-/// Bytes that lie together.
+/// Contiguous data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// Name of the variable; empty for the constants.
+    /// Name of the variable; empty for the block of constants.
     pub name: String,
-    /// Alignment in bytes.
+    /// Alignment [bytes].
     pub align: u32,
     /// Contents before the first launch.
     pub bytes: Vec<u8>,
-    /// Where addresses belong in it.
+    /// Addresses to fill in.
     pub patches: Vec<Patch>,
 }
 
-/// A place in a block that holds an address.
+/// Location in a block that holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Offset in the block.
+    /// Offset in the block [bytes].
     pub at: u32,
-    /// Bytes of the element.
+    /// Size of the element that holds the address [bytes].
     pub bytes: u32,
-    /// What the address is of.
+    /// Variable or function whose address is filled in.
     pub target: Target,
-    /// Bytes added to it.
+    /// Number of bytes added to the address.
     pub offset: i64,
-    /// Bits of the sum that are taken, moved down to bit 0.
+    /// Mask of the bits of the sum that are used, which are shifted down to bit 0.
     pub mask: u64,
 }
 
@@ -63,7 +63,7 @@ impl ModuleData {
     pub fn link(&mut self, addresses: &Addresses) {
         for block in self.globals.iter_mut().chain([&mut self.constants]) {
             for patch in &block.patches {
-                // A texture reference without a buffer has handle 0: it can be stored, not used.
+                // A texture reference without a buffer has handle 0, which can be stored but not used.
                 let address = addresses.of(patch.target).unwrap_or(0).wrapping_add_signed(patch.offset);
                 write(&mut block.bytes, patch.at, patch.bytes, masked(address, patch.mask));
             }
@@ -71,17 +71,17 @@ impl ModuleData {
     }
 }
 
-/// The numbers and offsets by which kernels refer to the data.
+/// Indices and offsets by which kernels refer to the data.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
-    /// By the place of the declaration.
+    /// Symbols, by the position of their declarations.
     places: FxHashMap<u32, Symbol>,
     names: FxHashMap<&'a str, Symbol>,
     variables: Vec<(&'a Variable<'a>, Symbol)>,
     pub(super) const_bytes: u32,
 }
 
-/// What a variable is referred to by.
+/// Reference to a variable: its index, or its offset in the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     Global(u16),
@@ -139,14 +139,14 @@ impl<'a> Symbols<'a> {
         Ok(symbols)
     }
 
-    /// What `variable` is, or what defines it if it is `.extern`.
+    /// Returns the symbol of `variable`, or that of its definition if it is `.extern`.
     pub(super) fn find(&self, variable: &Variable<'_>) -> Option<Symbol> {
         let here = self.places.get(&variable.name.span.start);
         here.or_else(|| self.names.get(variable.name.text)).copied()
     }
 }
 
-/// Bytes and alignment of a variable; an open array is as long as its initialiser.
+/// Returns the size and alignment of a variable [bytes]. An open array is as long as its initializer.
 fn size(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let (bytes, align) = extent(source, variable)?;
     if bytes > 0 || variable.initial.is_empty() {
@@ -170,7 +170,7 @@ fn size(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError
     Ok((rows.saturating_mul(inner).saturating_mul(element.into()), align))
 }
 
-/// The data of `module`, addresses open.
+/// Returns the data of `module`, with addresses not yet filled in.
 pub fn data(source: &Source, module: &Module<'_>) -> Result<ModuleData, PtxError> {
     let symbols = Symbols::new(source, module)?;
     let mut data = ModuleData::default();
@@ -204,7 +204,7 @@ pub fn data(source: &Source, module: &Module<'_>) -> Result<ModuleData, PtxError
     Ok(data)
 }
 
-/// Puts the initialiser of `variable` into `block`, from `start` on.
+/// Writes the initializer of `variable` to `block`, starting at offset `start`.
 fn fill(
     source: &Source,
     module: &Module<'_>,
@@ -216,7 +216,7 @@ fn fill(
     let Some(ty) = variable.ty else { return Ok(()) };
     let (bytes, _) = size(source, variable)?;
     let count = bytes / u64::from(ty.bytes().max(1));
-    // Elements that a brace of each depth holds: all, then those of a row, ...
+    // Number of elements in a brace at each depth: all elements, then those of a row, and so on.
     let inside = |depth: usize| -> u64 {
         let rest = variable.extents.iter().skip(depth);
         let dims = rest.fold(1u64, |product, &n| product.saturating_mul(n));
@@ -231,7 +231,7 @@ fn fill(
                 continue;
             }
             Initial::Close => {
-                // A brace that is not full leaves zeros.
+                // Elements that are missing in a brace are zero.
                 if let Some(first) = open.pop() {
                     at = at.max(first.saturating_add(inside(open.len())));
                 }
@@ -294,7 +294,7 @@ fn write(bytes: &mut [u8], at: u32, size: u32, value: u64) {
     bytes[at as usize..][..value.len()].copy_from_slice(value);
 }
 
-/// The bits of a number as a `ty`; `None` if it is none.
+/// Converts a number to the bits of a `ty`; returns `None` if it is not a number of that type.
 pub(super) fn number(kind: &OperandKind<'_>, ty: Type) -> Option<u64> {
     let low = |bits: u64| bits & (u64::MAX >> (64 - ty.bits()));
     Some(match (kind, ty) {

@@ -1,12 +1,12 @@
-//! Names that a file defines twice.
+//! Check for duplicate definitions of names in a file.
 
 use rustc_hash::FxHashMap;
 
 use super::ast::{Module, Name};
 use super::{PtxError, Source};
 
-/// Refuses the first name of the file level that is defined a second time: kernels, functions and variables share
-/// their names. Declarations may be repeated and may stand beside the definition.
+/// Rejects the first name at file level that is defined a second time. Kernels, functions and variables share
+/// a namespace. Declarations may be repeated and may accompany the definition.
 pub(super) fn refuse(source: &Source, module: &Module<'_>) -> Result<(), PtxError> {
     let functions = module.functions.iter().filter(|function| function.has_body);
     let functions = functions.map(|function| (function.name, if function.is_entry { "kernel" } else { "function" }));

@@ -1,4 +1,4 @@
-//! What is wrong with a PTX text, and where.
+//! Errors in a PTX text, with their position.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use super::Source;
 use super::ast::Span;
 
-/// An error in a PTX text: what it is, the place, and what would be accepted.
+/// Error in a PTX text: the problem, its position, and the legal alternatives.
 ///
 /// `Display` gives `file:line:column: message`; a [`miette`] report adds the source excerpt
 /// and the help.
@@ -28,7 +28,7 @@ struct Details {
 }
 
 impl PtxError {
-    /// An error about `span` of `source`; `label` is what the excerpt's marker says.
+    /// Creates an error about `span` of `source`; `label` is the text of the marker in the excerpt.
     #[must_use]
     pub fn new(source: &Source, span: Span, label: &'static str, message: String) -> Self {
         let (line, column) = source.numbered.place(span.start as usize);
@@ -43,28 +43,28 @@ impl PtxError {
         }))
     }
 
-    /// Adds a sentence on what is legal, or on what to do.
+    /// Adds a sentence on the legal alternatives or on a remedy.
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
     }
 
-    /// What is wrong, without the place.
+    /// Message without the position.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What is legal, or what to do.
+    /// Help text on the legal alternatives or on a remedy.
     pub fn help_text(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// Line of the place, from 1.
+    /// Line of the error, counted from 1.
     pub fn line(&self) -> u32 {
         self.0.line
     }
 
-    /// Column of the place in characters, from 1.
+    /// Column of the error in characters, counted from 1.
     pub fn column(&self) -> u32 {
         self.0.column
     }

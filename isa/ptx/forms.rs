@@ -1,6 +1,7 @@
 //! # Forms of the PTX ISA
-//! Tells what is refused apart: a word that PTX does not have is a mistake in the text, a form
-//! that it has is not modelled. The forms are data: `forms.txt` says how they are written.
+//! Explains why an instruction is rejected. Either PTX does not have it, which is a mistake in the text, or
+//! the machine does not model it. The forms of all instructions are in `forms.txt`, which also describes
+//! their notation.
 
 use std::fmt;
 
@@ -8,33 +9,34 @@ use super::ast::Name;
 
 const TABLE: &str = include_str!("forms.txt");
 
-/// What PTX says of an instruction.
+/// Classification of an instruction by the forms of the PTX ISA.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// No instruction has this name.
     NoName,
-    /// The modifier with this number goes with no instruction.
+    /// No instruction has the modifier with this index.
     NoModifier(usize),
-    /// Each modifier is known, but not all of them with this instruction, or together.
+    /// Each modifier exists, but not with this instruction, or not in this combination.
     NoForm,
-    /// The machine has it.
+    /// PTX has the instruction, and the machine models it.
     Modelled,
-    /// The machine does not have it.
+    /// PTX has the instruction, but the machine does not model it.
     NotModelled(Advice),
 }
 
-/// What helps to do without a form.
+/// Advice on how to replace a form that is not modeled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advice {
-    /// The first target that has it, if not all do.
+    /// First target that has the form, if not all targets do.
     pub(super) since: Option<u32>,
-    /// Another way.
+    /// Alternative instructions.
     pub(super) instead: Option<&'static str>,
 }
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // For each target with new instructions, one before it for which compilers write others.
+        // For each target with new instructions, an older target for which compilers generate other
+        // instructions.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
@@ -47,7 +49,7 @@ impl fmt::Display for Advice {
     }
 }
 
-/// A line of the table.
+/// Form of an instruction: a line of the table.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     is_modelled: bool,
@@ -56,7 +58,7 @@ struct Form {
     instead: Option<&'static str>,
 }
 
-/// Looks an instruction up.
+/// Classifies an instruction by its opcode and modifiers.
 pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
     const MOST_MODIFIERS: usize = 24;
     let found: Vec<Form> = forms(opcode).collect();
@@ -76,8 +78,8 @@ pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
     }
 }
 
-/// Every form, with whether the machine has it, as an instruction without operands and with as few
-/// modifiers as it can have.
+/// Returns every form as an instruction without operands and with the minimum of modifiers, and true if the
+/// machine models the form.
 #[cfg(test)]
 pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
     let names: std::collections::BTreeSet<&str> =
@@ -92,12 +94,12 @@ pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
     })
 }
 
-/// The name of an instruction that is most like this one.
+/// Returns the name of an instruction that is most similar to `opcode`.
 pub(super) fn closest_name(opcode: &str) -> Option<&'static str> {
     closest(opcode, lines().filter_map(|line| line.split_whitespace().next()).map(|name| name.trim_start_matches('-')))
 }
 
-/// The modifier of an instruction that is most like this one.
+/// Returns the modifier of the instruction `opcode` that is most similar to `word`.
 pub(super) fn closest_modifier(opcode: &str, word: &str) -> Option<&'static str> {
     closest(word, forms(opcode).flat_map(|form| form.groups().flat_map(Group::words)))
 }
@@ -111,17 +113,17 @@ fn closest(text: &str, words: impl Iterator<Item = &'static str>) -> Option<&'st
     (distance <= 1 + text.len() / 4 && distance < text.len()).then_some(word)
 }
 
-/// The lines with forms.
+/// Returns the lines of the table that contain forms.
 fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '=']))
 }
 
-/// The forms of an instruction.
+/// Returns the forms of an instruction.
 fn forms(opcode: &str) -> impl Iterator<Item = Form> {
     lines().map(form_of).filter_map(move |(name, form)| (name == opcode).then_some(form))
 }
 
-/// The name in a line, and the form.
+/// Parses a line of the table: returns the name of its instruction and the form.
 fn form_of(line: &'static str) -> (&'static str, Form) {
     let (form, instead) = match line.split_once(" ; ") {
         Some((form, instead)) => (form, Some(instead)),
@@ -141,7 +143,7 @@ impl Form {
         self.groups.split(' ').filter(|group| !group.is_empty()).map(Group)
     }
 
-    /// True if each word stands for a group of its own, and the groups left over may be missing.
+    /// True if each word matches a different group, and all groups that remain are optional.
     fn fits(self, words: &[&str]) -> bool {
         let groups: Vec<Group> = self.groups().collect();
         let anything = groups.iter().any(|group| group.0 == "*");
@@ -150,8 +152,8 @@ impl Form {
     }
 }
 
-/// Assigns the words one after the other to groups that are not in `used`; those of no group may be
-/// left out if `anything` goes.
+/// True if the words can be assigned, one after the other, to different groups that are not in the set
+/// `used`. If `anything` is set, words that match no group are skipped.
 fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     let Some((word, rest)) = words.split_first() else {
         return groups.iter().enumerate().all(|(at, group)| used >> at & 1 != 0 || group.is_optional());
@@ -166,7 +168,7 @@ fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     fitting.any(|at| assign(rest, groups, used | 1 << at, anything))
 }
 
-/// Alternatives for one modifier.
+/// Group of alternatives for one modifier.
 #[derive(Clone, Copy, Debug)]
 struct Group(&'static str);
 
@@ -175,7 +177,7 @@ impl Group {
         self.0.ends_with('?')
     }
 
-    /// The words, names of groups replaced.
+    /// Returns the words of the group, with references to named groups replaced.
     fn words(self) -> impl Iterator<Item = &'static str> {
         self.0.trim_end_matches('?').split('|').flat_map(|word| {
             match word.strip_prefix('$') {
@@ -194,7 +196,7 @@ impl Group {
     }
 }
 
-/// The word with each number replaced by `#`.
+/// Returns the word with each number replaced by `#`.
 fn strip_numbers(word: &str) -> String {
     let mut stripped = String::new();
     for c in word.chars() {
@@ -207,7 +209,7 @@ fn strip_numbers(word: &str) -> String {
     stripped
 }
 
-/// The words of a named group.
+/// Returns the words of a named group.
 fn named(name: &str) -> &'static str {
     let mut groups = TABLE.lines().filter_map(|line| line.strip_prefix('=')?.split_once(' '));
     groups.find(|(group, _)| *group == name).map_or("", |(_, words)| words)

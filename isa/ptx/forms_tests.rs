@@ -1,11 +1,11 @@
 use super::super::ast::Span;
 use super::*;
 
-/// The verdict on an instruction as it is written.
+/// Classifies an instruction given as text.
 fn verdict(text: &str) -> Verdict {
     let mut words = text.split('.').map(|text| Name { text, span: Span::default() });
     let opcode = words.next().unwrap();
-    // `L2::128B` has no dot, `b8x16.b6x16_p32` has one.
+    // Words contain no dots: `L2::128B` is one word, and `b8x16.b6x16_p32` is two.
     classify(opcode.text, &words.collect::<Vec<_>>())
 }
 
@@ -74,7 +74,7 @@ fn a_typo_finds_the_word_that_was_meant() {
     assert_eq!(closest_modifier("add", "saturate"), None);
 }
 
-/// Each line is a form that fits itself, so that no group is written in vain.
+/// Every line of the table must match an instruction with the first word of each of its groups, in any order.
 #[test]
 fn every_form_of_the_table_fits_itself_in_any_order() {
     for line in lines() {

@@ -1,144 +1,144 @@
 //! # Tokens of PTX
-//! Comments, blanks and `@@DWARF` lines are dropped here.
+//! Splits PTX text into tokens; skips comments, blanks and `@@DWARF` lines.
 
 use logos::Logos;
 
 use super::ast::Span;
 use super::{MAX_SOURCE_BYTES, PtxError, Source};
 
-/// A token; numbers are still text, since their meaning depends on where they stand.
+/// Token of PTX. Numbers remain text, since their meaning depends on the context.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\f]+")]
 #[logos(skip r"/\*([^*]|\*+[^*/])*\*+/")]
 #[logos(skip(r"(//|@@DWARF)[^\n]*", allow_greedy = true))]
 pub enum Token {
-    /// `add`, `%r1`, `$L__BB0_2`, `_ZN3fooEv`.
+    /// Word: `add`, `%r1`, `$L__BB0_2`, `_ZN3fooEv`.
     #[regex(r"[A-Za-z][A-Za-z0-9_$]*")]
     #[regex(r"[_$%][A-Za-z0-9_$]+")]
     Word,
-    /// `.visible`, `.global`, `.x`, `.L2::128B`.
+    /// Word with a leading dot: `.visible`, `.global`, `.x`, `.L2::128B`.
     #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_$]+)*")]
     Dotted,
-    /// `12`, `0x1F`, `017`, `0b101`, each perhaps with a trailing `U`.
+    /// Integer: `12`, `0x1F`, `017`, `0b101`, each with an optional `U` suffix.
     #[regex(r"[0-9]+U?")]
     #[regex(r"0[xX][0-9a-fA-F]+U?")]
     #[regex(r"0[bB][01]+U?")]
     Integer,
-    /// `0f3F800000`: the bits of a single.
+    /// Bits of a single-precision number: `0f3F800000`.
     #[regex(r"0[fF][0-9a-fA-F]{8}")]
     SingleBits,
-    /// `0d3FF0000000000000`: the bits of a double.
+    /// Bits of a double-precision number: `0d3FF0000000000000`.
     #[regex(r"0[dD][0-9a-fA-F]{16}")]
     DoubleBits,
-    /// `1.5`, `2e-3`.
+    /// Decimal floating-point number: `1.5`, `2e-3`.
     #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?")]
     #[regex(r"[0-9]+[eE][+-]?[0-9]+")]
     Decimal,
-    /// `"nounroll"`.
+    /// String: `"nounroll"`.
     #[regex(r#""[^"\n]*""#)]
     Text,
-    /// `_`: a result that nobody wants.
+    /// Unused destination: `_`.
     #[token("_")]
     Sink,
-    /// `{`
+    /// Opening brace: `{`.
     #[token("{")]
     OpenBrace,
-    /// `}`
+    /// Closing brace: `}`.
     #[token("}")]
     CloseBrace,
-    /// `(`
+    /// Opening parenthesis: `(`.
     #[token("(")]
     OpenParen,
-    /// `)`
+    /// Closing parenthesis: `)`.
     #[token(")")]
     CloseParen,
-    /// `[`
+    /// Opening bracket: `[`.
     #[token("[")]
     OpenBracket,
-    /// `]`
+    /// Closing bracket: `]`.
     #[token("]")]
     CloseBracket,
-    /// `<`
+    /// Less than, or the start of a family size: `<`.
     #[token("<")]
     Less,
-    /// `>`
+    /// Greater than, or the end of a family size: `>`.
     #[token(">")]
     Greater,
-    /// `,`
+    /// Comma: `,`.
     #[token(",")]
     Comma,
-    /// `;`
+    /// Semicolon: `;`.
     #[token(";")]
     Semicolon,
-    /// `:`
+    /// Colon: `:`.
     #[token(":")]
     Colon,
-    /// `=`
+    /// Equals sign of an initializer: `=`.
     #[token("=")]
     Equals,
-    /// `<<`
+    /// Left shift: `<<`.
     #[token("<<")]
     ShiftLeft,
-    /// `>>`
+    /// Right shift: `>>`.
     #[token(">>")]
     ShiftRight,
-    /// `<=`
+    /// Less or equal: `<=`.
     #[token("<=")]
     LessEquals,
-    /// `>=`
+    /// Greater or equal: `>=`.
     #[token(">=")]
     GreaterEquals,
-    /// `==`
+    /// Equal: `==`.
     #[token("==")]
     EqualsEquals,
-    /// `!=`
+    /// Not equal: `!=`.
     #[token("!=")]
     NotEquals,
-    /// `&&`
+    /// Logical AND: `&&`.
     #[token("&&")]
     AndAnd,
-    /// `||`
+    /// Logical OR: `||`.
     #[token("||")]
     OrOr,
-    /// `&`
+    /// Bitwise AND: `&`.
     #[token("&")]
     Ampersand,
-    /// `^`
+    /// Bitwise exclusive OR: `^`.
     #[token("^")]
     Caret,
-    /// `?`
+    /// Conditional operator: `?`.
     #[token("?")]
     Question,
-    /// `*`
+    /// Multiplication: `*`.
     #[token("*")]
     Star,
-    /// `/`
+    /// Division: `/`.
     #[token("/")]
     Slash,
-    /// `%` alone
+    /// Remainder: `%` without a name.
     #[token("%")]
     Percent,
-    /// `+`
+    /// Addition or positive sign: `+`.
     #[token("+")]
     Plus,
-    /// `-`
+    /// Subtraction or negative sign: `-`.
     #[token("-")]
     Minus,
-    /// `~`
+    /// Bitwise complement: `~`.
     #[token("~")]
     Tilde,
-    /// `!`
+    /// Logical negation, of a predicate or an expression: `!`.
     #[token("!")]
     Bang,
-    /// `|`
+    /// Bitwise OR, or the separator of two predicates: `|`.
     #[token("|")]
     Pipe,
-    /// `@`
+    /// Start of a guard: `@`.
     #[token("@")]
     At,
 }
 
-/// All tokens of the text with their places.
+/// Returns all tokens of the text, with their positions.
 pub fn tokens(source: &Source) -> Result<Vec<(Token, Span)>, PtxError> {
     let len = source.text.len();
     if len > MAX_SOURCE_BYTES {

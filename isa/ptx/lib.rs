@@ -1,11 +1,11 @@
 //! # PTX
-//! From PTX text to a [`Program`]: [`lexer`] cuts it into tokens, [`parser`] reads the
-//! grammar of the PTX ISA into [`ast`], [`lower`] gives one kernel its meaning. The parser
-//! takes whatever the grammar allows; what cannot be executed is refused by the lowering of
-//! the kernel that uses it, so that one exotic kernel does not spoil its file.
+//! Translates PTX text to a [`Program`]. The [`lexer`] splits the text into tokens. The [`parser`] builds the
+//! syntax tree [`ast`] by the grammar of the PTX ISA, and [`lower`] translates one kernel. The parser accepts
+//! everything that the grammar allows. Lowering rejects what the machine cannot execute. It looks at a single
+//! kernel, so that one unsupported kernel does not make its whole file unusable.
 //!
-//! Every stage keeps its own stack on the heap and its memory in proportion to the text:
-//! text from anywhere can at worst be refused.
+//! Every stage keeps its stack on the heap and uses memory proportional to the text, so that untrusted text
+//! cannot cause more than an error.
 
 pub mod ast;
 pub mod data;
@@ -23,40 +23,40 @@ pub use error::PtxError;
 use input::Text;
 use isa::program::Program;
 
-/// Longest text that is accepted, in bytes.
+/// Maximum length of a text [bytes].
 pub const MAX_SOURCE_BYTES: usize = 8 << 20;
 
-/// A PTX file in memory.
+/// PTX file in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Name shown in messages.
+    /// Name of the file in messages.
     pub name: Arc<str>,
-    /// The text.
+    /// Content of the file.
     pub text: Arc<str>,
-    /// Both, for the places of errors.
+    /// Name and content together, for the positions of errors.
     numbered: Arc<Text>,
 }
 
 impl Source {
-    /// A source with the given name and text.
+    /// Creates a source with this name and text.
     pub fn new(name: &str, text: &str) -> Source {
         let (name, text): (Arc<str>, Arc<str>) = (name.into(), text.into());
         let numbered = Arc::new(Text::new(Arc::clone(&name), Arc::clone(&text)));
         Source { name, text, numbered }
     }
 
-    /// Reads the text.
+    /// Parses the text.
     pub fn parse(&self) -> Result<ast::Module<'_>, PtxError> {
         parser::parse(self)
     }
 
-    /// Names of the kernels, in order.
+    /// Returns the names of the kernels, in the order of the text.
     pub fn kernels(&self) -> Result<Vec<String>, PtxError> {
         let module = self.parse()?;
         Ok(module.kernels().map(|k| k.name.text.to_string()).collect())
     }
 
-    /// Lowers the kernel called `kernel`, to virtual registers.
+    /// Lowers the kernel with the name `kernel` to virtual registers.
     pub fn kernel(&self, kernel: &str) -> Result<Program, PtxError> {
         let module = self.parse()?;
         lower::lower(self, &module, kernel)

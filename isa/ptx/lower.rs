@@ -1,13 +1,14 @@
 //! # Lowering
-//! Gives one kernel its meaning: names become registers, immediates and targets, modifiers
-//! become fields, and what the machine cannot execute is refused with its place.
+//! Translates one kernel of the syntax tree to a [`Program`]. Names become registers, immediates and branch
+//! targets, and modifiers become fields of operations. What the machine cannot execute is rejected, with its
+//! position.
 //!
-//! * Functions are inlined at each call, so that recursion is refused. A call through a pointer
-//!   becomes a choice among the functions whose address is taken. Parameters become registers.
-//! * Shared variables that the kernel and its functions name are laid out in order of
-//!   declaration, file level first; dynamic shared memory (`.extern .shared x[]`) begins
-//!   behind the last of them. Local variables of a function lie behind those of its caller.
-//! * An instruction that the machine has no single operation for becomes several, all under
+//! * Functions are inlined at each call, so recursion is rejected. A call through a pointer becomes a
+//!   selection among the functions whose addresses are taken. Parameters become registers.
+//! * Shared variables that the kernel and its functions name are laid out in the order of declaration, file
+//!   level first. Dynamic shared memory (`.extern .shared x[]`) begins after the last of them. Local
+//!   variables of a function follow those of its caller.
+//! * An instruction without a corresponding operation of the machine becomes several operations, all under
 //!   the same guard.
 
 mod arith;
@@ -51,34 +52,36 @@ use input::counted;
 use isa::cfg::resolve_reconvergence;
 use isa::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
 
-/// Most instructions of one kernel.
+/// Maximum number of instructions of a kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
-/// Most refusals that are collected, those of a function once for every call.
+/// Maximum number of errors collected; those in a function count once per call.
 const MAX_REFUSALS: usize = 1 << 10;
-/// Most statements that are looked at, those of a function once for every call.
+/// Maximum number of statements processed; those of a function count once per call.
 const MAX_STATEMENTS: usize = 1 << 21;
 
-/// Lowers the kernel `name` of `module`, to virtual registers. [`Prepared`] lowers several.
+/// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use [`Prepared`].
 pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program, PtxError> {
     Prepared::new(source, module)?.lower(name)
 }
 
-/// A module with what all its kernels share, so that each takes the time of its own text.
+/// Module with the tables that all of its kernels share, so that lowering a kernel takes time proportional to
+/// that kernel.
 pub struct Prepared<'a> {
     source: &'a Source,
     module: &'a Module<'a>,
     symbols: Symbols<'a>,
-    /// The kernels by name.
+    /// Kernels of the file by name.
     kernels: FxHashMap<&'a str, &'a Function<'a>>,
-    /// The shared variables of the file by name.
+    /// Shared variables at file level by name.
     shared: FxHashMap<&'a str, Vec<&'a Variable<'a>>>,
-    /// Names of the file.
+    /// Names at file level.
     names: Rc<Scope<'a>>,
-    /// Offsets of the local variables of the file, by the place of the declaration, and their bytes.
+    /// Offsets of the local variables at file level, by the position of their declarations, and their total
+    /// size [bytes].
     locals: (Vec<(u32, u32)>, u32),
-    /// First byte of every line.
+    /// Offset of the first byte of each line.
     lines: Vec<u32>,
-    /// The functions whose address is taken, once somebody asks for them.
+    /// Functions whose addresses are taken, computed at first use.
     addressed: OnceCell<Vec<&'a Function<'a>>>,
 }
 
@@ -111,15 +114,15 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// Lowers the kernel `name`, to virtual registers.
+    /// Lowers the kernel `name` to virtual registers.
     pub fn lower(&self, name: &str) -> Result<Program, PtxError> {
         let (mut lowering, function) = Lowering::of(self, name)?;
         lowering.entry(function)?;
         lowering.finish(function)
     }
 
-    /// Everything that keeps the kernel `name` from being lowered, in the order of the text: an
-    /// instruction that is refused does not hide those behind it. Empty if [`Prepared::lower`] succeeds.
+    /// Returns all errors in the kernel `name`, in the order of the text; empty if [`Prepared::lower`]
+    /// succeeds. Lowering continues after a rejected instruction, so that later errors are also found.
     pub fn refusals(&self, name: &str) -> Vec<PtxError> {
         let (mut lowering, function) = match Lowering::of(self, name) {
             Ok(begun) => begun,
@@ -129,16 +132,16 @@ impl<'a> Prepared<'a> {
         let stopped = lowering.entry(function).err();
         let mut refused: Vec<PtxError> = lowering.refused.take().into_iter().flatten().chain(stopped).collect();
         if refused.is_empty() {
-            // Only the end of the body can be wrong, such as a label that is missing.
+            // Errors at the end of the body remain, such as an undefined label.
             return lowering.finish(function).err().into_iter().collect();
         }
         refused.sort_by_key(|error| (error.line(), error.column()));
-        // A function is lowered once for every call.
+        // A function is lowered once per call and reports its errors each time.
         refused.dedup_by(|a, b| (a.line(), a.column(), a.message()) == (b.line(), b.column(), b.message()));
         refused
     }
 
-    /// The functions that a call through a pointer can reach.
+    /// Returns the functions that a call through a pointer can reach.
     fn addressed_functions(&self) -> &[&'a Function<'a>] {
         self.addressed.get_or_init(|| self.module.addressed_functions())
     }
@@ -150,27 +153,26 @@ struct Lowering<'p, 'a> {
     module: &'a Module<'a>,
     layout: Layout,
     scopes: Scopes<'a>,
-    /// The functions that are being lowered, the kernel first.
+    /// Functions that are being lowered, starting with the kernel.
     frames: Vec<Frame<'a>>,
-    /// Functions begun so far: tells the registers of two calls apart.
+    /// Number of functions begun so far, which distinguishes the registers of two calls.
     instances: u32,
-    /// Number of each register in use, by call, place of its declaration and number within the
-    /// family.
+    /// Number of each register in use, by call, position of its declaration and index within its family.
     regs: FxHashMap<(u32, u32, u64), u16>,
     preds: FxHashMap<(u32, u32, u64), u16>,
     num_regs: usize,
     num_preds: usize,
-    /// Names of those of them that the source names.
+    /// Source names of the registers; registers without a name in the source are absent.
     reg_names: FxHashMap<u16, String>,
     pred_names: FxHashMap<u16, String>,
-    /// The carry flag, once somebody uses it.
+    /// Predicate of the carry flag, allocated at first use.
     carry: Option<u16>,
-    /// Where each `.param` variable of each call is kept.
+    /// Location of each `.param` variable of each call.
     params: FxHashMap<(u32, u32), ParamPlace>,
     pieces: Vec<Vec<Piece>>,
     /// Offset of each `.local` variable of each call.
     locals: FxHashMap<(u32, u32), u32>,
-    /// Where local memory ends: of the current functions, and at most.
+    /// End of the local memory of the active functions; `local_bytes` is its maximum so far [bytes].
     local_top: u32,
     local_bytes: u32,
     insts: Vec<Inst>,
@@ -178,19 +180,19 @@ struct Lowering<'p, 'a> {
     relocations: Vec<Relocation>,
     /// Relocations of the next instruction.
     pending: Vec<(Place, Target)>,
-    /// Guard and place of the instruction that is being lowered.
+    /// Guard of the source instruction that is being lowered; `position` holds its line and column.
     guard: Option<Guard>,
     position: (u32, u32),
     span: Span,
     statements: usize,
-    /// Where the last label stands.
+    /// Pc of the last label.
     labelled: usize,
-    /// What was refused so far, if lowering is to go on behind a refusal.
+    /// Errors so far, if lowering continues after an error.
     refused: Option<Vec<PtxError>>,
 }
 
 impl<'p, 'a> Lowering<'p, 'a> {
-    /// Finds a kernel and begins with it.
+    /// Finds a kernel and creates the state for lowering it.
     fn of(prepared: &'p Prepared<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
         let &Prepared { source, module, .. } = prepared;
         let Some(&function) = prepared.kernels.get(name) else {
@@ -275,7 +277,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                     }
                     _ => return Err(error),
                 }
-                // Whatever a call had begun is given up.
+                // Abandon all calls that the statement had begun.
                 self.scopes.leave(scope);
                 self.frames.truncate(depth);
                 self.local_top = local_top;
@@ -302,7 +304,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 }
             }
             Statement::Declare(variable) => self.scopes.declare(self.source, variable)?,
-            // Found through the label before it when the branch is lowered.
+            // Lowering of the branch finds the targets through the preceding label.
             Statement::Targets(_) => {}
             Statement::Instruction(inst) => self.instruction(inst)?,
         }
@@ -328,7 +330,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         }
     }
 
-    /// Lowers what its name says; the last operation of it is returned, not yet appended.
+    /// Lowers an instruction by its opcode. The last resulting operation is returned and not yet appended.
     fn dispatch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let lowered = match inst.opcode.text {
             "mov" => Some(self.mov(inst, mods)?),
@@ -367,7 +369,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             "ret" => self.ret(inst, mods)?,
             "exit" => Some(self.plain(inst, Op::Exit)?),
             "trap" => Some(self.plain(inst, Op::Trap)?),
-            // Hints: the program computes the same without them.
+            // Hints do not affect the results of a program.
             "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard"
             | "griddepcontrol" => {
                 mods.clear();
@@ -394,8 +396,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok(lowered)
     }
 
-    /// The error for a refused instruction: `error`, unless PTX has no such word, or has this
-    /// instruction and the machine does not.
+    /// Returns the error for a rejected instruction. `error` is replaced if PTX has no such word, or if PTX
+    /// has the instruction but the machine does not.
     fn judge(&self, inst: &Instruction<'a>, error: PtxError) -> PtxError {
         let opcode = inst.opcode.text;
         let mean = |close: Option<&str>| close.map(|close| format!("did you mean `{close}`?"));
@@ -419,7 +421,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             }
             Verdict::NotModelled(advice) => {
                 let message = format!("`{}` is not modelled", form_of(inst));
-                // The handler may have said which forms there are.
+                // The handler's help may list the supported forms.
                 let help = match error.help_text() {
                     Some(forms) => format!("{advice}; {forms}"),
                     None => advice.to_string(),
@@ -430,7 +432,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         }
     }
 
-    /// Appends an instruction under the guard and at the place of the one in the source.
+    /// Appends an instruction with the guard and the position of the source instruction.
     fn push(&mut self, mut inst: Inst) -> Result<(), PtxError> {
         if self.insts.len() == MAX_INSTRUCTIONS {
             let message = format!("the kernel has more than {MAX_INSTRUCTIONS} instructions");
@@ -445,7 +447,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok(())
     }
 
-    /// A register for an intermediate result.
+    /// Returns a new register for an intermediate result.
     fn temporary(&mut self, wide: bool) -> Result<Reg, PtxError> {
         Ok(Reg { index: self.new_reg()?, wide })
     }
@@ -492,7 +494,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 *target = pc;
             }
         }
-        // A body may end without `ret`, and a label may stand behind the last instruction.
+        // A body may end without `ret`, and a label may follow the last instruction.
         let end = self.insts.len() as u32;
         let to_end = |inst: &Inst| matches!(inst.op, Op::Branch { target, .. } if target == end);
         if self.insts.last().is_none_or(Inst::falls_through)
@@ -533,18 +535,18 @@ impl<'p, 'a> Lowering<'p, 'a> {
         })
     }
 
-    /// The call that is being lowered.
+    /// Number of the call that is being lowered.
     fn instance(&self) -> u32 {
         self.frames.last().map_or(0, |frame| frame.instance)
     }
 
-    /// The call to which a name that can be seen now belongs; 0 for those of the file.
+    /// Returns the number of the call to which a visible name belongs; 0 for names at file level.
     fn owner(&self, found: &Found<'a>) -> u32 {
         if found.is_outer { 0 } else { self.instance() }
     }
 }
 
-/// An instruction without its operands.
+/// Returns the opcode and the modifiers of an instruction, joined by dots.
 fn form_of(inst: &Instruction<'_>) -> String {
     let words = std::iter::once(inst.opcode).chain(inst.modifiers.iter().copied());
     words.map(|name| name.text).collect::<Vec<_>>().join(".")

@@ -1,6 +1,6 @@
 //! # Parser
-//! Recursive descent almost without the recursion: blocks, which the tree keeps flat, and
-//! braces of initialisers are counted; constant expressions recurse to a fixed depth.
+//! Parses PTX by recursive descent, but avoids unbounded recursion. Blocks are flat in the syntax tree,
+//! braces of initializers are counted, and constant expressions have a maximum depth.
 
 mod declare;
 mod expression;
@@ -12,10 +12,10 @@ use super::ast::{Function, Module, Name, Span, Statement, Storage, Variable};
 use super::lexer::{Token, tokens};
 use super::{PtxError, Source, duplicates};
 
-/// Deepest nesting of blocks: a name is looked up through all that enclose it.
+/// Maximum nesting of blocks. The limit bounds the lookup of a name, which searches all enclosing blocks.
 const MAX_DEPTH: u32 = 256;
 
-/// Reads a whole file.
+/// Parses a whole file.
 pub fn parse(source: &Source) -> Result<Module<'_>, PtxError> {
     let mut parser =
         Parser { source, tokens: tokens(source)?, at: 0, depth: 0, vectors: FxHashMap::default(), noted: Vec::new() };
@@ -24,24 +24,25 @@ pub fn parse(source: &Source) -> Result<Module<'_>, PtxError> {
     Ok(module)
 }
 
-/// Reads the tokens from left to right.
+/// Parser state: a position in the list of tokens.
 struct Parser<'a> {
     source: &'a Source,
     tokens: Vec<(Token, Span)>,
     at: usize,
-    /// Blocks around the next token.
+    /// Number of blocks that enclose the next token.
     depth: u32,
-    /// Registers that are vectors, and what hides them: by name, for `%q<4>` by `%q`, innermost last.
+    /// Vector registers and declarations that shadow them, innermost last; the key of a family `%q<4>` is
+    /// `%q`.
     vectors: FxHashMap<&'a str, Vec<VectorName>>,
-    /// Names in `vectors` with the depth of the block that declares them.
+    /// Names in `vectors`, with the depth of the block that declares each.
     noted: Vec<(&'a str, u32)>,
 }
 
-/// What a name of registers stands for.
+/// Declaration of registers, for the lookup of vectors.
 struct VectorName {
-    /// For `%q<4>`: 4.
+    /// Number of registers of a family, for example 4 for `%q<4>`.
     family: Option<u64>,
-    /// Elements: 2 or 4, or 1 for what hides a vector.
+    /// Number of elements: 2 or 4, or 1 for a declaration that shadows a vector.
     lanes: u32,
 }
 
@@ -54,7 +55,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at + ahead).map(|(token, _)| *token)
     }
 
-    /// Place of the next token, or the end of the text.
+    /// Returns the position of the next token, or that of the end of the text.
     fn span(&self) -> Span {
         match self.tokens.get(self.at) {
             Some((_, span)) => *span,
@@ -69,7 +70,7 @@ impl<'a> Parser<'a> {
         &self.source.text[span.start as usize..span.end as usize]
     }
 
-    /// Place of the token before the next.
+    /// Returns the position of the token before the next one.
     fn last_span(&self) -> Span {
         match self.at.checked_sub(1).and_then(|at| self.tokens.get(at)) {
             Some((_, span)) => *span,
@@ -81,7 +82,7 @@ impl<'a> Parser<'a> {
         PtxError::new(self.source, span, "here", message.into())
     }
 
-    /// The next token is not what the grammar wants.
+    /// Returns the error for a next token that the grammar does not allow.
     fn unexpected(&self, wanted: &str) -> PtxError {
         let span = self.span();
         let found = match self.peek() {
@@ -110,13 +111,13 @@ impl<'a> Parser<'a> {
         self.expect(Token::Word, wanted)
     }
 
-    /// A token with a leading dot, without the dot.
+    /// Parses a token with a leading dot, and returns it without the dot.
     fn dotted(&mut self, wanted: &str) -> Result<Name<'a>, PtxError> {
         let name = self.expect(Token::Dotted, wanted)?;
         Ok(Name { text: &name.text[1..], span: name.span })
     }
 
-    /// The text of the next token if it has a leading dot, without the dot.
+    /// Returns the next token without the dot, or `None` if it has no leading dot.
     fn peek_dotted(&self) -> Option<&'a str> {
         match self.peek() {
             Some(Token::Dotted) => Some(&self.text(self.span())[1..]),
@@ -130,7 +131,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// An unsigned integer.
+    /// Parses an unsigned integer.
     fn integer(&mut self, wanted: &str) -> Result<u64, PtxError> {
         let name = self.expect(Token::Integer, wanted)?;
         self.integer_value(name)
@@ -150,7 +151,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// An integer that must fit 32 bits.
+    /// Parses an integer that must fit in 32 bits.
     fn small_integer(&mut self, wanted: &str) -> Result<u32, PtxError> {
         let span = self.span();
         let value = self.integer(wanted)?;
@@ -210,7 +211,7 @@ impl<'a> Parser<'a> {
             }
         }
         if module.address_size == 0 {
-            // Before version 2.3 a file could not say, and used either.
+            // Before version 2.3 a file could not state its address size, and used either.
             module.address_size = if module.version < (2, 3) { 64 } else { 32 };
         }
         module.list_functions();
@@ -225,7 +226,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A function or a variable with its linkage.
+    /// Parses a function or a variable, with its linkage.
     fn top_level(&mut self, module: &mut Module<'a>) -> Result<(), PtxError> {
         let mut is_extern = false;
         while let Some("visible" | "extern" | "weak" | "common") = self.peek_dotted() {
@@ -268,7 +269,7 @@ impl<'a> Parser<'a> {
         if has_body {
             self.body(&mut body)?;
         } else if !self.eat(Token::Semicolon) {
-            // A function may be declared without a semicolon, where the next directive ends it.
+            // A function declaration may omit the semicolon if a directive follows.
             let ends = self.peek().is_none() || self.peek_dotted().is_some_and(|word| FILE_LEVEL.contains(&word));
             if is_entry || !ends {
                 return Err(self.unexpected("a body in braces, or `;`"));
@@ -277,7 +278,7 @@ impl<'a> Parser<'a> {
         Ok(Function { is_entry, name, returns, params, directives, has_body, body })
     }
 
-    /// Remembers a declaration of vector registers, or one that hides them.
+    /// Records a declaration of vector registers, or one that shadows them.
     fn note_vector(&mut self, variable: &Variable<'a>) {
         let lanes = if variable.storage == Storage::Reg { variable.vector } else { 1 };
         if lanes > 1 || !self.vectors.is_empty() {
@@ -287,14 +288,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Elements of the vector register called `name`; 1 for any other name.
+    /// Returns the number of elements of the vector register `name`, or 1 for any other name.
     fn lanes(&self, name: &str) -> u32 {
         const MOST_DIGITS: usize = 19;
         let innermost = |name: &str| self.vectors.get(name).and_then(|all| all.last());
         if let Some(vector) = innermost(name).filter(|vector| vector.family.is_none()) {
             return vector.lanes;
         }
-        // `%q3` as number 3 of `%q<4>`.
+        // `%q3` is register number 3 of the family `%q<4>`.
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(MOST_DIGITS);
         let stems = (name.len() - digits..name.len()).filter_map(|at| {
             let vector = innermost(&name[..at])?;
@@ -303,7 +304,7 @@ impl<'a> Parser<'a> {
         stems.into_iter().next().unwrap_or(1)
     }
 
-    /// `{ ... }`, blocks within it kept flat.
+    /// Parses `{ ... }`; nested blocks remain flat.
     fn body(&mut self, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
         let open = self.span();
         self.expect(Token::OpenBrace, "`{`")?;
@@ -382,7 +383,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Words that open what stands at file level.
+/// Directives that begin an item at file level.
 const FILE_LEVEL: [&str; 17] = [
     "version",
     "target",
@@ -403,7 +404,7 @@ const FILE_LEVEL: [&str; 17] = [
     "tex",
 ];
 
-/// The state space with this name.
+/// Returns the state space with this name.
 fn storage(name: &str) -> Option<Storage> {
     Some(match name {
         "reg" => Storage::Reg,

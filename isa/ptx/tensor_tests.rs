@@ -1,4 +1,4 @@
-//! `mma`, `ldmatrix` and `wmma`: what they become, and what is refused.
+//! Tests of `mma`, `ldmatrix` and `wmma`: the operations that they become, and the forms that are rejected.
 
 use super::*;
 use isa::program::{Dst, Inst, MatrixLoad, Op, Reg, Src};
@@ -21,7 +21,7 @@ fn lower(body: &str) -> Vec<Inst> {
     }
 }
 
-/// Message and help.
+/// Returns the message and the help text of the error for a kernel with this body.
 fn refused(body: &str) -> (String, String) {
     match source(body).kernel("k") {
         Ok(program) => panic!("accepted as {:?}", program.insts),
@@ -59,7 +59,7 @@ fn every_form_and_type_becomes_its_steps() {
             let insts = lower(&mma(form, types, &c, &a, &b, &c));
             let ops: Vec<_> = steps(&insts).into_iter().map(|(op, ..)| op).collect();
             assert_eq!(ops, form.steps(factor, sum), "{} {types}", form.shape);
-            // D in the place of C needs nothing else; the last instruction is the exit.
+            // If D has the registers of C, no copies are needed; the last instruction is the exit.
             assert_eq!(insts.len(), ops.len() + 1);
         }
     }
@@ -71,7 +71,7 @@ fn a_step_reads_the_registers_of_its_rows() {
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, \
          {%f4, %f5, %f6, 0f00000000};",
     );
-    // In the order in which they are first named: D, A, B, C.
+    // Registers are numbered in the order of their first occurrence: D, A, B, C.
     let src = |index| Src::Reg(Reg { index, wide: false });
     let dst = |index| Dst::Reg(Reg { index, wide: false });
     let [(_, first, to), (_, second, then)] = steps(&insts)[..] else { panic!("{insts:?}") };
@@ -83,7 +83,7 @@ fn a_step_reads_the_registers_of_its_rows() {
 fn what_a_later_step_reads_is_not_written_before() {
     for (d, copies) in [
         ("{%r8, %r9, %r10, %r11}", 0),  // C
-        ("{%r9, %r8, %r10, %r11}", 4),  // C, but not in its place
+        ("{%r9, %r8, %r10, %r11}", 4),  // C, but in another order
         ("{%r0, %r1, %r2, %r3}", 4),    // A
         ("{%r20, %r21, %r22, %r4}", 4), // B
         ("{%r20, %r21, %r22, %r23}", 0),
@@ -142,7 +142,7 @@ fn matrices_are_loaded_by_their_rows() {
     }
     let by_name = lower("ldmatrix.sync.aligned.x1.m8n8.shared::cta.b16 {%r1}, [tile+16];");
     assert_eq!(by_name[0].mem().map(|mem| (mem.base, mem.offset)), Some((None, 16)));
-    // A generic address is brought into the window of shared memory.
+    // A generic address must be in the window of shared memory, which is removed.
     let generic = lower("ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%rd1+16];");
     assert_eq!(generic[0].srcs[1], Src::Imm(isa::map::window(Space::Shared)));
     assert!(matches!(generic[1].op, Op::LoadMatrix(_, mem) if mem.space == Space::Shared && mem.offset == 16));
@@ -160,7 +160,7 @@ fn matrices_are_loaded_by_their_rows() {
     );
 }
 
-/// Loads or stores of an instruction: how many, of how many bytes each.
+/// Returns the number of loads or stores of an instruction, and the bytes of each.
 fn accesses(body: &str) -> (usize, u32) {
     let insts = lower(body);
     let all: Vec<_> = insts.iter().filter_map(|inst| inst.mem().map(|mem| mem.bytes())).collect();
@@ -193,7 +193,7 @@ fn fragments_are_loaded_and_stored_by_the_widest_accesses_of_their_layout() {
 fn a_fragment_may_come_from_a_variable() {
     let insts = source(&format!("wmma.load.a.sync.aligned.row.m16n16k16.f16 {}, [matrix+32];", braces("r", 0..8)));
     let program = insts.kernel("k").unwrap();
-    // The address is a source of one instruction alone.
+    // Only one instruction has the address as a source.
     let [relocation] = program.relocations[..] else { panic!("{:?}", program.relocations) };
     assert!(matches!(program.insts[relocation.pc as usize].op, Op::Mov(Type::B64)));
 }

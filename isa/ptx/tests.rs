@@ -17,7 +17,7 @@ fn source(text: &str) -> Source {
     Source::new("k.ptx", &format!("{HEADER}{text}"))
 }
 
-/// A kernel `k` with the usual registers and parameters around `body`.
+/// Returns the source of a kernel `k` with this body and the usual registers and parameters.
 fn around(body: &str) -> Source {
     source(&format!(".entry k(.param .u64 a, .param .u32 n) {{\n{REGISTERS}{body}\n}}"))
 }
@@ -252,9 +252,9 @@ fn arithmetic_takes_its_modifiers() {
 
 #[test]
 fn every_form_of_the_table_is_lowered_or_said_not_to_be_modelled() {
-    // `tex` takes any modifiers there.
+    // `tex` is excluded, since its form in the table allows any modifiers.
     for (is_modelled, form) in forms::simplest().filter(|(_, form)| form != "tex") {
-        // Without operands: what is refused is their number then, or an operand; hints take none.
+        // Without operands, the error is about their number or about an operand; hints need no operands.
         let refused = around(&format!("{form};")).kernel("k").err().map(|e| e.to_string()).unwrap_or_default();
         let is_form = ["is not modelled", "is not supported", "expected a type", "needs", "without", "no modifier"];
         let said = is_form.iter().find(|part| refused.contains(**part));
@@ -331,7 +331,7 @@ fn what_is_legal_and_not_modelled_says_so() {
         assert_eq!(found, format!("`{form}` is not modelled"));
     }
     assert!(source(".global .align 16 .b128 g;").parse().unwrap_err().to_string().ends_with("`.b128` is not modelled"));
-    // A sign before a register is none where no instruction has it.
+    // A minus sign before a register is legal only where an instruction defines it.
     assert_eq!(error("add.s32 %r1, %r2, -%r3;"), "k.ptx:6:19: expected a register or a constant");
     assert_eq!(lower("add.s32 %r1, %r2, -WARP_SZ;").insts[0].srcs[1], Src::Imm(0xffff_ffe0));
 }
@@ -406,7 +406,7 @@ fn vector_registers_stand_for_their_elements() {
         });
         assert_eq!(whole, elements);
     }
-    // All elements are read before one is written.
+    // All elements are read before the first is written.
     assert_eq!(lower("mov.v2.b32 {%r1, %r2}, {%r2, %r1};").insts.len(), 5);
     assert_eq!(lower("mov.v2.b32 {%r1, %r2}, {%r1, %r2};").insts.len(), 3);
     assert!(error(&format!("{vectors}add.f32 %f1, q, %f2;")).contains("expected a register or a constant"));
@@ -667,7 +667,8 @@ fn barriers_have_a_number() {
     assert_eq!(op("fence.acq_rel.cta;"), Op::Fence(Scope::Cta));
 }
 
-/// A barrier expects whole warps (PTX ISA, `bar`): 0 stands for all, but not for a warp that does not wait.
+/// A barrier expects whole warps (PTX ISA, `bar`). A count of 0 stands for all threads, but not for a warp
+/// that does not wait.
 #[test]
 fn a_barrier_expects_whole_warps() {
     for (barrier, least) in [
@@ -901,7 +902,7 @@ fn hostile_texts_are_refused_without_harm() {
     assert!(long.parse().is_err());
 }
 
-/// The committed kernels, each with what a glance at its source says about it.
+/// All committed kernels must lower, and fit in the registers of the machine.
 #[test]
 fn every_committed_kernel_lowers_and_fits_the_machine() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
@@ -955,7 +956,7 @@ proptest! {
 
 #[test]
 fn a_file_of_very_many_kernels_takes_the_time_of_its_text() {
-    // Quadratic work on these took a quarter of an hour.
+    // Lowering with quadratic work on these kernels took a quarter of an hour.
     const KERNELS: usize = 20_000;
     let text: String = (0..KERNELS).map(|k| format!(".global .u32 g{k}; .entry k{k}() {{ ret; }}\n")).collect();
     let source = source(&text);

@@ -1,51 +1,51 @@
-//! The distinct instructions of a kernel.
+//! Distinct instructions of a recorded kernel.
 //!
-//! A trace repeats the same few instructions millions of times. Here each is kept once; the steps of
-//! a warp refer to it by number, so that whoever runs a trace can decode it once, too.
+//! A trace repeats the same few instructions millions of times. Each distinct instruction is stored once, and
+//! the steps of a warp refer to it by number. A simulator can therefore decode each instruction once.
 
 use rustc_hash::FxHashMap;
 
 use super::opcode::{Opcode, OpcodeTable, Space, first_token};
 
-/// Distinct instructions of a kernel at most: sixteen times the largest kernels known to us.
+/// Maximum number of distinct instructions of a kernel: sixteen times that of the largest known kernels.
 pub const MOST_OPERATIONS: usize = 1 << 20;
-/// Distinct opcodes of a kernel at most.
+/// Maximum number of distinct opcodes of a kernel.
 pub const MOST_OPCODES: usize = 1 << 14;
-/// Register operands of an instruction at most, destinations and sources together.
+/// Maximum number of register operands of an instruction, destinations and sources together.
 pub const MOST_REGISTERS: usize = 10;
 
-/// The four kinds of registers.
+/// Register file of a SASS register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegisterFile {
-    /// `R`: a word for every lane.
+    /// `R`: one 32-bit word per lane.
     #[default]
     Vector,
-    /// `UR`: a word for the warp.
+    /// `UR`: one 32-bit word per warp.
     Uniform,
-    /// `P`: a bit for every lane.
+    /// `P`: one bit per lane.
     Predicate,
-    /// `UP`: a bit for the warp.
+    /// `UP`: one bit per warp.
     UniformPredicate,
 }
 
-/// A register. The last of each kind always reads as zero or true: `R255`, `UR63`, `P7`, `UP7`.
+/// SASS register. The last one of each file always reads as zero or true: `R255`, `UR63`, `P7`, `UP7`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register {
-    /// Its kind.
+    /// Register file of the register.
     pub file: RegisterFile,
-    /// Its number.
+    /// Number of the register within its file.
     pub number: u8,
 }
 
 impl Register {
-    /// The vector register of a number.
+    /// Returns the vector register with this number.
     #[must_use]
     pub fn vector(number: u8) -> Self {
         Register { file: RegisterFile::Vector, number }
     }
 }
 
-/// The registers of an instruction.
+/// Register operands of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operands {
     registers: [Register; MOST_REGISTERS],
@@ -54,7 +54,7 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// These registers, or `None` if they are more than [`MOST_REGISTERS`].
+    /// Creates a list of operands, or returns `None` if there are more than [`MOST_REGISTERS`].
     #[must_use]
     pub fn new(dests: &[Register], sources: &[Register]) -> Option<Self> {
         let mut registers = [Register::default(); MOST_REGISTERS];
@@ -65,32 +65,33 @@ impl Operands {
     }
 }
 
-/// All of an instruction that is the same whenever it runs.
+/// Static properties of an instruction, which are the same at each execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operation {
-    /// Address in the code, in bytes.
+    /// Address in the code [bytes].
     pub pc: u32,
-    /// Number of its opcode in [`Code`].
+    /// Number of the opcode in [`Code`].
     pub opcode: u16,
-    /// The field `mem_width`: more than 0 if addresses were recorded. The width of the opcode says what it means.
+    /// Value of the trace field `mem_width`, greater than 0 if addresses were recorded. The width of the
+    /// opcode is derived from it.
     pub recorded_width: u16,
     /// Line in the source; 0 if not recorded.
     pub line: u32,
-    /// For `DEPBAR`: how many groups of copies may stay under way.
+    /// Maximum number of groups of asynchronous copies that may stay in flight after a `DEPBAR`.
     pub immediate: i64,
-    /// Its registers.
+    /// Register operands.
     pub operands: Operands,
 }
 
 impl Operation {
-    /// Registers written.
+    /// Destination registers.
     #[must_use]
     pub fn dests(&self) -> &[Register] {
         let Operands { registers, num_dests, .. } = &self.operands;
         &registers[..usize::from(*num_dests)]
     }
 
-    /// Registers read.
+    /// Source registers.
     #[must_use]
     pub fn sources(&self) -> &[Register] {
         let Operands { registers, num_dests, num_sources } = &self.operands;
@@ -98,7 +99,7 @@ impl Operation {
     }
 }
 
-/// The distinct instructions of a kernel. Numbers once given stay.
+/// Distinct instructions and opcodes of a kernel, with stable numbers.
 #[derive(Clone, Debug)]
 pub struct Code {
     table: OpcodeTable,
@@ -106,14 +107,15 @@ pub struct Code {
     opcodes: Vec<Opcode>,
     numbers: FxHashMap<Operation, u32>,
     opcode_numbers: FxHashMap<Box<[u8]>, u16>,
-    /// What instructions with generic addresses are in each space.
+    /// Numbers of instructions whose generic space is resolved, by the number of the original instruction and
+    /// the space.
     resolved: FxHashMap<(u32, Space), u32>,
-    /// Opcodes whose accesses were recorded with another width than their own.
+    /// Numbers of opcodes with a recorded access width, by the number of the original opcode and the width.
     widths: FxHashMap<(u16, u8), u16>,
 }
 
 impl Code {
-    /// No instruction yet; opcodes will be those of the table.
+    /// Creates an empty code, whose opcodes will be looked up in `table`.
     #[must_use]
     pub fn new(table: OpcodeTable) -> Self {
         Code {
@@ -127,28 +129,29 @@ impl Code {
         }
     }
 
-    /// The instructions, by number.
+    /// Instructions, indexed by number.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// The opcodes, by number.
+    /// Opcodes, indexed by number.
     #[must_use]
     pub fn opcodes(&self) -> &[Opcode] {
         &self.opcodes
     }
 
-    /// The opcode of an instruction.
+    /// Returns the opcode of an instruction.
     ///
     /// # Panics
-    /// If the instruction is not one of this code.
+    /// If the instruction is not from this code.
     #[must_use]
     pub fn opcode(&self, operation: &Operation) -> &Opcode {
         &self.opcodes[usize::from(operation.opcode)]
     }
 
-    /// The number of an instruction, which may be new; `None` if there are too many.
+    /// Adds an instruction unless it is already known, and returns its number. Returns `None` if there are
+    /// too many.
     pub fn add(&mut self, operation: Operation) -> Option<u32> {
         if let Some(&number) = self.numbers.get(&operation) {
             return Some(number);
@@ -162,11 +165,12 @@ impl Code {
         Some(number)
     }
 
-    /// The number of the same instruction with its generic addresses in `space`, which may be new; its
-    /// own if it has none. `None` if there are too many.
+    /// Adds the instruction `number` with its generic space resolved to `space`, and returns the new number.
+    /// Returns `number` itself for an instruction without generic addresses, and `None` if there are too
+    /// many.
     ///
     /// # Panics
-    /// If the instruction is not one of this code.
+    /// If the instruction is not from this code.
     pub fn in_space(&mut self, number: u32, space: Space) -> Option<u32> {
         let mut operation = self.operations[number as usize];
         let opcode = self.opcode(&operation);
@@ -183,8 +187,8 @@ impl Code {
         Some(resolved)
     }
 
-    /// Returns the number of the opcode of number `opcode` with lanes that access `width` bytes, which may be new; `None`
-    /// if there are too many.
+    /// Adds the opcode with number `opcode` with an access width of `width` bytes per lane, and returns the
+    /// new number. Returns `opcode` itself if it has that width, and `None` if there are too many.
     ///
     /// # Panics
     /// If no opcode has that number.
@@ -201,7 +205,8 @@ impl Code {
         Some(number)
     }
 
-    /// The number of an opcode with these properties, which may be new; `None` if there are too many.
+    /// Adds an opcode unless it is already known, and returns its number. Returns `None` if there are too
+    /// many.
     fn number_of(&mut self, wanted: Opcode) -> Option<u16> {
         let known = self.opcodes.iter().position(|opcode| *opcode == wanted);
         let place = known.unwrap_or(self.opcodes.len());
@@ -212,8 +217,8 @@ impl Code {
         Some(number)
     }
 
-    /// The number of an opcode, which may be new; `None` if its first token is unknown or there are
-    /// too many.
+    /// Adds an opcode unless it is already known, and returns its number. Returns `None` if its first token
+    /// is unknown or there are too many.
     pub fn add_opcode(&mut self, text: &str) -> Option<u16> {
         if let Some(&number) = self.opcode_numbers.get(text.as_bytes()) {
             return Some(number);
@@ -225,13 +230,13 @@ impl Code {
         Some(number)
     }
 
-    /// The number of an opcode that was named before.
+    /// Returns the number of an opcode that was added before, or `None`.
     #[must_use]
     pub fn known_opcode(&self, text: &[u8]) -> Option<u16> {
         self.opcode_numbers.get(text).copied()
     }
 
-    /// The opcodes that instructions may have.
+    /// Table of opcodes from which instructions are classified.
     #[must_use]
     pub fn table(&self) -> &OpcodeTable {
         &self.table

@@ -1,40 +1,40 @@
-//! What a trace says of a kernel before its instructions.
+//! Header of a recorded kernel: its properties before the first instruction.
 
 use super::opcode::{Architecture, Space};
 
-/// The tracer version whose lines a header without one is taken to have.
+/// Tracer version assumed for a header that states none.
 pub const USUAL_VERSION: u32 = 5;
-/// Bytes of a window of generic addresses, from its base on. NVBit gives both windows this size.
+/// Size of each window of generic addresses, from its base up [bytes]. NVBit gives both windows this size.
 const WINDOW_BYTES: u64 = 16 << 20;
 
-/// What is said of a kernel before its instructions.
+/// Properties of a recorded kernel launch, from the header of its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Mangled name.
+    /// Mangled name of the kernel.
     pub name: String,
     /// Number of the launch.
     pub id: u64,
-    /// CTAs in x, y, z.
+    /// Number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a CTA in x, y, z.
+    /// Number of threads per CTA in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of shared memory of a CTA, static and dynamic.
+    /// Shared memory of a CTA, static and dynamic [bytes].
     pub shared_bytes: u64,
-    /// Registers of a thread.
+    /// Number of registers per thread.
     pub registers: u32,
-    /// Architecture as `sm_` number.
+    /// Compute capability, as in `sm_70`.
     pub binary_version: u32,
-    /// CUDA stream.
+    /// Number of the CUDA stream.
     pub stream: u64,
-    /// First generic address that means shared memory; 0 if not known.
+    /// First generic address of the shared memory window; 0 if unknown.
     pub shared_base: u64,
-    /// First generic address that means local memory; 0 if not known.
+    /// First generic address of the local memory window; 0 if unknown.
     pub local_base: u64,
-    /// NVBit's version.
+    /// Version of NVBit, the instrumentation tool.
     pub nvbit_version: String,
-    /// Version of the lines.
+    /// Version of the trace format.
     pub tracer_version: u32,
-    /// Lines begin with the number of the source line.
+    /// True if each line begins with the number of its source line.
     pub has_line_numbers: bool,
 }
 
@@ -59,25 +59,25 @@ impl Default for Header {
 }
 
 impl Header {
-    /// Its instruction set, if we know it.
+    /// Returns the architecture, or `None` if the compute capability is unknown.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         Architecture::of_version(self.binary_version)
     }
 
-    /// Number of CTAs.
+    /// Number of CTAs of the grid.
     #[must_use]
     pub fn num_ctas(&self) -> u64 {
         self.grid.iter().fold(1, |product, &n| product.saturating_mul(n.into()))
     }
 
-    /// Threads of a CTA.
+    /// Number of threads per CTA.
     #[must_use]
     pub fn num_threads(&self) -> u64 {
         self.block.iter().fold(1, |product, &n| product.saturating_mul(n.into()))
     }
 
-    /// Warps of a CTA.
+    /// Number of warps per CTA.
     #[must_use]
     pub fn num_warps(&self) -> u32 {
         self.num_threads().div_ceil(32) as u32
@@ -89,9 +89,10 @@ impl Header {
         self.shared_base != 0 && self.local_base != 0
     }
 
-    /// Returns the space that a generic address means; shared memory for all of them if the windows are not known.
+    /// Returns the space of a generic address, or shared memory if the windows are unknown.
     ///
-    /// The windows may lie in either order. Where they are closer than their size, the lower one ends at the upper base.
+    /// The windows may be in either order. If their bases are closer than the window size, the lower window
+    /// ends at the upper base.
     #[must_use]
     pub fn space_of(&self, address: u64) -> Space {
         if !self.has_windows() {
@@ -112,7 +113,8 @@ mod tests {
         const LOW: u64 = 0x7f7c_0000_0000;
         const MIB: u64 = 1 << 20;
         use Space::{Global, Local, Shared};
-        // Distance of the upper base from the lower, offset from the lower base, the space if shared memory is the lower.
+        // Distance of the upper base from the lower base, offset from the lower base, and space if shared
+        // memory is the lower.
         let cases = [
             (512 * MIB, 0, Shared),
             (512 * MIB, 16 * MIB - 1, Shared),

@@ -1,32 +1,32 @@
-//! Opcodes of NVIDIA's machine code and what they mean to a memory model.
+//! Opcodes of NVIDIA's machine code (SASS), classified for a memory model.
 //!
-//! A trace writes an opcode as SASS does, `LDG.E.128.SYS`: the first token says what it does, the
-//! others how. Each architecture has its own set of first tokens; `KINDS` puts every one into a
-//! class. The sets follow the lists of NVIDIA's CUDA Binary Utilities manual.
+//! A trace contains opcodes in SASS notation, such as `LDG.E.128.SYS`: the first token names the operation,
+//! the others are modifiers. Each architecture has its own set of first tokens; `KINDS` assigns a class to
+//! each of them. The sets follow the lists of NVIDIA's CUDA Binary Utilities manual.
 
 use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-/// An instruction set.
+/// Instruction set of a GPU generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Architecture {
-    /// sm_35, sm_37.
+    /// Compute capabilities sm_35 and sm_37.
     Kepler,
-    /// sm_60 to sm_62; Maxwell's sm_50 to sm_53 have the same instructions.
+    /// Compute capabilities sm_60 to sm_62; Maxwell's sm_50 to sm_53 have the same instructions.
     Pascal,
-    /// sm_70, sm_72.
+    /// Compute capabilities sm_70 and sm_72.
     Volta,
-    /// sm_75.
+    /// Compute capability sm_75.
     Turing,
-    /// sm_80 to sm_89.
+    /// Compute capabilities sm_80 to sm_89.
     Ampere,
-    /// sm_90: the instructions of Accel-Sim 2.0.
+    /// Compute capability sm_90, with the instructions of Accel-Sim 2.0.
     Hopper,
 }
 
 impl Architecture {
-    /// The one of a header's `binary version`, or nothing.
+    /// Returns the architecture of a header's `binary version`, or `None` if it is unknown.
     #[must_use]
     pub fn of_version(version: u32) -> Option<Self> {
         match version {
@@ -51,33 +51,33 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// Where a memory instruction goes.
+/// Memory space of a memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
-    /// Device memory through L1 and L2.
+    /// Device memory, accessed through L1 and L2.
     Global,
-    /// A thread's own memory, through L1 and L2.
+    /// Private memory of a thread, accessed through L1 and L2.
     Local,
-    /// The CTA's scratchpad.
+    /// Shared memory of the CTA.
     Shared,
-    /// Constants.
+    /// Constant memory.
     Constant,
-    /// Shared, local or global, as the address says ([`super::Header::space_of`]).
+    /// Shared, local or global memory, depending on the address ([`super::Header::space_of`]).
     Generic,
 }
 
-/// What an instruction asks of the SM.
+/// Class of an instruction: the resource of the SM that executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// Single and half precision arithmetic.
+    /// Single-precision and half-precision arithmetic.
     Sp,
-    /// Integer arithmetic, logic and comparison.
+    /// Integer arithmetic, logic and comparisons.
     Int,
-    /// Moves, selection, conversion, exchange between lanes.
+    /// Moves, selections, conversions, and exchanges between lanes.
     Alu,
     /// Special functions.
     Sfu,
-    /// Double precision arithmetic.
+    /// Double-precision arithmetic.
     Dp,
     /// Matrix products.
     Tensor,
@@ -85,32 +85,32 @@ pub enum Class {
     Texture,
     /// Surface accesses.
     Surface,
-    /// Loads.
+    /// Loads from a space.
     Load(Space),
-    /// Stores.
+    /// Stores to a space.
     Store(Space),
-    /// Read-modify-write, with or without a result.
+    /// Atomic read-modify-write, with or without a result.
     Atomic(Space),
-    /// A copy from global to shared memory that reads through the L1 (`LDGSTS`).
+    /// Asynchronous copy from global to shared memory that reads through the L1 (`LDGSTS`).
     AsyncCopy,
-    /// A copy of a whole block between global and shared memory by the engine for it (`UTMALDG`, ...).
+    /// Bulk copy of a block between global and shared memory by a copy engine (`UTMALDG`, ...).
     Bulk,
     /// Barriers of a CTA or a cluster.
     Barrier,
-    /// Memory barriers.
+    /// Memory fences.
     Membar,
-    /// Waits for earlier instructions (`DEPBAR`, ...).
+    /// Waits for earlier asynchronous operations (`DEPBAR`, ...).
     Wait,
-    /// Jumps, calls, and what prepares them.
+    /// Branches, calls, and instructions that prepare them.
     Branch,
-    /// The end of lanes.
+    /// Exits of lanes.
     Exit,
-    /// Nothing.
+    /// Instructions without an effect.
     Nop,
 }
 
 impl Class {
-    /// Its name in tables.
+    /// Name of the class in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ impl Class {
         }
     }
 
-    /// The space of a load, store or atomic, once `generic` is resolved.
+    /// Returns the class with `generic` in place of the generic space.
     #[must_use]
     pub fn in_space(self, generic: Space) -> Self {
         match self {
@@ -159,7 +159,7 @@ impl Class {
         }
     }
 
-    /// Whether it goes through the L1 or the L2.
+    /// True if the instruction accesses device memory, through the L1 or the L2.
     #[must_use]
     pub fn is_device_memory(self) -> bool {
         match self {
@@ -169,14 +169,14 @@ impl Class {
         }
     }
 
-    /// True if lanes move bytes of their own, as many as the width says.
+    /// True if each lane accesses its own bytes, whose number is the width of the opcode.
     #[must_use]
     pub fn has_width(self) -> bool {
         matches!(self, Self::Load(_) | Self::Store(_) | Self::Atomic(_) | Self::AsyncCopy)
     }
 
-    /// Whether lanes have addresses that a memory model needs. Constants are often fetched by a
-    /// number alone.
+    /// True if a memory model needs the addresses of the lanes. Constants are often loaded without a lane
+    /// address, so they are excluded.
     #[must_use]
     pub fn needs_addresses(self) -> bool {
         match self {
@@ -187,35 +187,36 @@ impl Class {
     }
 }
 
-/// An opcode with all its tokens.
+/// Opcode with all its tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opcode {
-    /// As the trace has it.
+    /// Text of the opcode in the trace.
     pub text: Box<str>,
-    /// What it asks of the SM.
+    /// Class of the opcode.
     pub class: Class,
-    /// Bytes that each lane accesses, if the instruction accesses memory: 1, 2, 4, 8 or 16.
+    /// Number of bytes that each lane accesses in a memory instruction: 1, 2, 4, 8 or 16.
     pub width: u8,
-    /// True for a load that must see stores of other SMs, or is told to leave the L1 alone.
+    /// True for a load that bypasses the L1: it must see stores of other SMs, or a modifier requests the
+    /// bypass.
     pub bypasses_l1: bool,
 }
 
-/// Loads and stores of matrices: a lane has the address of a row.
+/// Loads and stores of matrices, in which each lane supplies the address of a row.
 const MATRIX_ACCESSES: [&str; 2] = ["LDSM", "STSM"];
-/// Bytes of a row of a matrix, 8 by 8 elements of 16 bits.
+/// Size of a row of a matrix of 8 x 8 16-bit elements [bytes].
 const ROW_BYTES: u8 = 16;
-/// Rows of a matrix.
+/// Number of rows of a matrix.
 const ROWS: u32 = 8;
-/// Bytes that a lane accesses if nothing says otherwise.
+/// Default access width of a lane, for an opcode without a width token [bytes].
 const WORD_BYTES: u8 = 4;
 
-/// True for a number of bytes that a lane can access at once.
+/// True if a lane can access this number of bytes at once.
 fn is_width(bytes: u32) -> bool {
     matches!(bytes, 1 | 2 | 4 | 8 | 16)
 }
 
 impl Opcode {
-    /// An opcode whose class is known.
+    /// Creates an opcode of a known class.
     #[must_use]
     pub fn new(text: &str, class: Class) -> Self {
         let width = if MATRIX_ACCESSES.contains(&first_token(text)) {
@@ -226,18 +227,18 @@ impl Opcode {
         Opcode { text: text.into(), class, width, bypasses_l1: bypasses_l1(text) }
     }
 
-    /// Its first token.
+    /// First token of the opcode.
     #[must_use]
     pub fn name(&self) -> &str {
         first_token(&self.text)
     }
 
-    /// Returns the bytes that each lane accesses if the trace has `recorded` as the width of the access; `None` if no
-    /// lane can access so many.
+    /// Returns the number of bytes that each lane accesses if the trace has the access width `recorded`.
+    /// Returns `None` if no lane can access that many bytes at once.
     ///
-    /// The record decides. But tracers from version 3 on fill the field from the text of the opcode, by a rule that knows
-    /// fewer tokens: it takes `F64` and `S8` for 4 bytes. A field that this rule explains says nothing that the text does
-    /// not say better.
+    /// The recorded width takes precedence, with one exception. From version 3 on, tracers derive the field
+    /// from the text of the opcode. Their rule recognizes fewer tokens: it takes `F64` and `S8` for 4 bytes.
+    /// If the field equals the result of that rule, the width from the text is used instead.
     #[must_use]
     pub fn recorded_width(&self, recorded: u16) -> Option<u8> {
         let recorded = u32::from(recorded);
@@ -247,19 +248,22 @@ impl Opcode {
         is_width(recorded).then_some(recorded as u8)
     }
 
-    /// Returns the words that a load or an atomic with one destination writes, from that register on.
+    /// Returns the number of consecutive registers that a load or an atomic with one destination operand
+    /// writes.
     #[must_use]
     pub fn result_words(&self) -> u16 {
         self.num_matrices().unwrap_or_else(|| u16::from(self.width).div_ceil(4))
     }
 
-    /// Returns the lanes whose addresses count: those of the rows for a load or a store of matrices, otherwise all.
+    /// Returns the mask of lanes that supply an address: one per row for a load or store of matrices,
+    /// otherwise all.
     #[must_use]
     pub fn addressing_lanes(&self) -> u32 {
         self.num_matrices().map_or(u32::MAX, |matrices| u32::MAX >> (32 - ROWS * u32::from(matrices)))
     }
 
-    /// The matrices that the instruction loads or stores; `None` if it is none of these.
+    /// Returns the number of matrices that the instruction loads or stores, or `None` for any other
+    /// instruction.
     fn num_matrices(&self) -> Option<u16> {
         let is_one = MATRIX_ACCESSES.contains(&self.name());
         is_one.then(|| match self.text.rsplit('.').next() {
@@ -269,31 +273,33 @@ impl Opcode {
         })
     }
 
-    /// The place of a block copy in [`BLOCK_COPIES`].
+    /// Returns the index of a block copy in [`BLOCK_COPIES`], or `None` for any other opcode.
     #[must_use]
     pub fn block_copy(&self) -> Option<u8> {
         BLOCK_COPIES.iter().position(|name| *name == self.name()).map(|at| at as u8)
     }
 }
 
-/// True if the tokens of a load send it past the L1.
+/// True if the tokens of a load make it bypass the L1.
 ///
-/// `STRONG` asks for the order of a scope. The L1 serves its own CTA and SM; a wider scope (`GPU`, `SYS`: volatile
-/// loads) is ordered at the L2. So are accesses to devices (`MMIO`), loads that are cached in the L2 only (`CG`, `CV` of
-/// older architectures) and copies that leave the L1 out (`BYPASS`). `SYS` without `STRONG` is a plain load of Volta.
+/// `STRONG` requests memory order within a scope. The L1 serves the scopes of its own CTA and SM; wider
+/// scopes (`GPU`, `SYS`: volatile loads) are ordered at the L2. Device accesses (`MMIO`), loads cached only
+/// in the L2 (`CG`, `CV` of older architectures), and copies marked `BYPASS` also bypass the L1. `SYS`
+/// without `STRONG` is a plain load of Volta.
 fn bypasses_l1(text: &str) -> bool {
     let has = |tokens: &[&str]| text.split('.').skip(1).any(|token| tokens.contains(&token));
     has(&["STRONG"]) && !has(&["CTA", "SM"]) || has(&["MMIO", "CG", "CV", "BYPASS"])
 }
 
-/// An opcode up to its first dot.
+/// Returns the opcode up to its first dot.
 #[must_use]
 pub fn first_token(text: &str) -> &str {
     text.split('.').next().unwrap_or(text)
 }
 
-/// Returns the bytes that a token names: bits with or without the letters of a type (`64`, `U8`, `S16`, `F64`, `B32`,
-/// `BF16`), and how many such values (`F16x2`, `BF16_V2`, `64x2`).
+/// Returns the number of bytes that a token specifies. A token is a number of bits, with or without the
+/// letters of a type (`64`, `U8`, `S16`, `F64`, `B32`, `BF16`). A count of values may follow (`F16x2`,
+/// `BF16_V2`, `64x2`).
 fn bytes_of(token: &str) -> Option<u8> {
     let bits_at = token.find(|c: char| c.is_ascii_digit())?;
     let (letters, rest) = token.split_at(bits_at);
@@ -304,8 +310,8 @@ fn bytes_of(token: &str) -> Option<u8> {
     is_width(bytes).then_some(bytes as u8)
 }
 
-/// Returns the width that tracers write beside an opcode from version 3 on: that of the first token which is a number
-/// of bits with or without `U`, else 4.
+/// Returns the width that tracers from version 3 on record for an opcode. It is that of the first token which
+/// is a number of bits, with or without `U`, and otherwise 4 [bytes].
 fn width_by_tracer(text: &str) -> u32 {
     let bits = |token: &str| token.strip_prefix('U').unwrap_or(token).parse::<u32>().ok();
     text.split('.').find_map(bits).map_or(u32::from(WORD_BYTES), |bits| bits / 8)
@@ -318,11 +324,11 @@ const T: u8 = Architecture::Turing.bit();
 const A: u8 = Architecture::Ampere.bit();
 const H: u8 = Architecture::Hopper.bit();
 const ALL: u8 = K | P | V | T | A | H;
-/// Kepler to Pascal.
+/// Kepler and Pascal.
 const OLD: u8 = K | P;
 /// Volta and later.
 const NEW: u8 = V | T | A | H;
-/// Turing and later: with the uniform data path.
+/// Turing and later, which have the uniform data path.
 const UNIFORM: u8 = T | A | H;
 
 use Class::{
@@ -331,10 +337,10 @@ use Class::{
 };
 use Space::{Constant, Generic, Global, Local, Shared};
 
-/// Copies of whole blocks by an engine of Hopper. The model has no such engine: a copy is issued and moves nothing.
+/// Bulk copies by the copy engine of Hopper. The model has no such engine: a copy issues but moves no data.
 pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
 
-/// Class, architectures that have them, first tokens.
+/// Classes, with the architectures that have them and their first tokens.
 #[rustfmt::skip]
 const KINDS: &[(Class, u8, &str)] = &[
     (Sp, ALL, "FADD FADD32I FCHK FFMA FFMA32I FMNMX FMUL FMUL32I FSET FSETP"),
@@ -342,7 +348,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Sp, K, "FSWZ"),
     (Sp, P | NEW, "FSWZADD"),
     (Sp, NEW, "FSEL"),
-    // Half precision runs two values a lane on the single precision units.
+    // Half precision runs two values per lane on the single-precision units.
     (Sp, P | NEW, "HADD2 HADD2_32I HFMA2 HFMA2_32I HMUL2 HMUL2_32I HSET2 HSETP2"),
     (Sp, A | H, "HMNMX2"),
     (Sp, H, "FADD2 FFMA2 FMUL2 FHADD FHFMA VHMNMX"),
@@ -363,12 +369,12 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Alu, P | NEW, "CS2R R2B"),
     (Alu, NEW, "FRND I2IP MATCH PLOP3 QSPC RPCMOV BMOV CSMTEST GETLMEMBASE SETLMEMBASE SETCTAID LEPC S2UR"),
     (Alu, OLD, "GETLMEMBASE SETLMEMBASE SETCRSPTR GETCRSPTR LEPC"),
-    // Accel-Sim's tables have it from Volta on.
+    // Accel-Sim's tables contain this token from Volta on.
     (Alu, NEW, "VOTE_VTG"),
     (Alu, UNIFORM, "F2FP MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
     (Alu, A | H, "F2IP I2FP REDUX UF2FP SUQUERY"),
     (Alu, H, "ELECT UVOTE UR2R USETMAXREG USETSHMSZ SETMAXREG WARPGROUP WARPGROUPSET"),
-    // The instructions that set up caches and counters move no data.
+    // Instructions that control caches and counters move no data.
     (Alu, ALL, "CCTL CCTLL"),
     (Alu, P | NEW, "CCTLT"),
     (Alu, H, "UTMACCTL"),
@@ -383,7 +389,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Surface, K, "SUCLAMP SUBFM SUEAU SULDGA SUSTGA SULDB SULEA SUSTB SURED"),
     (Surface, P | NEW, "SUATOM SULD SURED SUST"),
     (Load(Global), ALL, "LDG"),
-    // Kepler has no other load of global memory, and Accel-Sim takes it as one; so do we.
+    // Accel-Sim classifies Kepler's `LD` as a load of global memory, and so does this table.
     (Load(Global), K, "LD"),
     (Load(Generic), P | NEW, "LD"),
     (Load(Local), ALL, "LDL"),
@@ -429,9 +435,9 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "PEXIT"),
     (Exit, NEW, "KILL"),
     (Nop, ALL, "NOP PMTRIG"),
-    // Tracers put them around the instructions of a spin loop; no GPU has them.
+    // Pseudo-instructions that tracers put around the instructions of a spin loop; no GPU has them.
     (Nop, ALL, "REPLAY_START REPLAY_END"),
-    // Accel-Sim reads these in traces of Pascal, too, whose GPUs have none of them.
+    // Accel-Sim also accepts the following tokens in traces of Pascal, although no Pascal GPU has them.
     (Sp, P, "FSEL"),
     (Int, P, "BMSK BREV IABS IDP4A SGXT"),
     (Alu, P, "BMOV CSMTEST FRND I2IP MATCH PLOP3 QSPC RPCMOV SETCTAID VOTE_VTG"),
@@ -442,7 +448,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "KILL"),
 ];
 
-/// Classes by first token.
+/// Classes of opcodes, by first token.
 #[derive(Clone, Debug)]
 pub struct OpcodeTable {
     architecture: Option<Architecture>,
@@ -450,7 +456,8 @@ pub struct OpcodeTable {
 }
 
 impl OpcodeTable {
-    /// The opcodes of an architecture, or of all of them, where those of a later one win.
+    /// Creates the table of an architecture. Without one, the table holds all opcodes, and the latest
+    /// architecture wins.
     #[must_use]
     pub fn new(architecture: Option<Architecture>) -> Self {
         let mut classes = FxHashMap::default();
@@ -464,19 +471,19 @@ impl OpcodeTable {
         OpcodeTable { architecture, classes }
     }
 
-    /// The class of a first token.
+    /// Returns the class of a first token, or `None` if it is unknown.
     #[must_use]
     pub fn class(&self, token: &str) -> Option<Class> {
         self.classes.get(token).copied()
     }
 
-    /// The architecture whose opcodes these are; nothing if all.
+    /// Architecture of the table, or `None` if it holds the opcodes of all.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         self.architecture
     }
 
-    /// The first tokens, sorted.
+    /// Returns all first tokens, sorted.
     #[must_use]
     pub fn tokens(&self) -> Vec<&'static str> {
         let mut tokens: Vec<_> = self.classes.keys().copied().collect();
@@ -543,7 +550,7 @@ mod tests {
         assert_eq!(table.class("LD"), Some(Load(Generic)));
     }
 
-    /// Opcode, bytes of a lane, what tracers from version 3 on write as the width.
+    /// Opcode, number of bytes per lane, and width that tracers from version 3 on record.
     const WIDTHS: &[(&str, u8, u16)] = &[
         ("LD.E", 4, 4),
         ("LD.E.64.STRONG.SYS", 8, 8),
@@ -598,7 +605,8 @@ mod tests {
         for &(text, bytes, by_tracer) in WIDTHS {
             let opcode = Opcode::new(text, Load(Global));
             assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
-            // The field of such a tracer says no more than the text; a field of another origin decides.
+            // The field of such a tracer adds nothing to the text; a field with another value takes
+            // precedence.
             assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
             let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
             for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {
@@ -658,7 +666,7 @@ mod tests {
         }
     }
 
-    /// Opcodes that tracers have written and that an architecture must therefore have.
+    /// Tokens that occurred in traces must be known for the architectures of these traces, and for no others.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

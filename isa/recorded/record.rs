@@ -1,51 +1,52 @@
-//! A CTA of a trace in memory.
+//! Recorded instructions of a CTA, packed in memory.
 //!
-//! A step takes 12 bytes. Lane addresses are packed: a constant distance from lane to lane takes 16
-//! bytes, distances of 32 bits another 4 for each active lane but the first, anything else 8 for each.
+//! A step takes 12 bytes. The addresses of its lanes are packed in one of three forms. Addresses with a
+//! constant stride take 16 bytes. Addresses whose distances fit in 32 bits take 16 bytes, plus 4 for each
+//! active lane except the first. Other addresses take 16 bytes, plus 8 for each active lane.
 
-/// Lanes of a warp.
+/// Number of lanes of a warp.
 pub const LANES: usize = 32;
 
-/// A thread block and what its warps did.
+/// Recorded steps of the warps of a CTA.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cta {
-    /// Its place in the grid.
+    /// Index of the CTA in the grid.
     pub index: [u32; 3],
-    /// Its place in a cluster, if the trace says so.
+    /// Position of the CTA in a cluster, if the trace has it.
     pub cluster: Option<Cluster>,
-    /// Its warps, in ascending order. A warp that did nothing may be missing.
+    /// Warps in ascending order of their numbers. A warp without steps may be missing.
     pub warps: Vec<Warp>,
 }
 
 impl Cta {
-    /// Bytes it takes in memory, about.
+    /// Returns the approximate memory footprint [bytes].
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.warps.iter().map(Warp::bytes).sum()
     }
 
-    /// Steps of all its warps.
+    /// Number of steps of all warps.
     #[must_use]
     pub fn num_steps(&self) -> u64 {
         self.warps.iter().map(|warp| warp.steps.len() as u64).sum()
     }
 }
 
-/// The place of a CTA in a cluster.
+/// Position of a CTA in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
-    /// Which cluster.
+    /// Index of the cluster in the grid.
     pub id: [u32; 3],
-    /// Which CTA in it.
+    /// Index of the CTA in the cluster.
     pub cta: [u32; 3],
-    /// The same as a number.
+    /// Linear index of the CTA in the cluster.
     pub rank: u32,
 }
 
-/// A warp and what it did.
+/// Recorded steps of a warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warp {
-    /// Its number in the CTA.
+    /// Number of the warp in its CTA.
     pub id: u32,
     steps: Vec<Step>,
     accesses: Vec<Access>,
@@ -53,39 +54,40 @@ pub struct Warp {
     addresses: Vec<u64>,
 }
 
-/// One instruction that a warp issued.
+/// Instruction that a warp issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which instruction: its number in [`super::Code`].
+    /// Number of the instruction in [`super::Code`].
     pub operation: u32,
-    /// Lanes that took part, bit `i` for lane `i`; none if the predicate was false for all.
+    /// Mask of active lanes, with bit `i` for lane `i`; 0 if the predicate was false in all lanes.
     pub mask: u32,
-    /// Number of the access, or [`NO_ACCESS`].
+    /// Index of the step's access, or [`NO_ACCESS`].
     access: u32,
 }
 
 const NO_ACCESS: u32 = u32::MAX;
 
-/// The addresses of a step.
+/// Packed lane addresses of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
-    /// Lane `i` is at `base + (i - lowest) * stride`, `lowest` being the lowest active lane.
+    /// Constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest` is the lowest active
+    /// lane.
     Stride { base: u64, stride: i32 },
-    /// The lowest active lane is at `base`; each later one a distance from the one before.
+    /// Distances: the lowest active lane accesses `base`, and each later one a distance from the lane before.
     Distances { base: u64, from: u32 },
-    /// Every active lane on its own.
+    /// Full addresses of all active lanes.
     Each { from: u32 },
 }
 
 impl Step {
-    /// Whether the trace has addresses for it.
+    /// True if the trace has addresses for the step.
     #[must_use]
     pub fn has_addresses(&self) -> bool {
         self.access != NO_ACCESS
     }
 }
 
-/// The set bits of a mask, ascending.
+/// Returns the set bits of a mask in ascending order.
 pub fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros() as usize;
@@ -94,19 +96,19 @@ pub fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The distance of two addresses, going round at the end of the address space.
+/// Returns the distance from one address to another, wrapping at the end of the address space.
 fn distance(from: u64, to: u64) -> i64 {
     to.wrapping_sub(from).cast_signed()
 }
 
 impl Warp {
-    /// A warp that has done nothing yet.
+    /// Creates a warp without steps.
     #[must_use]
     pub fn new(id: u32) -> Self {
         Warp { id, ..Warp::default() }
     }
 
-    /// What it did, in order.
+    /// Steps of the warp in program order.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
@@ -117,7 +119,7 @@ impl Warp {
         self.steps.push(Step { operation, mask, access: NO_ACCESS });
     }
 
-    /// Adds a step with the address of every lane in the mask; those of others are ignored.
+    /// Adds a step with the addresses of the lanes in the mask; the addresses of other lanes are ignored.
     pub fn push_access(&mut self, operation: u32, mask: u32, addresses: &[u64; LANES]) {
         let access = self.accesses.len() as u32;
         self.steps.push(Step { operation, mask, access });
@@ -125,10 +127,10 @@ impl Warp {
         self.accesses.push(packed);
     }
 
-    /// Adds a step whose lanes are a constant distance apart: lane `i` is at `base + (i - lowest) * stride`, `lowest`
-    /// being the lowest lane in the mask.
+    /// Adds a step with a constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest`
+    /// is the lowest lane in the mask.
     pub fn push_stride(&mut self, operation: u32, mask: u32, base: u64, stride: i64) {
-        // A lane alone has no distance.
+        // A single lane has no stride.
         let stride = if mask.is_power_of_two() { 0 } else { stride };
         let Ok(stride) = i32::try_from(stride) else {
             let lowest = mask.trailing_zeros() as i64;
@@ -167,20 +169,22 @@ impl Warp {
         Access::Distances { base, from: from as u32 }
     }
 
-    /// The address of every lane in the step's mask, 0 for the others; `None` if the trace has none.
+    /// Returns the addresses of the lanes in the step's mask and 0 for the other lanes, or `None` if the
+    /// trace has none.
     ///
     /// # Panics
-    /// If the step is not one of this warp.
+    /// If the step is not from this warp.
     #[must_use]
     pub fn addresses(&self, step: &Step) -> Option<[u64; LANES]> {
         let mut addresses = [0; LANES];
         self.unpack(step, &mut addresses).then_some(addresses)
     }
 
-    /// The same into `addresses`; false, and nothing changed, if the trace has none.
+    /// Writes the addresses of the lanes in the step's mask to `addresses`, and 0 for the other lanes.
+    /// Returns false and leaves `addresses` unchanged if the trace has none.
     ///
     /// # Panics
-    /// If the step is not one of this warp.
+    /// If the step is not from this warp.
     pub fn unpack(&self, step: &Step, addresses: &mut [u64; LANES]) -> bool {
         if !step.has_addresses() {
             return false;
@@ -219,7 +223,7 @@ impl Warp {
         true
     }
 
-    /// Bytes it takes in memory, about.
+    /// Returns the approximate memory footprint [bytes].
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Step>() * self.steps.len()
@@ -228,7 +232,7 @@ impl Warp {
             + size_of::<u64>() * self.addresses.len()
     }
 
-    /// Gives back what growing left over.
+    /// Releases unused capacity.
     pub fn shrink(&mut self) {
         self.steps.shrink_to_fit();
         self.accesses.shrink_to_fit();

@@ -1,38 +1,38 @@
-//! How long opcodes take on the GPUs of each architecture.
+//! Latencies of opcodes on the GPUs of each architecture.
 //!
-//! Accel-Sim gives its classes of opcodes a latency and an interval for each GPU that it was compared with, in the
-//! `trace.config` of its tested configurations (revision 2260456): those of a warp instruction, whatever the lanes of the
-//! unit.
+//! Accel-Sim gives each class of opcodes a latency and an initiation interval, for each GPU against which it
+//! was validated. The numbers are from the `trace.config` files of its tested configurations (revision
+//! 2260456). They hold for a warp instruction, whatever the number of lanes of the unit.
 
 use super::opcode::{Architecture, Class, Opcode};
 
-/// Cycles of a warp instruction on its unit.
+/// Latency and initiation interval of a warp instruction on its unit [core cycles].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Until its result is there.
+    /// Cycles until the result is available.
     pub latency: u16,
-    /// Until the unit takes the next one.
+    /// Cycles until the unit accepts the next instruction.
     pub interval: u16,
 }
 
-/// What the configuration of a GPU says: pairs of latency and interval.
+/// Pairs of latency and initiation interval from the configuration of a GPU [core cycles].
 struct Gpu {
     architecture: Architecture,
     int: (u16, u16),
     sp: (u16, u16),
     dp: (u16, u16),
     sfu: (u16, u16),
-    /// Specialised unit 2; until Pascal texture fetches are like moves.
+    /// Specialized unit 2; up to Pascal, texture fetches take as long as moves.
     texture: (u16, u16),
-    /// Specialised unit 3, from Volta on.
+    /// Specialized unit 3, from Volta on.
     tensor: (u16, u16),
-    /// Specialised unit 4, the uniform data path, from Turing on.
+    /// Specialized unit 4, the uniform data path, from Turing on.
     uniform: (u16, u16),
 }
 
 use Architecture::{Ampere, Kepler, Pascal, Turing, Volta};
 
-/// SM3_KEPLER_TITAN, SM6_TITANX, SM7_QV100, SM75_RTX2060 and SM86_RTX3070.
+/// Configurations SM3_KEPLER_TITAN, SM6_TITANX, SM7_QV100, SM75_RTX2060 and SM86_RTX3070.
 #[rustfmt::skip]
 const GPUS: [Gpu; 5] = [
     Gpu { architecture: Kepler, int: (4, 1), sp: (4, 1), dp: (20, 2),  sfu: (200, 2), texture: (4, 1),   tensor: (4, 1),   uniform: (4, 1) },
@@ -46,7 +46,8 @@ const GPUS: [Gpu; 5] = [
 const UNIFORM: [&str; 4] = ["R2UR", "S2UR", "VOTEU", "REDUX"];
 
 impl Timing {
-    /// That of an arithmetic opcode; `None` for other opcodes, and for an architecture without numbers.
+    /// Returns the timing of an arithmetic opcode, or `None` for other opcodes and for an architecture
+    /// without numbers.
     #[must_use]
     pub fn of(architecture: Architecture, opcode: &Opcode) -> Option<Self> {
         let gpu = GPUS.iter().find(|gpu| gpu.architecture == architecture)?;

@@ -1,6 +1,6 @@
-//! What is wrong with a trace, and where.
+//! Errors and warnings about a trace, with their position.
 //!
-//! A trace does not fit into memory, so that an error carries the one line it is about.
+//! A trace does not fit in memory, so an error stores a copy of the line that it concerns.
 
 use std::fmt;
 use std::io;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Bytes of the line that an error shows on each side of the place.
+/// Length of the text that an error shows on each side of the position [bytes].
 const SHOWN_AROUND: usize = 60;
-/// Bytes of a token that a message quotes.
+/// Maximum length of a token that a message quotes [bytes].
 const QUOTED: usize = 40;
 
-/// An error in a trace: what it is, the place, and what would be accepted.
+/// Error in a trace: the problem, its position, and the legal alternatives.
 ///
 /// `Display` gives `file:line:column: message`; a [`miette`] report adds the line and the help.
 #[derive(Debug)]
@@ -27,26 +27,26 @@ enum Details {
     Wrong { message: String, help: Option<String>, label: &'static str, excerpt: Excerpt },
 }
 
-/// The part of a line around a place.
+/// Excerpt of a line around the position of an error.
 #[derive(Debug)]
 struct Excerpt {
     name: Arc<str>,
-    /// From 1.
+    /// Line number, counted from 1.
     line: u64,
-    /// Column of the place, from 1.
+    /// Column of the position, counted from 1.
     column: usize,
     text: String,
-    /// The place in `text`.
+    /// Range of the wrong bytes in `text`.
     span: Range<usize>,
 }
 
 impl TraceError {
-    /// A file that the system does not give us.
+    /// Creates the error of a file that the system cannot open or read.
     pub(super) fn unreadable(path: &Path, reason: io::Error) -> Self {
         TraceError(Box::new(Details::Unreadable { path: path.to_owned(), reason }))
     }
 
-    /// What is wrong, without the place.
+    /// Message without the position.
     #[must_use]
     pub fn message(&self) -> String {
         match &*self.0 {
@@ -55,7 +55,7 @@ impl TraceError {
         }
     }
 
-    /// Line and column of the place, from 1; `None` if the file could not be opened.
+    /// Line and column of the error, counted from 1; `None` if the file could not be opened.
     #[must_use]
     pub fn place(&self) -> Option<(u64, usize)> {
         match &*self.0 {
@@ -116,18 +116,18 @@ impl SourceCode for Excerpt {
         }
         let all = SourceSpan::new(0.into(), self.text.len());
         let line = usize::try_from(self.line).unwrap_or(usize::MAX).saturating_sub(1);
-        // The report heads the excerpt with this column: that of the place, although the text before
-        // it may have been cut.
+        // The report prints this column above the excerpt. It is the column of the error, although the text
+        // before it may have been cut.
         let column = self.column.saturating_sub(1);
         let contents = MietteSpanContents::new_named(self.name.to_string(), self.text.as_bytes(), all, line, column, 1);
         Ok(Box::new(contents))
     }
 }
 
-/// An error found in a line, before anybody knows which line it is.
+/// Error found in a line, before its file and line number are added.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// The bytes of the line that are wrong.
+    /// Range of the wrong bytes in the line.
     span: Range<usize>,
     label: &'static str,
     message: String,
@@ -135,18 +135,18 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// An error about the bytes `span` of a line; `label` is what the excerpt's marker says.
+    /// Creates an error about the bytes `span` of a line; `label` is the text of the marker in the excerpt.
     pub fn new(span: Range<usize>, label: &'static str, message: String) -> Self {
         Fault { span, label, message, help: None }
     }
 
-    /// Adds a sentence on what is legal, or on what to do.
+    /// Adds a sentence on the legal values or on a remedy.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The error, now that its line is known.
+    /// Creates the error with its file, its line number and an excerpt of the line.
     pub fn at(self, name: &Arc<str>, number: u64, line: &[u8]) -> TraceError {
         let Fault { span, label, message, help } = self;
         let start = span.start.min(line.len());
@@ -168,34 +168,34 @@ impl Fault {
     }
 }
 
-/// Text for a terminal: control characters and broken UTF-8 are replaced one for one.
+/// Returns text that is safe on a terminal: control characters and invalid UTF-8 are replaced one for one.
 fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// A token as a message shows it.
+/// Returns a token in quotes, shortened to at most [`QUOTED`] bytes.
 pub(super) fn quoted(token: &[u8]) -> String {
     let shown = printable(&token[..token.len().min(QUOTED)]);
     let rest = if token.len() > QUOTED { "..." } else { "" };
     format!("`{shown}{rest}`")
 }
 
-/// Something odd in a trace that does not keep us from reading it.
+/// Oddity in a trace that does not prevent reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What is odd and what was made of it.
+    /// Description of the oddity and of its interpretation.
     pub message: String,
-    /// The file.
+    /// Name of the file.
     pub file: Arc<str>,
-    /// Line of the first time, from 1.
+    /// Line of the first occurrence, counted from 1.
     pub line: u64,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub times: u64,
 }
 
 impl Warning {
-    /// True if both are about the same thing at the same place, however often it was seen.
+    /// True if both warnings have the same message and position, whatever their numbers of occurrences.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         (&self.message, &self.file, self.line) == (&other.message, &other.file, other.line)
@@ -210,17 +210,17 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Different warnings that are kept; a text full of oddities needs no more.
+/// Maximum number of distinct warnings kept.
 const KEPT: usize = 32;
-/// What is kept of all others.
+/// Message under which all further warnings are counted.
 const OTHERS: &str = "more warnings, which are not listed";
 
-/// Collects warnings, each message once.
+/// Collection of warnings, in which each message occurs once.
 #[derive(Debug, Default)]
 pub(super) struct Warnings(Vec<Warning>);
 
 impl Warnings {
-    /// Adds a warning about a line.
+    /// Adds a warning about a line, or counts another occurrence of a known message.
     pub fn add(&mut self, file: &Arc<str>, line: u64, message: impl Into<String> + AsRef<str>) {
         if let Some(known) = self.0.iter_mut().find(|known| known.message == message.as_ref()) {
             known.times += 1;
@@ -232,7 +232,7 @@ impl Warnings {
         }
     }
 
-    /// All of them.
+    /// Returns all warnings, in the order of their first occurrences.
     pub fn all(&self) -> &[Warning] {
         &self.0
     }

@@ -1,17 +1,17 @@
-//! Tokens and numbers of a line.
+//! Tokens and numbers of a trace line.
 
 use std::ops::Range;
 
 use super::error::{Fault, quoted};
 
-/// The words of a line, one after another.
+/// Iterator over the words of a line.
 #[derive(Clone, Debug)]
 pub(super) struct Words<'a> {
     line: &'a [u8],
     at: usize,
 }
 
-/// A word and where it stands.
+/// Word of a line, with its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub text: &'a [u8],
@@ -23,12 +23,12 @@ impl<'a> Words<'a> {
         Words { line, at: 0 }
     }
 
-    /// Where the word read last ends.
+    /// Returns the end of the word that was read last.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The next word; `what` says what it should be.
+    /// Returns the next word; `what` names the expected field for the error message.
     pub fn expect(&mut self, what: &str) -> Result<Word<'a>, Fault> {
         self.next().ok_or_else(|| {
             let end = self.line.trim_ascii_end().len();
@@ -36,7 +36,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// A decimal number from 0 to `most`.
+    /// Reads a decimal number from 0 to `most`.
     pub fn decimal(&mut self, what: &str, most: u64) -> Result<u64, Fault> {
         let word = self.expect(what)?;
         decimal(word.text).filter(|&value| value <= most).ok_or_else(|| {
@@ -45,13 +45,13 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// A decimal number that may be negative.
+    /// Reads a decimal number that may be negative.
     pub fn signed(&mut self, what: &str) -> Result<i64, Fault> {
         let word = self.expect(what)?;
         signed(word.text).ok_or_else(|| word.refused(&format!("{what}, a decimal number")))
     }
 
-    /// A hexadecimal number of up to `bits` bits.
+    /// Reads a hexadecimal number of up to `bits` bits.
     pub fn hexadecimal(&mut self, what: &str, bits: u32) -> Result<u64, Fault> {
         let word = self.expect(what)?;
         let legal = |value: &u64| u64::BITS - value.leading_zeros() <= bits;
@@ -80,13 +80,13 @@ impl Word<'_> {
         self.start..self.start + self.text.len()
     }
 
-    /// The error of a word that is not what it should be.
+    /// Returns the error of a word that is not the expected field.
     pub fn refused(&self, expected: &str) -> Fault {
         Fault::new(self.span(), "this", format!("{} stands where {expected} should", quoted(self.text)))
     }
 }
 
-/// A decimal number without sign.
+/// Parses a decimal number without a sign.
 pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
@@ -97,7 +97,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// A decimal number with or without sign.
+/// Parses a decimal number with or without a sign.
 pub(super) fn signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(digits) => 0i64.checked_sub_unsigned(decimal(digits)?),
@@ -105,7 +105,7 @@ pub(super) fn signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// A hexadecimal number, with or without `0x`.
+/// Parses a hexadecimal number, with or without `0x`.
 pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
     if digits.is_empty() || digits.len() > 16 {
@@ -114,7 +114,7 @@ pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, &byte| Some(value << 4 | u64::from(char::from(byte).to_digit(16)?)))
 }
 
-/// Three numbers, as in `4,1,1` or `(4,1,1)`.
+/// Parses three numbers, as in `4,1,1` or `(4,1,1)`.
 pub(super) fn triple(text: &[u8]) -> Option<[u32; 3]> {
     let text = text.trim_ascii();
     let inner = text.strip_prefix(b"(").and_then(|text| text.strip_suffix(b")")).unwrap_or(text);
@@ -124,7 +124,7 @@ pub(super) fn triple(text: &[u8]) -> Option<[u32; 3]> {
     numbers.next().is_none().then_some(triple)
 }
 
-/// The two sides of `key = value`, with the start of the value in the line.
+/// Splits `key = value`, and returns the value with its position in the line.
 pub(super) fn key_value(line: &[u8]) -> Option<(&[u8], Word<'_>)> {
     let equals = line.iter().position(|&byte| byte == b'=')?;
     let value = &line[equals + 1..];

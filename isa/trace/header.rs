@@ -1,8 +1,8 @@
-//! The first lines of a kernel's text.
+//! Reader of the header of a kernel's text.
 //!
-//! Lines `-key = value` up to the first that begins with `#`. Keys come in any order; unknown keys,
-//! missing keys and values that cannot be are warnings, as long as grid and block are known: traces
-//! found in the wild have registers in the thousands and architecture 0.
+//! The header consists of lines `-key = value`, up to the first line that begins with `#`. Keys may be in any
+//! order. Unknown keys, missing keys and impossible values only cause warnings, as long as grid and block are
+//! known. Published traces contain register counts in the thousands and architecture 0.
 
 use isa::recorded::header::{Header, USUAL_VERSION};
 
@@ -10,14 +10,14 @@ use super::error::{Fault, TraceError, quoted};
 use super::fields::{self, Word};
 use super::lines::Lines;
 
-/// The latest tracer version that we know.
+/// Latest tracer version that the reader supports.
 const LATEST_VERSION: u32 = 6;
-/// Threads of the largest CTA that CUDA allows.
+/// Maximum number of threads per CTA in CUDA.
 const MOST_THREADS: u64 = 1024;
-/// Registers of a thread, at most.
+/// Maximum number of registers per thread.
 const MOST_REGISTERS: u32 = 255;
 
-/// Reads up to the first line with `#`, which stays the current line.
+/// Reads the header up to the first line with `#`, which remains the current line.
 pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
     let mut header = Header::default();
     let mut seen = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
             lines.warn(message);
             continue;
         };
-        // The value's place counts from behind the dash.
+        // Positions in the value are relative to the text after the dash.
         let offset = lines.line().len() - line.len();
         let value = Word { text: value.text, start: value.start + offset };
         match set(&mut header, key, value) {
@@ -57,7 +57,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
     Ok(header)
 }
 
-/// Sets a field; `Ok(None)` if there is no such key.
+/// Sets a field of the header. Returns the key, or `Ok(None)` if the key is unknown.
 fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'static str>, Odd> {
     let text = || String::from_utf8_lossy(value.text).into_owned();
     let odd = |what: &str| {
@@ -138,7 +138,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
     Ok(Some(known))
 }
 
-/// What the header as a whole must have, and what is odd about it.
+/// Checks that the header is complete, and warns of oddities.
 fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceError> {
     for needed in ["grid dim", "block dim"] {
         if !seen.contains(&needed) {
@@ -168,7 +168,7 @@ fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceE
     Ok(())
 }
 
-/// What may be wrong with a value.
+/// Problem with a value: an error, or a warning about a value that is ignored.
 enum Odd {
     Fatal(Fault),
     Ignored(String),

@@ -1,10 +1,11 @@
-//! One instruction line.
+//! Parser of an instruction line.
 //!
 //! ```text
 //! [x y z warp] [line] PC MASK n {dest} OPCODE n {source} [group] WIDTH [MODE addresses] [IMMEDIATE]
 //! ```
-//! The first four numbers stand in the lines of tracer versions below 3, the source line where the
-//! header says so, the group of `*GMMA` and what follows a second immediate from version 6 on.
+//! Some fields are optional. The first four numbers occur in tracer versions below 3, and the source line
+//! where the header announces it. `*GMMA` has a commit group. From version 6 on, a second immediate and
+//! register values may follow.
 
 use isa::recorded::code::{Code, MOST_REGISTERS, Operands, Operation, Register, RegisterFile};
 use isa::recorded::header::Header;
@@ -16,18 +17,18 @@ use super::fields::{self, Word, Words};
 use super::known::Marks;
 use super::opcode;
 
-/// Lines of tracer versions below this begin with CTA and warp.
+/// First tracer version whose lines do not begin with CTA and warp.
 const WITHOUT_ORIGIN: u32 = 3;
-/// Lines of this tracer version end in `Val` or `NoVal`.
+/// First tracer version whose lines end in `Val` or `NoVal`.
 const WITH_VALUES: u32 = 6;
-/// Widths of a recorded access: the field is a byte count.
+/// Maximum width of a recorded access, which is a byte count.
 const MOST_WIDTH: u64 = u16::MAX as u64;
-/// Bytes that a lane of an atomic moves at most.
+/// Maximum number of bytes that a lane of an atomic accesses.
 const MOST_ATOMIC_WIDTH: u8 = 8;
-/// Addresses of a block copy at most.
+/// Maximum number of addresses of a block copy.
 const MOST_BLOCK: u64 = 1 << 12;
 
-/// How the lines of a kernel look.
+/// Optional fields in the lines of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     pub has_origin: bool,
@@ -35,35 +36,36 @@ pub(super) struct Format {
     has_values: bool,
 }
 
-/// What is odd about a stride for the lanes of a mask, of which there is one.
+/// Returns a warning if a stride is used although the lanes of the mask have gaps.
 pub(super) fn odd_stride(mask: u32) -> Option<&'static str> {
     let lanes = mask >> mask.trailing_zeros();
     let is_one_run = lanes.wrapping_add(1) & lanes == 0;
     (!is_one_run).then_some("a base and a stride for lanes with gaps between them: the stride counts per lane")
 }
 
-/// What a line says, but for the addresses.
+/// Parsed fields of a line, without the addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parsed {
     pub operation: u32,
     pub mask: u32,
     pub addresses: Given,
-    /// CTA and warp that the line itself names.
+    /// CTA and warp in the line itself, for tracer versions whose lines contain them.
     pub origin: Option<([u32; 3], u32)>,
-    /// What is odd about it.
+    /// Warning about the line, if any.
     pub odd: Option<&'static str>,
 }
 
-/// The addresses that a line gives.
+/// Form of the addresses of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Given {
     None,
-    /// Lane `i` is at `base + (i - lowest) * stride`, `lowest` being the lowest active lane.
+    /// Constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest` is the lowest active
+    /// lane.
     Stride {
         base: u64,
         stride: i64,
     },
-    /// Those of active lanes stand by themselves.
+    /// Individual addresses of the active lanes.
     Each,
 }
 
@@ -76,8 +78,8 @@ impl Format {
         }
     }
 
-    /// Reads a line word by word; addresses of active lanes go to `addresses`. If lines may be like it, what they
-    /// share is marked.
+    /// Parses a line word by word, and writes the addresses of active lanes to `addresses`. Returns the
+    /// positions of the texts that other lines of the instruction share, if it can be cached.
     pub fn parse(
         self,
         line: &[u8],
@@ -132,7 +134,8 @@ impl Format {
         let number = number.ok_or_else(|| {
             opcode_word.refused("one of the 2^20 instructions seen before, all that a kernel may have,")
         })?;
-        // Values differ from line to line, and operands of a block copy are not kept.
+        // Register values differ from line to line, and the operands of a block copy are not stored: neither
+        // can be cached.
         let has_addresses = matches!(given, Given::Each);
         let is_plain = recorded_width == 0 || has_addresses;
         let has_values = self.has_values && !line.trim_ascii_end().ends_with(b"NoVal");
@@ -144,7 +147,7 @@ impl Format {
         Ok((Parsed { operation: number, mask, addresses: given, origin, odd }, marks))
     }
 
-    /// The immediates, and the values of version 6, which nobody here needs.
+    /// Parses the immediates, and skips the register values of version 6, which are unused.
     fn rest(self, words: &mut Words<'_>, num_registers: usize) -> Result<i64, Fault> {
         let mut immediates = [0; 2];
         let mut num_immediates = 0;
@@ -172,7 +175,7 @@ impl Format {
     }
 }
 
-/// Returns the bytes that each lane of an access moves, and what is odd about the recorded width.
+/// Returns the number of bytes that each lane accesses, and a warning if the recorded width is odd.
 fn width_of(opcode: &Opcode, recorded: u16) -> (u8, Option<&'static str>) {
     let Some(width) = opcode.recorded_width(recorded) else {
         return (opcode.width, Some("no lane accesses as many bytes as recorded: the width is that of the opcode"));
@@ -190,7 +193,7 @@ fn is_grouped(opcode: &str) -> bool {
     first_token(opcode).ends_with("GMMA")
 }
 
-/// A count and as many registers.
+/// Parses a count and that number of registers. Returns the count.
 fn read_registers(words: &mut Words<'_>, registers: &mut [Register], kind: &str) -> Result<usize, Fault> {
     let what = format_args!("the number of {kind} registers");
     let word = words.expect("the number of registers")?;
@@ -224,7 +227,7 @@ fn register(word: Word<'_>) -> Result<Register, Fault> {
     }
 }
 
-/// The mode and what it asks for; the result is what is odd.
+/// Parses the address mode and the addresses. Returns a warning if they are odd.
 fn read_addresses(
     words: &mut Words<'_>,
     mask: u32,
@@ -242,7 +245,7 @@ fn read_addresses(
             let base = words.hexadecimal("the base address", 64)?;
             let stride = words.expect("the stride")?;
             if mask == 0 {
-                // Nobody set the stride: it is whatever was in the tracer's memory.
+                // The tracer does not set the stride of an empty mask, so its value is arbitrary.
                 return Ok(None);
             }
             let stride_value =
@@ -278,7 +281,7 @@ fn moved(base: u64, distance: i64, times: i64) -> Option<u64> {
     base.checked_add_signed(distance.checked_mul(times)?)
 }
 
-/// The operands of a block copy: barrier, multicast, sizes, addresses.
+/// Skips the operands of a block copy: barrier, multicast, sizes and addresses.
 fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
     words.hexadecimal("the barrier's address", 64)?;
     if words.decimal("the multicast flag", 1)? == 1 {
@@ -304,7 +307,7 @@ fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// For each register 1 or 32 values.
+/// Skips the values of each register, which are 1 or 32.
 fn skip_values(words: &mut Words<'_>, num_registers: usize) -> Result<(), Fault> {
     for _ in 0..num_registers {
         let count = words.expect("the number of values")?;

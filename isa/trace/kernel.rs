@@ -1,4 +1,4 @@
-//! One kernel's text, CTA by CTA.
+//! Reader of one kernel's text, one CTA at a time.
 //!
 //! ```text
 //! #BEGIN_TB
@@ -9,7 +9,8 @@
 //! ... more warps ...
 //! #END_TB
 //! ```
-//! Blank lines may stand anywhere, the last line may lack its end. Other lines with `#` are comments.
+//! Blank lines may occur anywhere, and the last line may lack its line end. Other lines with `#` are
+//! comments.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -31,31 +32,31 @@ use super::known::KnownLines;
 use super::lines::Lines;
 use super::source::{self, Decoded};
 
-/// What a text may ask for at most.
+/// Limits on the sizes in a trace, so that reading it needs bounded memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a line.
+    /// Maximum length of a line [bytes].
     pub line_bytes: usize,
-    /// Bytes that a CTA takes in memory.
+    /// Maximum memory footprint of a CTA [bytes].
     pub cta_bytes: usize,
-    /// Bits of an address of device memory.
+    /// Width of a device memory address [bits].
     pub address_bits: u32,
-    /// Bytes of shared memory of an SM.
+    /// Shared memory of an SM [bytes].
     pub shared_bytes: u64,
 }
 
-/// Bytes of shared memory that CUDA keeps for itself from sm_80 on. They lie before those of the kernel.
+/// Shared memory that CUDA reserves from sm_80 on [bytes]. It precedes that of the kernel.
 const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {
     fn default() -> Self {
-        // Names of templates are the longest lines. A CTA of this size has issued 20 million
+        // The longest lines are names of C++ templates. A CTA of this size has issued 20 million
         // instructions.
         Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS, shared_bytes: u64::MAX }
     }
 }
 
-/// A kernel being read.
+/// Reader of a kernel; an iterator over its CTAs.
 pub struct KernelTrace {
     lines: Lines,
     limits: Limits,
@@ -64,10 +65,10 @@ pub struct KernelTrace {
     code: Code,
     known: KnownLines,
     ctas: u64,
-    /// Highest address in device memory so far.
+    /// Highest device memory address accessed so far.
     highest: u64,
     is_done: bool,
-    /// Bytes read of bytes in the file.
+    /// Number of bytes read so far, and size of the file.
     progress: Option<(Arc<AtomicU64>, u64)>,
 }
 
@@ -75,15 +76,15 @@ impl KernelTrace {
     /// Opens a file, plain or compressed with xz or zstd, and reads its header.
     ///
     /// # Errors
-    /// If the file cannot be read, or its header cannot be used.
+    /// If the file cannot be read, or its header is unusable.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         Self::open_with(path, Limits::default())
     }
 
-    /// The same with other limits.
+    /// Opens a file with other than the default limits, and reads its header.
     ///
     /// # Errors
-    /// If the file cannot be read, or its header cannot be used.
+    /// If the file cannot be read, or its header is unusable.
     pub fn open_with(path: &Path, limits: Limits) -> Result<Self, TraceError> {
         let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
         let mut kernel = Self::of_text(opened.decoded, &path.display().to_string(), limits)?;
@@ -91,10 +92,11 @@ impl KernelTrace {
         Ok(kernel)
     }
 
-    /// Reads the header of a text from anywhere, plain or compressed; `name` is what messages call it.
+    /// Creates a reader of a text from any source, plain or compressed, and reads its header. Messages call
+    /// the text `name`.
     ///
     /// # Errors
-    /// If it cannot be read, or its header cannot be used.
+    /// If the text cannot be read, or its header is unusable.
     pub fn new(input: impl BufRead + Send + 'static, name: &str, limits: Limits) -> Result<Self, TraceError> {
         let decoded = source::decode(input).map_err(|reason| TraceError::unreadable(Path::new(name), reason))?;
         Self::of_text(decoded, name, limits)
@@ -123,46 +125,46 @@ impl KernelTrace {
         })
     }
 
-    /// What the first lines say.
+    /// Header of the kernel.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The distinct instructions of the CTAs read so far.
+    /// Distinct instructions of the CTAs read so far.
     #[must_use]
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// What was odd so far.
+    /// Warnings about the lines read so far.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         self.lines.warnings.all()
     }
 
-    /// Bytes of the file read and its size; `None` if it does not come from a file.
+    /// Number of bytes read and size of the file [bytes]; `None` if the text is not from a file.
     #[must_use]
     pub fn progress(&self) -> Option<(u64, u64)> {
         self.progress.as_ref().map(|(read, size)| (read.load(Ordering::Relaxed), *size))
     }
 
-    /// CTAs read so far.
+    /// Number of CTAs read so far.
     #[must_use]
     pub fn num_ctas_read(&self) -> u64 {
         self.ctas
     }
 
-    /// Highest address of device memory that the CTAs read so far touch.
+    /// Highest device memory address that the CTAs read so far access.
     #[must_use]
     pub fn highest_address(&self) -> u64 {
         self.highest
     }
 
-    /// Reads the next CTA; `None` behind the last and after an error.
+    /// Reads the next CTA. Returns `None` after the last CTA or after an error.
     ///
     /// # Errors
-    /// If the text is not what it should be.
+    /// If the text is malformed or exceeds a limit.
     pub fn next_cta(&mut self) -> Result<Option<Cta>, TraceError> {
         if self.is_done {
             return Ok(None);
@@ -176,7 +178,7 @@ impl KernelTrace {
     }
 
     fn read_cta(&mut self) -> Result<Option<Cta>, TraceError> {
-        // The line that ended the header may already be the first of a CTA.
+        // The line that ended the header may already begin the first CTA.
         let mut is_current = self.ctas == 0;
         loop {
             if !std::mem::take(&mut is_current) && !self.lines.advance()? {
@@ -238,7 +240,7 @@ impl KernelTrace {
         Ok(())
     }
 
-    /// A warp whose first line is the current one, behind `bytes` of earlier warps.
+    /// Reads a warp whose first line is the current one; `bytes` is the footprint of the earlier warps.
     fn read_warp(&mut self, cta: &Cta, bytes: usize) -> Result<Warp, TraceError> {
         let id = self.value("warp", "a number", number)?;
         let warps = self.header.num_warps();
@@ -305,7 +307,7 @@ impl KernelTrace {
         Ok(warp)
     }
 
-    /// The instruction of the current line, word by word.
+    /// Parses the instruction of the current line word by word, and stores it in the cache of lines.
     fn read_words(&mut self, addresses: &mut [u64; LANES]) -> Result<Parsed, TraceError> {
         let line = self.lines.line();
         let parsed = self.format.parse(line, &mut self.code, addresses);
@@ -316,9 +318,10 @@ impl KernelTrace {
         Ok(parsed)
     }
 
-    /// Returns the instruction just parsed with its generic addresses in the space of its lowest active lane, at
-    /// `lowest`. Refuses addresses that the machine does not have, and keeps account of the highest one of device
-    /// memory. `addresses` are those of all active lanes, or of the first two and the last one where a stride gives them.
+    /// Resolves the generic space of the instruction just parsed, and returns its number. The space is that
+    /// of `lowest`, the address of the lowest active lane. Rejects addresses beyond the limits and updates
+    /// the highest device memory address. `addresses` are those of all active lanes, or with a stride, of the
+    /// first two and the last one.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
         parsed: &Parsed,
@@ -365,7 +368,7 @@ impl KernelTrace {
             }
             self.highest = self.highest.max(last);
         } else if is_shared && every_lane_counts && !is_mixed && (!is_generic || self.header.has_windows()) {
-            // They count from 0, or stand in the window of generic addresses.
+            // Shared memory addresses count from 0, or are in the window of generic addresses.
             let is_in_window = self.header.has_windows() && self.header.space_of(highest) == Space::Shared;
             let start = if is_in_window { self.header.shared_base } else { 0 };
             let most = self.limits.shared_bytes;
@@ -386,7 +389,7 @@ impl KernelTrace {
         Ok(resolved)
     }
 
-    /// The next line within a CTA.
+    /// Advances to the next line within a CTA.
     fn advance_in(&mut self, expected: &str) -> Result<(), TraceError> {
         if self.lines.advance()? {
             return Ok(());
@@ -395,7 +398,7 @@ impl KernelTrace {
         Err(self.lines.refuse(message))
     }
 
-    /// The value of the current line, which should be `key = value`.
+    /// Parses the value of the current line, which must be `key = value`.
     fn value<T>(&self, key: &str, what: &str, read: impl Fn(&[u8]) -> Option<T>) -> Result<T, TraceError> {
         let line = self.lines.line();
         let Some((_, value)) = fields::key_value(line).filter(|(found, _)| *found == key.as_bytes()) else {
@@ -413,18 +416,18 @@ impl KernelTrace {
     }
 }
 
-/// Returns the bits that an address takes.
+/// Returns the number of bits that an address needs.
 pub(super) fn address_bits(address: u64) -> u32 {
     u64::BITS - address.leading_zeros()
 }
 
-/// The message about an address that takes more than `bits` bits.
+/// Returns the message about an address that needs more than `bits` bits.
 pub(super) fn too_wide(address: u64, bits: u32) -> String {
     let needed = address_bits(address);
     format!("{address:#x} takes {needed} address bits, but the machine has {bits}: {}", wider(needed))
 }
 
-/// How a machine comes by so many address bits.
+/// Returns how to configure a machine with this number of address bits.
 fn wider(needed: u32) -> String {
     if needed <= MOST_ADDRESS_BITS {
         format!("`--set addr_bits={needed}` gives it enough")

@@ -1,8 +1,9 @@
-//! Lines like those read before.
+//! Cache of parsed instruction lines.
 //!
-//! A trace repeats few instructions millions of times. All lines of one have the same text, byte for byte, between the
-//! mask and the addresses, and behind these. What the first of them says is kept with that text; a line that has it again
-//! is read by comparing it and by reading what varies. Any other line, a damaged one above all, is read word by word.
+//! A trace repeats few instructions millions of times. All lines of an instruction have the same text between
+//! the mask and the addresses, and after the addresses. The cache stores the parsed result of a line with
+//! these texts. A line with the same texts is compared byte for byte, and only its mask and addresses are
+//! parsed. Every other line, in particular a damaged one, goes to the full parser.
 
 use std::hash::Hasher;
 
@@ -11,43 +12,44 @@ use rustc_hash::FxHasher;
 
 use super::instruction::{Format, Given, Parsed, odd_stride};
 
-/// Lines kept at most: more distinct instructions than most kernels have.
+/// Number of cache entries: more than the distinct instructions of most kernels.
 const PLACES: usize = 1 << 12;
 
-/// The lines kept, each in the place that its text gives it; the last one keeps it.
+/// Direct-mapped cache of lines, indexed by a hash of the text; a new line replaces the old entry.
 pub(super) struct KnownLines(Box<[Option<Known>]>);
 
 struct Known {
     pc: u32,
     source_line: u32,
-    /// From behind the mask to the access width, or to the end if there are no addresses.
+    /// Text from the end of the mask to the access width, or to the end of a line without addresses.
     text: Box<[u8]>,
-    /// Behind the addresses.
+    /// Text after the addresses.
     rest: Box<[u8]>,
-    /// What the line said.
+    /// Parsed result of the line.
     parsed: Parsed,
 }
 
-/// Where in a line the text stands that all lines of its instruction share.
+/// Positions of the texts that all lines of an instruction share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub pc: u32,
     pub source_line: u32,
     /// End of the mask.
     pub mask_end: usize,
-    /// End of the access width, or of the line if there are no addresses.
+    /// End of the access width, or of a line without addresses.
     pub text_end: usize,
     /// End of the addresses.
     pub addresses_end: usize,
 }
 
 impl KnownLines {
-    /// No line yet.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         KnownLines((0..PLACES).map(|_| None).collect())
     }
 
-    /// Reads a line like one that was kept; `None` if there is none, or the line is not plain.
+    /// Parses a line with the help of a cached line. Returns `None` on a miss, or if the line is not in plain
+    /// format.
     #[inline(always)]
     pub fn read(&self, format: Format, line: &[u8], addresses: &mut [u64; LANES]) -> Option<Parsed> {
         let mut line = Plain(line);
@@ -73,7 +75,7 @@ impl KnownLines {
         (line.0 == &*known.rest).then_some(parsed)
     }
 
-    /// Keeps what a line says.
+    /// Stores the parsed result of a line.
     pub fn keep(&mut self, line: &[u8], marks: &Marks, parsed: Parsed) {
         let &Marks { pc, source_line, mask_end, text_end, addresses_end } = marks;
         let Some(text) = line.get(mask_end + 1..text_end) else { return };
@@ -83,7 +85,8 @@ impl KnownLines {
     }
 }
 
-/// The place of an instruction: one address may stand for several, in functions of a kernel.
+/// Returns the cache index of an instruction. The index includes text, since functions of a kernel may share
+/// a pc.
 fn place(pc: u32, text: &[u8]) -> usize {
     let head = text.first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
     let mut hasher = FxHasher::default();
@@ -91,7 +94,7 @@ fn place(pc: u32, text: &[u8]) -> usize {
     hasher.finish() as usize % PLACES
 }
 
-/// What is left of a line whose words stand one blank apart.
+/// Rest of a line in plain format, in which words are separated by single blanks.
 struct Plain<'a>(&'a [u8]);
 
 /// Values of the hexadecimal digits; [`NO_DIGIT`] for all other bytes.
@@ -108,7 +111,7 @@ const DIGITS: [u8; 256] = {
 const NO_DIGIT: u8 = 0xff;
 
 impl<'a> Plain<'a> {
-    /// A number of at most so many digits at the beginning of `text`, and the blank behind it.
+    /// Parses a number of at most `most_digits` digits at the beginning of `text`, and the blank after it.
     #[inline(always)]
     fn number(&mut self, text: &'a [u8], radix: u8, most_digits: usize, digit: impl Fn(u8) -> u8) -> Option<u64> {
         let (mut rest, mut value) = (text, 0u64);
@@ -141,7 +144,7 @@ impl<'a> Plain<'a> {
         u32::try_from(self.hexadecimal()?).ok()
     }
 
-    /// Numbers of 19 digits and more are not plain.
+    /// Parses a decimal number; plain format allows at most 18 digits, which cannot overflow.
     #[inline(always)]
     fn decimal_in(&mut self, digits: &'a [u8]) -> Option<u64> {
         self.number(digits, 10, 18, |byte| byte.wrapping_sub(b'0'))
@@ -159,7 +162,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The mode and the addresses of the lanes in the mask.
+    /// Parses the address mode and the addresses of the lanes in the mask.
     fn addresses(&mut self, mask: u32, addresses: &mut [u64; LANES]) -> Option<Given> {
         let [b' ', mode, b' ', ref rest @ ..] = *self.0 else { return None };
         if mask == 0 {
@@ -175,7 +178,7 @@ impl<'a> Plain<'a> {
             }
             b'1' => {
                 let (base, stride) = (self.hexadecimal()?, self.signed()?);
-                // If the last lane is within the address bits, so are those before it.
+                // If the address of the last lane does not overflow, neither do those of the lanes before it.
                 let lanes = mask.ilog2() - mask.trailing_zeros();
                 base.checked_add_signed(stride.checked_mul(lanes.into())?)?;
                 Some(Given::Stride { base, stride })

@@ -1,21 +1,20 @@
 //! # Accel-Sim traces
-//! What a GPU did, instruction by instruction, as the tracer of Accel-Sim wrote it down: a list of
-//! commands (`kernelslist.g`), and for each kernel a text (`kernel-N.traceg`, also compressed with xz
-//! or zstd) of its CTAs. `docs/traces.md` describes both as this reader understands them. What is read
-//! is a kernel of [`isa::recorded`].
+//! Reads and writes the traces of Accel-Sim's tracer, which record the instructions that a GPU executed. A
+//! trace is a list of commands (`kernelslist.g`), and for each kernel a text of its CTAs (`kernel-N.traceg`,
+//! also compressed with xz or zstd). `docs/traces.md` describes both as this reader interprets them. A kernel
+//! is read into the types of [`isa::recorded`].
 //!
 //! | module          | holds                                                                 |
 //! |-----------------|-----------------------------------------------------------------------|
-//! | [`list`]        | the commands of a `kernelslist.g`                                      |
-//! | [`kernel`]      | one kernel's text: header, then CTA by CTA                             |
-//! | [`mod@write`]   | back to text, addresses shortened as the tracer does                   |
-//! | [`pack`]        | xz and zstd for what is written                                        |
-//! | [`error`]       | what is wrong with a trace, and where                                  |
+//! | [`list`]        | reader of the commands in a `kernelslist.g`                           |
+//! | [`kernel`]      | reader of one kernel's text: the header, then one CTA at a time       |
+//! | [`mod@write`]   | writer of kernel texts, which packs addresses as the tracer does      |
+//! | [`pack`]        | xz and zstd compression of written texts                              |
+//! | [`error`]       | errors and warnings, with their position in the trace                 |
 //!
-//! A text may have any length: a [`kernel::KernelTrace`] holds one line, the distinct instructions,
-//! and the CTA being read. A CTA belongs to whoever asked for it; dropping it frees its memory.
-//! Lines, CTAs and distinct instructions have a largest size, so that text from anywhere can at worst
-//! be refused.
+//! A text may have any length: a [`kernel::KernelTrace`] holds one line, the distinct instructions, and the
+//! CTA being read. The caller owns the CTA; dropping it frees its memory. Lines, CTAs and distinct
+//! instructions have a maximum size, so that untrusted text is rejected rather than exhausting memory.
 
 pub mod error;
 mod fields;

@@ -1,4 +1,4 @@
-//! Lines of a text that may be longer than memory.
+//! Line reader for texts that may exceed the memory.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -8,24 +8,24 @@ use memchr::memchr;
 
 use super::error::{Fault, TraceError, Warnings};
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const ROOM: usize = 256 << 10;
 
-/// One line at a time.
+/// Reader that holds one line at a time.
 pub(super) struct Lines {
     input: Box<dyn Read + Send>,
     pub name: Arc<str>,
-    /// The line that was read last, what has been read behind it, and room for more.
+    /// Buffer with the current line, the text read after it, and free space.
     text: Vec<u8>,
-    /// Where in the text that room begins.
+    /// Start of the free space in the buffer.
     end: usize,
-    /// Where in the text that line stands, without its end.
+    /// Position of the current line in the buffer, without its line end.
     line: Range<usize>,
-    /// Where in the text the next one begins.
+    /// Start of the next line in the buffer.
     next: usize,
-    /// Number of the line, from 1; 0 before the first.
+    /// Number of the current line, counted from 1; 0 before the first line.
     pub number: u64,
-    /// Longest line in bytes.
+    /// Maximum length of a line [bytes].
     longest: usize,
     pub warnings: Warnings,
 }
@@ -36,12 +36,12 @@ impl Lines {
         Lines { input, name, text: vec![0; ROOM], end: 0, line: 0..0, next: 0, number: 0, longest, warnings }
     }
 
-    /// The line that was read last, without its end.
+    /// Returns the current line, without its line end.
     pub fn line(&self) -> &[u8] {
         &self.text[self.line.clone()]
     }
 
-    /// Reads the next line that is not blank; false at the end.
+    /// Advances to the next line that is not blank. Returns false at the end of the text.
     #[inline]
     pub fn advance(&mut self) -> Result<bool, TraceError> {
         loop {
@@ -60,7 +60,7 @@ impl Lines {
         }
     }
 
-    /// Reads a line that has not been read whole; false at the end.
+    /// Reads a line that is not completely in the buffer. Returns false at the end of the text.
     #[inline(never)]
     fn read_on(&mut self) -> Result<bool, TraceError> {
         self.text.copy_within(self.next..self.end, 0);
@@ -98,7 +98,7 @@ impl Lines {
         )
     }
 
-    /// Reads what is there; returns how many bytes, none at the end.
+    /// Reads available bytes into the buffer. Returns their number, which is 0 at the end of the text.
     fn read_more(&mut self) -> io::Result<usize> {
         if self.end == self.text.len() {
             self.text.resize(self.end + ROOM, 0);
@@ -114,17 +114,17 @@ impl Lines {
         }
     }
 
-    /// An error about the line that was read last.
+    /// Returns an error about a part of the current line.
     pub fn fault(&self, fault: Fault) -> TraceError {
         fault.at(&self.name, self.number, self.line())
     }
 
-    /// An error about that whole line.
+    /// Returns an error about the whole current line.
     pub fn refuse(&self, message: String) -> TraceError {
         self.fault(Fault::new(0..self.line().trim_ascii_end().len(), "this", message))
     }
 
-    /// A warning about the line that was read last.
+    /// Adds a warning about the current line.
     pub fn warn(&mut self, message: impl Into<String> + AsRef<str>) {
         self.warnings.add(&self.name, self.number, message);
     }

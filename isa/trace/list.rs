@@ -1,4 +1,4 @@
-//! `kernelslist.g`: what the traced program asked of the GPU, in order.
+//! Reader of `kernelslist.g`: the traced program's commands to the GPU, in order.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use super::kernel::{address_bits, too_wide};
 use super::lines::Lines;
 use super::source;
 
-/// Bytes of a line at most.
+/// Maximum length of a line [bytes].
 const LINE_BYTES: usize = 16 << 10;
 
-/// A line that means something.
+/// Command of the traced program to the GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Memory was filled from the host.
+    /// Copy from the host to device memory.
     CopyToDevice {
-        /// First byte.
+        /// Address of the first byte.
         address: u64,
         /// Number of bytes.
         bytes: u64,
     },
-    /// A kernel ran.
+    /// Launch of a kernel.
     Kernel {
-        /// Its trace: beside the list.
+        /// Path of the kernel's trace, in the folder of the list.
         path: PathBuf,
     },
 }
 
-/// A list being read: an iterator over its commands.
+/// Reader of a list of commands; an iterator over them.
 pub struct KernelsList {
     lines: Lines,
     folder: PathBuf,
@@ -37,26 +37,26 @@ pub struct KernelsList {
 }
 
 impl KernelsList {
-    /// Opens a file.
+    /// Opens a list.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Ok(Self::new(opened.decoded.text, &path.display().to_string(), folder))
     }
 
-    /// A list from anywhere, whose kernels lie in `folder`.
+    /// Creates a reader of a list from any source, whose kernels are in `folder`.
     #[must_use]
     pub fn new(input: Box<dyn BufRead + Send>, name: &str, folder: &Path) -> Self {
         KernelsList { lines: Lines::new(input, name, LINE_BYTES), folder: folder.to_owned(), is_done: false }
     }
 
-    /// The next command; `None` behind the last and after an error.
+    /// Returns the next command, or `None` after the last command or after an error.
     ///
     /// # Errors
-    /// If a line begins like a command, but is none.
+    /// If a line begins like a command but is malformed.
     pub fn next_command(&mut self) -> Result<Option<Command>, TraceError> {
         while !self.is_done && self.lines.advance()? {
             let line = self.lines.line().trim_ascii();
@@ -68,7 +68,7 @@ impl KernelsList {
                 let path = self.folder.join(String::from_utf8_lossy(line).as_ref());
                 return Ok(Some(Command::Kernel { path }));
             }
-            // Copies back to the host leave no mark on the caches.
+            // Copies back to the host do not change the caches.
             if name != b"MemcpyDtoH" {
                 let message = format!("the line {} is no command that we know: ignored", quoted(line));
                 self.lines.warn(message);
@@ -78,21 +78,21 @@ impl KernelsList {
         Ok(None)
     }
 
-    /// What was odd so far.
+    /// Warnings about the lines read so far.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         self.lines.warnings.all()
     }
 
-    /// Refuses an address of the command read last that takes more than `bits` bits.
+    /// Checks that an address of the last command fits in `bits` bits.
     ///
     /// # Errors
-    /// If it does.
+    /// If the address needs more bits.
     pub fn check_address(&self, address: u64, bits: u32) -> Result<(), TraceError> {
         if address_bits(address) > bits { Err(self.refuse(too_wide(address, bits))) } else { Ok(()) }
     }
 
-    /// An error about the command read last, such as a kernel whose file is missing.
+    /// Returns an error about the last command, for example for a kernel whose file is missing.
     #[must_use]
     pub fn refuse(&self, message: String) -> TraceError {
         self.lines.refuse(message)

@@ -1,4 +1,4 @@
-//! Opcodes as the words of a trace name them.
+//! Lookup of opcodes in the words of a trace.
 
 use isa::recorded::code::{Code, MOST_OPCODES};
 use isa::recorded::opcode::{OpcodeTable, first_token};
@@ -6,7 +6,7 @@ use isa::recorded::opcode::{OpcodeTable, first_token};
 use super::error::Fault;
 use super::fields::Word;
 
-/// The number of the opcode that a word of a trace names.
+/// Returns the number of the opcode in a word of a trace; adds it if it is new.
 pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
     if let Some(number) = code.known_opcode(word.text) {
         return Ok(number);
@@ -15,7 +15,7 @@ pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
     code.add_opcode(&text).ok_or_else(|| unknown(code, word, &text))
 }
 
-/// The error of an opcode for which there is no number left.
+/// Returns the error for an opcode that exceeds the maximum number of opcodes.
 pub(super) fn too_many(word: Word<'_>) -> Fault {
     word.refused(&format!("one of the {MOST_OPCODES} opcodes seen before, all that a kernel may have,"))
 }

@@ -1,29 +1,30 @@
-//! Compressing a text as it is written.
+//! Compression of a text while it is written.
 
 use std::io::{self, Write};
 
 use lzma_rust2::{XzOptions, XzWriter};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// Preset of xz: of the fast ones, the one that still looks for matches everywhere.
+/// Preset of xz: among the fast presets, the one that still searches all of the text for matches.
 const XZ_PRESET: u32 = 3;
-/// Text of a zstd frame. Frames stand one behind the other: nothing is kept of those before.
+/// Size of the text in a zstd frame [bytes]. Frames are consecutive and independent, so earlier text need not
+/// be kept.
 const FRAME_BYTES: usize = 4 << 20;
 
-/// How a text is compressed.
+/// Compression of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
-    /// It is not.
+    /// No compression.
     #[default]
     Plain,
-    /// xz.
+    /// Compression with xz.
     Xz,
-    /// zstd.
+    /// Compression with zstd.
     Zstd,
 }
 
 impl Packing {
-    /// What follows `.traceg` in the name of a file.
+    /// Suffix that follows `.traceg` in the name of a file.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
@@ -34,7 +35,7 @@ impl Packing {
     }
 }
 
-/// Compresses what is written to it.
+/// Writer that compresses its input.
 pub struct Packer<W: Write>(To<W>);
 
 enum To<W: Write> {
@@ -44,7 +45,7 @@ enum To<W: Write> {
 }
 
 impl<W: Write> Packer<W> {
-    /// Writes to `out`.
+    /// Creates a writer whose output goes to `out`.
     ///
     /// # Errors
     /// If `out` cannot be written.
@@ -56,10 +57,10 @@ impl<W: Write> Packer<W> {
         }))
     }
 
-    /// What was written to, once the text is complete.
+    /// Completes the compressed text and returns the output.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the output cannot be written.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
             To::Plain(out) => Ok(out),
@@ -72,7 +73,7 @@ impl<W: Write> Packer<W> {
     }
 }
 
-/// Writes what has gathered as a frame.
+/// Writes the buffered text as a frame.
 fn frame(out: &mut impl Write, text: &mut Vec<u8>) -> io::Result<()> {
     out.write_all(&compress_to_vec(&**text, CompressionLevel::Fastest))?;
     text.clear();
@@ -94,7 +95,7 @@ impl<W: Write> Write for Packer<W> {
         }
     }
 
-    /// Compressed text keeps what does not make a whole block yet.
+    /// Does not flush compressed output, since that would end a block early.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
             To::Plain(out) => out.flush(),

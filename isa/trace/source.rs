@@ -1,4 +1,4 @@
-//! Opening a trace: plain text, xz or zstd, told apart by their first bytes.
+//! Opens a trace: plain text, xz or zstd, distinguished by their first bytes.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,41 +10,40 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Bytes read from the file or from a decoder at a time.
+/// Number of bytes read at a time from the file or from a decoder.
 const BUFFER: usize = 16 << 10;
-/// What a decoder may keep of the text behind it: `xz -9` asks for 64 MiB, `zstd` for up to 128 MiB
-/// unless told otherwise.
+/// Maximum window of a decoder [bytes]: `xz -9` needs 64 MiB, and `zstd` up to 128 MiB by default.
 const MOST_WINDOW: u64 = 128 << 20;
-/// How xz begins, before two bytes of which the second says by its lower half which checks blocks have, if any.
+/// First bytes of xz. Two more bytes follow; the lower half of the second is nonzero if blocks have a check.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_CHECKS: (usize, u8) = (7, 0x0f);
-/// How a frame of zstd begins, before a byte of which a bit says whether a checksum of its text follows it.
+/// First bytes of a zstd frame. One more byte follows, in which a bit is set if a checksum follows the text.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_CHECKS: (usize, u8) = (4, 0x04);
 
-/// How files begin that others compress, and by what.
+/// First bytes of other compression formats, and their names.
 const FOREIGN: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
     (b"\x04\x22\x4d\x18", "lz4"),
-    // With the properties that everybody uses, ahead of the size of its dictionary.
+    // The usual properties byte, followed by the low bytes of the dictionary size.
     (b"\x5d\0\0", "lzma"),
 ];
 
-/// An opened file.
+/// Opened file with its decoded text.
 pub(super) struct Opened {
     pub decoded: Decoded,
-    /// Bytes of the file read so far.
+    /// Number of bytes of the file read so far.
     pub read: Arc<AtomicU64>,
-    /// Bytes of the file.
+    /// Size of the file [bytes].
     pub size: u64,
 }
 
-/// A text that may have been compressed.
+/// Text decoded from a stream that may be compressed.
 pub(super) struct Decoded {
-    /// The text. The last read, which returns nothing, comes behind all checksums and the end of the file.
+    /// Decoded text. It only ends after all checksums and the end of the file have been verified.
     pub text: Box<dyn BufRead + Send>,
-    /// False if it was compressed without a checksum. Damage may then decode to another text.
+    /// False if the text was compressed without a checksum, so that damage may go unnoticed.
     pub is_checked: bool,
 }
 
@@ -60,7 +59,7 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
     Ok(Opened { decoded, read, size: data.len() })
 }
 
-/// Decodes a stream, which may be compressed.
+/// Decodes a stream that may be compressed.
 pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<Decoded> {
     let head = input.fill_buf()?;
     if let Some((_, packer)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
@@ -80,7 +79,7 @@ pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<Dec
     Ok(Decoded { text: Box::new(input), is_checked: true })
 }
 
-/// Counts what is read through it.
+/// Reader that counts the bytes read through it.
 struct Counted<R> {
     inner: R,
     read: Arc<AtomicU64>,
@@ -94,12 +93,12 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The zstd frames of a stream, one behind the other.
+/// Reader of the consecutive zstd frames of a stream.
 struct Frames<R> {
     input: R,
     decoder: FrameDecoder,
     is_within: bool,
-    /// Bytes of the frame's text so far.
+    /// Number of decoded bytes of the current frame so far.
     bytes: u64,
 }
 
@@ -110,7 +109,7 @@ impl<R: BufRead> Frames<R> {
         Frames { input, decoder, is_within: false, bytes: 0 }
     }
 
-    /// Begins the next frame that holds data; false if there is none.
+    /// Begins the next frame with data; skips skippable frames. Returns false if there is none.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.input.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.input) {
@@ -127,13 +126,13 @@ impl<R: BufRead> Frames<R> {
         Ok(false)
     }
 
-    /// Compares a frame that has been read with what its ends say of it.
+    /// Verifies the checksum and the size of a frame after it has been read.
     fn check_frame(&self) -> io::Result<()> {
         let (written, computed) = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
         if written.is_some() && written != computed {
             return Err(damaged("the checksum of the zstd data is wrong"));
         }
-        // A size of 0 may also stand for none.
+        // A size of 0 may also mean that the frame does not state its size.
         let size = self.decoder.content_size();
         if size != 0 && size != self.bytes {
             return Err(damaged(format_args!(

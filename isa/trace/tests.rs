@@ -1,12 +1,12 @@
-//! Whole texts in and out.
+//! Tests of whole texts, read and written.
 //!
-//! | testpoint                                                              | file      |
-//! |------------------------------------------------------------------------|-----------|
-//! | every address mode, every tracer version, odd but readable texts       | `reading` |
-//! | a line of an instruction seen before, whole or damaged                  | `known`   |
-//! | what is refused, with its place and wording                            | `refused` |
-//! | text to records to text: nothing is lost, modes are the tracer's       | `round`   |
-//! | xz and zstd                                                            | `packed`  |
+//! | testpoint                                                                    | file      |
+//! |------------------------------------------------------------------------------|-----------|
+//! | all address modes and tracer versions, and odd but readable texts, are read  | `reading` |
+//! | a cached line is parsed like any other line, whether it is intact or damaged | `known`   |
+//! | malformed texts are rejected, with position and wording                      | `refused` |
+//! | text to records to text loses nothing and uses the tracer's address modes    | `round`   |
+//! | xz and zstd files are read, and damaged ones are detected                    | `packed`  |
 
 mod known;
 mod packed;
@@ -20,7 +20,7 @@ use isa::recorded::{Cta, Warp, lanes_of};
 
 use super::{KernelTrace, Limits, TraceError};
 
-/// A kernel of one warp of 32 threads, with these header lines and instructions.
+/// Returns the text of a kernel of one warp of 32 threads, with these header lines and instructions.
 fn kernel_of(header: &str, instructions: &str) -> String {
     let insts = instructions.lines().count();
     format!(
@@ -39,14 +39,14 @@ fn open(text: &str) -> Result<KernelTrace, TraceError> {
     KernelTrace::new(Cursor::new(text.as_bytes().to_vec()), "t.traceg", Limits::default())
 }
 
-/// All CTAs, and the reader behind them.
+/// Reads a text. Returns all its CTAs and the reader.
 fn read(text: &str) -> Result<(Vec<Cta>, KernelTrace), TraceError> {
     let mut kernel = open(text)?;
     let ctas: Result<Vec<Cta>, TraceError> = kernel.by_ref().collect();
     Ok((ctas?, kernel))
 }
 
-/// The only warp of a text.
+/// Reads a text and returns its only warp, with the reader.
 #[track_caller]
 fn only_warp(text: &str) -> (Warp, KernelTrace) {
     let (mut ctas, kernel) = read(text).unwrap();
@@ -54,7 +54,7 @@ fn only_warp(text: &str) -> (Warp, KernelTrace) {
     (ctas.remove(0).warps.remove(0), kernel)
 }
 
-/// The addresses of active lanes in the first step of a text.
+/// Returns the addresses of active lanes in the first step of a text.
 #[track_caller]
 fn addresses(text: &str) -> Vec<u64> {
     let (warp, _) = only_warp(text);

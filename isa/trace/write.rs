@@ -1,7 +1,7 @@
-//! Back to text: tracer version 5, addresses compressed as the tracer does.
+//! Writer of kernel texts in the format of tracer version 5, with addresses packed as the tracer does.
 //!
-//! The tracer writes a base and a stride if the active lanes are one run of two or more at a constant
-//! distance of 32 bits, otherwise a base and distances. Without compression it lists every address.
+//! The tracer writes a base and a stride for two or more consecutive active lanes at a constant distance that
+//! fits in 32 bits. Otherwise it writes a base and distances. Without packing it lists every address.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use isa::recorded::code::{Code, Operation, Register, RegisterFile};
 use isa::recorded::header::Header;
 use isa::recorded::record::{Cta, LANES, Step, Warp, lanes_of};
 
-/// Name of the version written.
+/// Tracer version of the written format.
 const VERSION: u32 = 5;
 
-/// Writes one kernel.
+/// Writer of one kernel.
 pub struct TraceWriter<W: Write> {
     out: W,
     has_line_numbers: bool,
@@ -22,7 +22,7 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Writes the header. Its tracer version is that of the lines to come, whatever it was.
+    /// Writes the header. Its tracer version is that of the written format, not that of `header`.
     ///
     /// # Errors
     /// If `out` cannot be written.
@@ -52,20 +52,20 @@ impl<W: Write> TraceWriter<W> {
         Ok(TraceWriter { out, has_line_numbers: *has_line_numbers, is_compressed: true, line: String::new() })
     }
 
-    /// Lists every address from now on.
+    /// Turns packing of addresses off: the writer lists every address.
     #[must_use]
     pub fn without_compression(mut self) -> Self {
         self.is_compressed = false;
         self
     }
 
-    /// Writes a CTA whose instructions are those of `code`.
+    /// Writes a CTA, whose instructions are in `code`.
     ///
     /// # Errors
     /// If `out` cannot be written.
     ///
     /// # Panics
-    /// If a step refers to an instruction that `code` does not have.
+    /// If a step refers to an instruction that is not in `code`.
     pub fn cta(&mut self, cta: &Cta, code: &Code) -> io::Result<()> {
         let [x, y, z] = cta.index;
         write!(self.out, "\n#BEGIN_TB\n\nthread block = {x},{y},{z}\n")?;
@@ -83,7 +83,7 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(b"\n#END_TB\n")
     }
 
-    /// The writer below, once all CTAs are written.
+    /// Flushes and returns the output, after all CTAs are written.
     ///
     /// # Errors
     /// If `out` cannot be written.
@@ -121,7 +121,7 @@ impl<W: Write> TraceWriter<W> {
         registers(line, operation.sources())?;
         match warp.addresses(step) {
             Some(addresses) => {
-                // The reader takes a width above 0 as the sign that addresses follow.
+                // For the reader, a width above 0 means that addresses follow.
                 let width = match operation.recorded_width {
                     0 => code.opcode(operation).width.into(),
                     recorded => recorded,
@@ -140,13 +140,14 @@ impl<W: Write> TraceWriter<W> {
         let base = addresses[first];
         let pairs = lanes.windows(2).map(|pair| addresses[pair[1]].checked_signed_diff(addresses[pair[0]]));
         let distances: Option<Vec<i64>> = if self.is_compressed { pairs.collect() } else { None };
-        // A distance of 2^63 or more has no place in a signed number: no real trace has one.
+        // A distance of 2^63 or more does not fit in a signed number, so all addresses are listed. No real
+        // trace has one.
         let Some(distances) = distances else {
             line.push_str("0 ");
             return lanes.iter().try_for_each(|&lane| write!(line, "0x{:016x} ", addresses[lane]));
         };
         let is_one_run = lanes[lanes.len() - 1] - first + 1 == lanes.len();
-        // Accel-Sim reads a stride into 32 bits, and distances into 64.
+        // Accel-Sim reads a stride as 32 bits, and distances as 64.
         if let (true, Some(stride)) = (is_one_run, distances.first())
             && i32::try_from(*stride).is_ok()
             && distances.iter().all(|distance| distance == stride)

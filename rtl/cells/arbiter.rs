@@ -1,25 +1,25 @@
 //! # Round-robin arbiter
-//! Picks one of up to 256 request lines, first from the line behind the one granted last: every
-//! requester is served before any is served twice.
+//! Grants one of up to 256 request lines in round-robin order. The search starts at the line after the one
+//! granted last, so every requester is served before any is served twice.
 
 use serde::{Deserialize, Serialize};
 
 use super::lines::{Lines, Wide};
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// The pointer of one arbiter.
+/// Round-robin arbiter with its pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundRobin {
-    /// The line looked at first.
+    /// Line with the highest priority.
     next: u32,
     inputs: u32,
 }
 
 impl RoundRobin {
-    /// An arbiter of `inputs` lines that looks at line 0 first.
+    /// Creates an arbiter with `inputs` request lines, in which line 0 has the highest priority.
     ///
     /// # Panics
-    /// If there are none or more than 256 lines: the machine's wiring is wrong.
+    /// If there are no lines or more than 256: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
         let most = Wide::MOST;
@@ -27,7 +27,7 @@ impl RoundRobin {
         Self { next: 0, inputs }
     }
 
-    /// The line that would be granted among the set bits of `requests`.
+    /// Returns the line that would be granted, given a bit mask of requests.
     #[must_use]
     pub fn pick<M: Lines>(&self, requests: M) -> Option<u32> {
         let behind = requests & M::all_from(self.next);
@@ -35,18 +35,18 @@ impl RoundRobin {
         among.first()
     }
 
-    /// Grants a line and makes it the last to be looked at.
+    /// Grants a line and gives it the lowest priority for the next grant.
     pub fn grant<M: Lines>(&mut self, requests: M) -> Option<u32> {
         let line = self.pick(requests)?;
         self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
         Some(line)
     }
 
-    /// Lists pointer and logic.
+    /// Lists the pointer and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        // One encoder for the lines from the pointer on, one for all of them.
+        // One encoder for the lines from the pointer on, and one for all lines.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
     }

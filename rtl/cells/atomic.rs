@@ -1,11 +1,11 @@
 //! # Atomic unit
-//! Reads, changes and writes words of a line in one pass: what an L2 bank does for an atomic
-//! request. The requests name which words; one adder or comparator a word works on all of them.
+//! Executes an atomic request of an L2 bank: reads, modifies and writes words of a line in one pass. The
+//! request selects the words; one adder or comparator per word processes all of them in parallel.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
-//! Bench: its own tests, `tb/l2/atomics.rs`, and `tb/hdl/cells/atomic.rs` beside `hdl/cells/atomic.sv`, but for sums of
-//! floating-point numbers, which take no cycle more here.
+//! Bench: its own tests, `tb/l2/atomics.rs`, and `tb/hdl/cells/atomic.rs` with `hdl/cells/atomic.sv`. The
+//! latter omits floating-point sums, which take no extra cycle in this model.
 
 use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::{Describe, Encoding, Logic, Payload};
 
-/// What an atomic access does to each word that it names.
+/// Operation of an atomic access on each selected word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct AtomicOp {
-    /// Function.
+    /// Function of the old value and the operand.
     #[payload(name = "function", state)]
     pub f: AtomicFn,
-    /// Type of the word, of 2, 4 or 8 bytes.
+    /// Type of the word, which has 2, 4 or 8 bytes.
     #[payload(name = "type", state)]
     pub ty: Type,
 }
@@ -45,7 +45,8 @@ impl Encoding for Type {
         "BF16", "U16", "U32", "U64", "F16X2", "S16", "S32", "S64", "BF16X2", "B16", "B32", "B64", "F16", "F32", "F64",
         "PRED",
     ];
-    /// A word has 16 bits at least, so that the codes of bytes are free for what atomics add in pairs.
+    /// Returns the code of the type. Words have at least 16 bits, so BF16, F16X2 and BF16X2 reuse the codes
+    /// of 8-bit types.
     fn code(self) -> u8 {
         match self {
             Type::Bf16 => Type::U8 as u8,
@@ -57,10 +58,10 @@ impl Encoding for Type {
 }
 
 impl AtomicOp {
-    /// Does the operation on every word of `line` whose bytes `byte_mask` selects. `operands`
-    /// holds the operand of a word at the word's own place. Compare-and-swap finds there the
-    /// value that the word may get, and the value to compare at the word's place in the other half
-    /// of the `operand_bytes` that the operands take. Returns whether any word is another than before.
+    /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. `operands` holds the
+    /// operand of each word at the offset of the word. For compare-and-swap, that is the new value. The value
+    /// to compare is at the same offset in the other half of the `operand_bytes` bytes of operands. Returns
+    /// true if any word has changed.
     #[inline(never)]
     pub fn perform(
         self,
@@ -93,13 +94,15 @@ impl AtomicOp {
         changed
     }
 
-    /// Lists the logic for a line, integers only: for each place of a word of 8 bytes what does for two of 4 bytes.
+    /// Lists the logic for integer operations on a line: one 8-byte datapath per 8 bytes, which also
+    /// processes two 4-byte words.
     pub fn describe_logic(line_bytes: u32, to: &mut dyn Describe) {
         for _ in 0..line_bytes / 8 {
             to.logic("atomic_addend", Logic::Mux { ways: 3, width: 64 });
             to.logic("atomic_sum", Logic::Adder { width: 64 });
             to.logic("atomic_less", Logic::Less { width: 64, count: 1 });
-            // The operands alike, the word the same as the value to compare with, the word 0, the word changed.
+            // Compared for equality: the two operands, the word and the compare value, the word and 0, the
+            // old and new word.
             to.logic("atomic_equal", Logic::Comparator { width: 64, count: 4 });
             to.logic("atomic_bits", Logic::Gates { count: 3 * 64 });
             to.logic("atomic_result", Logic::Mux { ways: 8, width: 64 });
@@ -131,7 +134,7 @@ mod tests {
     fn compare_and_swap_finds_the_value_to_compare_in_the_other_half() {
         let mut cell = line(|i| i as u32);
         let swap = AtomicOp { f: AtomicFn::CompareSwap, ty: Type::B32 };
-        // Words 2 and 3 get 70; word 2 holds what is compared, word 3 does not.
+        // Words 2 and 3 are to become 70. The compare value matches word 2 and differs from word 3.
         let operands = line(|i| {
             if i < 16 {
                 70

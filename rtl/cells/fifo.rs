@@ -1,104 +1,103 @@
 //! # Queue of registers
-//! A bounded first-in first-out queue inside a block. A free slot holds the reset value, so that
-//! a waveform is quiet where the queue is empty. Push and pop in one `eval` take effect in the
-//! order in which they are called: popping first lets a full queue take a new entry in the cycle
-//! in which it gives one away.
+//! Bounded first-in first-out queue of registers inside a block. Push and pop in one `eval` take effect in
+//! the order of their calls. If the pop comes first, a full queue accepts a new entry in the same cycle. A
+//! free slot is shown with its reset value, so that the waveform of an empty queue does not change.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 
-/// The queue: a ring of slots that are written in place, because entries may be large.
+/// FIFO queue as a ring of slots; entries are written in place, because they may be large.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Fifo<T: Payload> {
-    /// Those that are free hold what was last in them.
+    /// Slots of the ring; a free slot keeps its last entry.
     slots: Box<[T]>,
-    /// Slot of the oldest entry; of an empty queue the one behind the last.
+    /// Slot of the oldest entry; for an empty queue, one past the last slot.
     head: usize,
-    /// Slot of the next entry.
+    /// Slot of the next entry to be pushed.
     tail: usize,
     level: usize,
     shape: T::Shape,
-    /// Shown in free slots.
+    /// Reset value, shown for free slots.
     empty: T,
-    /// Entries that come and that leave in one cycle at most.
+    /// Maximum number of entries pushed and popped per cycle.
     moves: u32,
 }
 
 impl<T: Payload> Fifo<T> {
-    /// An empty queue of `depth` slots.
+    /// Creates an empty queue with `depth` slots.
     #[must_use]
     pub fn new(depth: u32, shape: T::Shape) -> Self {
         let slots = vec![T::default(); depth as usize].into_boxed_slice();
         Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default(), moves: 1 }
     }
 
-    /// The same where so many entries come and leave in one cycle.
+    /// Sets the maximum number of entries pushed and popped per cycle, for structure counts.
     #[must_use]
     pub fn moving(self, moves: u32) -> Self {
         Self { moves, ..self }
     }
 
-    /// True if it has a free slot.
+    /// True if the queue has a free slot.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.level < self.slots.len()
     }
 
-    /// Free slots.
+    /// Returns the number of free slots.
     #[must_use]
     pub fn room(&self) -> usize {
         self.slots.len() - self.level
     }
 
-    /// True if it holds nothing.
+    /// True if the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.level == 0
     }
 
-    /// Entries held.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.level
     }
 
-    /// The oldest entry.
+    /// Returns the oldest entry.
     #[must_use]
     pub fn front(&self) -> Option<&T> {
         self.slots.get(self.head)
     }
 
-    /// The entry behind the oldest.
+    /// Returns the second oldest entry.
     #[must_use]
     pub fn second(&self) -> Option<&T> {
         if self.level > 1 { self.slots.get(self.after(self.head)) } else { None }
     }
 
-    /// The oldest entry, to be changed in place.
+    /// Returns the oldest entry, mutably.
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.slots.get_mut(self.head)
     }
 
-    /// The entries from the oldest to the youngest, for searches and reports.
+    /// Returns the entries from the oldest to the youngest, for searches and reports.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (0..self.level).map(|place| &self.slots[self.slot(place)])
     }
 
-    /// Adds an entry.
+    /// Pushes an entry.
     ///
     /// # Panics
-    /// If the queue is full: its owner must look first.
+    /// If the queue is full: the owner must check `has_room` first.
     pub fn push(&mut self, entry: T) {
         self.push_with(|slot| *slot = entry);
     }
 
-    /// Adds an entry that is formed in its slot: `form` finds an old entry there and sets every
-    /// field of it.
+    /// Pushes an entry that `form` builds in its slot. `form` finds an old entry there and must set all its
+    /// fields.
     ///
     /// # Panics
-    /// If the queue is full: its owner must look first.
+    /// If the queue is full: the owner must check `has_room` first.
     #[inline]
     pub fn push_with(&mut self, form: impl FnOnce(&mut T)) {
         assert!(self.has_room(), "push to a full queue of {}", self.slots.len());
@@ -110,14 +109,14 @@ impl<T: Payload> Fifo<T> {
         self.level += 1;
     }
 
-    /// Takes the oldest entry.
+    /// Removes and returns the oldest entry.
     pub fn pop(&mut self) -> Option<T> {
         let entry = self.front()?.clone();
         self.drop_front();
         Some(entry)
     }
 
-    /// Drops the oldest entry, if there is one: for those who have read it where it stands.
+    /// Drops the oldest entry, if there is one, without a copy: for owners that have already read it.
     pub fn drop_front(&mut self) {
         if self.level > 0 {
             self.level -= 1;
@@ -125,33 +124,33 @@ impl<T: Payload> Fifo<T> {
         }
     }
 
-    /// The slot after a slot in the ring.
+    /// Returns the next slot in the ring.
     fn after(&self, slot: usize) -> usize {
         if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
     }
 
-    /// The slot of an entry by its place from the oldest on.
+    /// Returns the slot of an entry, given its position from the oldest.
     fn slot(&self, place: usize) -> usize {
         let slot = self.head + place;
         if slot < self.slots.len() { slot } else { slot - self.slots.len() }
     }
 
-    /// Bits of an entry.
+    /// Returns the width of an entry in bits.
     #[must_use]
     pub fn width(&self) -> u32 {
         width_of::<T>(&self.shape)
     }
 
-    /// Lists the level, every slot, the oldest entry as slot 0, and what moves them.
+    /// Lists the level, every slot with the oldest entry as slot 0, and the shift logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The entries shift as they leave: where the ring begins is no state.
+        // The hardware shifts entries towards the head, so the position of the ring is not state.
         let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;
         to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
         to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);
         });
-        // Each slot takes the entry behind it, as many places as leave, or a new one.
+        // Each slot takes the entry that is as many slots behind as entries are popped, or a new entry.
         let places = slots.len() as u32;
         to.logic("shift", Logic::Mux { ways: 1 + moves, width: places * self.width() });
         to.logic("place", Logic::Decoder { outputs: places });

@@ -1,19 +1,19 @@
 //! # The bytes of a cache line
-//! A cell of the data memories of L1 and L2, with byte enables for stores.
+//! Cell of the data memories of the L1 and the L2, with byte enables for stores.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use crate::kernel::Payload;
 
-/// Bytes of the largest line.
+/// Size of the largest line in bytes.
 pub const LINE_BYTES: usize = 128;
-/// Bytes of a sector, the least that is read of a line.
+/// Size of a sector in bytes: the minimum that is read of a line.
 pub const SECTOR_BYTES: u32 = 32;
-/// Sectors of the largest line.
+/// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
-/// A line's bytes; the shape is the number of bytes in a line, of which shorter lines use the first.
+/// Bytes of a line. The shape is the line size in bytes; shorter lines use the first bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct LineData(
@@ -35,26 +35,26 @@ impl LineData {
             self.0 = *bytes;
             return;
         }
-        // Run by run: the bytes of a store mostly lie side by side.
+        // Copies run by run: the bytes of a store are mostly contiguous.
         let mut left = byte_mask;
         while left != 0 {
             let first = left.trailing_zeros();
             let end = first + (!(left >> first)).trailing_zeros();
             let run = first as usize..end as usize;
             self.0[run.clone()].copy_from_slice(&bytes[run]);
-            // A run to the last byte would be the full mask or leaves nothing above.
+            // A run up to the last byte leaves nothing above it.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }
 }
 
-/// All sectors of a line of `line_bytes`, a bit each.
+/// Returns the mask of all sectors of a line with `line_bytes` bytes.
 #[must_use]
 pub const fn sectors_of(line_bytes: u32) -> u8 {
     ((1 << (line_bytes / SECTOR_BYTES)) - 1) as u8
 }
 
-/// Every byte of some sectors, a bit each.
+/// Returns the byte mask of the given sectors.
 #[must_use]
 pub fn bytes_of_sectors(sectors: u8) -> u128 {
     let whole = u128::from(u32::MAX);
@@ -62,7 +62,7 @@ pub fn bytes_of_sectors(sectors: u8) -> u128 {
     named.fold(0, |bytes, sector| bytes | whole << (SECTOR_BYTES * sector))
 }
 
-/// Sectors of which a mask has a byte, a bit each.
+/// Returns the mask of the sectors that contain at least one byte of `byte_mask`.
 #[must_use]
 pub fn sectors_touched(byte_mask: u128) -> u8 {
     let touched = (0..SECTORS).filter(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32 != 0);

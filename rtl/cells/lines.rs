@@ -1,5 +1,5 @@
-//! # Lines with a bit each
-//! Words of the host that hold a bit for each of some lines, of as many bits as the lines need: narrow ones are fast.
+//! # Bit masks of lines
+//! Bit masks of request lines or ways, in the narrowest host word that fits: narrow words are faster.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, FieldsExt};
 
-/// A bit for each of up to [`Lines::MOST`] lines.
+/// Mask with one bit for each of up to [`Lines::MOST`] lines.
 pub trait Lines:
     Copy
     + Eq
@@ -20,22 +20,22 @@ pub trait Lines:
     + Serialize
     + DeserializeOwned
 {
-    /// The lines that there may be.
+    /// Maximum number of lines.
     const MOST: u32;
-    /// None of them.
+    /// Empty mask.
     const NONE: Self;
 
-    /// One of them.
+    /// Returns the mask of one line.
     fn line(line: u32) -> Self;
-    /// All from one on.
+    /// Returns the mask of all lines from `line` on.
     fn all_from(line: u32) -> Self;
-    /// The lowest of those in it.
+    /// Returns the lowest line in the mask.
     fn first(self) -> Option<u32>;
-    /// Those in it but for the lowest; nothing of nothing.
+    /// Returns the mask without its lowest line; an empty mask stays empty.
     fn without_first(self) -> Self;
-    /// Each of them one line higher, with line 0 as given.
+    /// Returns the mask shifted up by one line, with `bit` as line 0.
     fn shifted_in(self, bit: bool) -> Self;
-    /// Lists the first `lines` of them.
+    /// Lists the first `lines` bits of the mask.
     fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
 }
 
@@ -79,11 +79,11 @@ macro_rules! lines {
 
 lines!(u64, u128);
 
-/// Up to 256 lines: the first 128, and the others.
+/// Mask of up to 256 lines: the first 128 lines, and the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wide(u128, u128);
 
-/// Lines of either half of a [`Wide`].
+/// Number of lines in either half of a [`Wide`].
 const HALF: u32 = u128::BITS;
 
 impl Lines for Wide {
@@ -158,7 +158,7 @@ impl BitOrAssign for Wide {
 mod tests {
     use super::*;
 
-    /// Lines of a word, found one by one.
+    /// Returns the lines of a mask in ascending order.
     fn lines<M: Lines>(mut word: M) -> Vec<u32> {
         let mut found = Vec::new();
         while let Some(line) = word.first() {
@@ -180,7 +180,7 @@ mod tests {
             assert_eq!(lines(word & M::all_from(from)), some[at..]);
             assert_eq!(lines(word & !M::all_from(from)), some[..at]);
         }
-        // The top line goes, all others rise.
+        // The top line is shifted out, all others move up by one.
         let risen: Vec<_> = some[..5].iter().map(|line| line + 1).collect();
         assert_eq!(lines(word.shifted_in(false)), risen);
         assert_eq!(lines(word.shifted_in(true)), [&[0], &risen[..]].concat());

@@ -1,29 +1,30 @@
 //! # True LRU of one set
-//! The ways of a set in the order of their last use: position 0 holds the way used last. A use moves one
-//! way to the front and shifts those before it by one place; the victim is the last place whose way may go.
-//! Ways times log2(ways) bits a set, as GPGPU-Sim's and li2015's caches assume.
+//! Maintains the ways of a set in the order of their last use: position 0 is the most recently used (MRU)
+//! way. A use moves one way to the front and shifts the ways before it back by one position. The victim is
+//! the eligible way in the last position. Storage is ways times log2(ways) bits per set, as assumed by the
+//! caches of GPGPU-Sim and li2015.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
 
-/// Ways of the largest set.
+/// Maximum number of ways of a set.
 pub const MAX_WAYS: u32 = 32;
-/// Ways of the largest set whose places fit one word, 4 bits each.
+/// Maximum number of ways whose positions fit one host word, 4 bits each.
 pub const WORD_WAYS: u32 = 16;
 
-/// Every place holds the way of its own number, so the reset value suits sets of any size.
+/// Every position holds the way of its own number, so that the reset value suits sets of any size.
 const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
-/// The lowest bit of every place.
+/// Lowest bit of every position.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set; an array cell whose shape is the number of ways. Most sets fit one word, which
-/// is fast on the host.
+/// Recency stack of one set; a memory cell whose shape is the number of ways. Most sets fit one host word,
+/// which is fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// 4 bits a place. Ways beyond the word were never used: they stand behind it, in order.
+    /// 4 bits per position. Ways beyond the word were never used: they follow it in order.
     Word(u64),
-    /// A byte a place.
+    /// One byte per position.
     Bytes([u8; MAX_WAYS as usize]),
 }
 
@@ -34,7 +35,7 @@ impl Default for Recency {
 }
 
 impl Recency {
-    /// The stack after a use of `way`.
+    /// Returns the stack after a use of `way`.
     #[must_use]
     pub fn touched(self, way: u32) -> Self {
         let Self::Word(word) = self else { return self.touched_in_bytes(way) };
@@ -55,13 +56,13 @@ impl Recency {
         Self::Bytes(places)
     }
 
-    /// The way of a set of `ways` unused for longest among those that may go.
+    /// Returns the least recently used (LRU) way of a set of `ways`, among those for which `may_go` is true.
     #[must_use]
     pub fn victim(self, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         (0..ways).rev().map(|place| self.way_at(place)).find(|&way| may_go(way))
     }
 
-    /// The way in `place`, 0 for the one used last.
+    /// Returns the way in `place`, where 0 is the most recently used one.
     #[must_use]
     pub fn way_at(self, place: u32) -> u32 {
         match self {
@@ -71,7 +72,7 @@ impl Recency {
         }
     }
 
-    /// The place of `way`: how many ways were used after it.
+    /// Returns the position of `way`: the number of ways used more recently.
     #[must_use]
     pub fn place_of(self, way: u32) -> u32 {
         let word = match self {
@@ -81,13 +82,13 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // The lowest place whose difference from `way` is zero: the borrow of a zero digit reaches
-        // its own top bit first.
+        // Finds the lowest position whose difference from `way` is zero: the borrow of a zero digit first
+        // reaches the top bit of that digit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
 
-    /// Lists the logic that updates one stack of `ways` places and picks its victim.
+    /// Lists the logic that updates one stack of `ways` positions and selects its victim.
     pub fn describe_logic(ways: u32, to: &mut dyn Describe) {
         let width = way_bits(ways);
         to.logic("lru_match", Logic::Comparator { width, count: ways });
@@ -103,7 +104,7 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // The places are as wide as they are packed: one field for all.
+            // The packed positions have the width of the registers, so one field holds all.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }
@@ -113,7 +114,7 @@ impl Payload for Recency {
     }
 }
 
-/// Bits that number the ways of a set; a direct-mapped cache still carries one.
+/// Width of a way number in bits; at least 1, even for a direct-mapped cache.
 const fn way_bits(ways: u32) -> u32 {
     if ways <= 2 { 1 } else { u32::BITS - (ways - 1).leading_zeros() }
 }

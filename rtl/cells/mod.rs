@@ -1,15 +1,15 @@
-//! Small circuits that many blocks are made of. They hold no array and know no channel; what has
-//! registers lists them in its `describe`, what has none lists its logic.
+//! Small circuits that are components of many blocks. They contain no memories and no channels. A cell with
+//! registers lists them in `describe`; a cell without registers lists its logic.
 //!
 //! | cell      | circuit                                                     |
 //! |-----------|-------------------------------------------------------------|
 //! | `arbiter` | round-robin choice among up to 256 request lines            |
-//! | `atomic`  | reads, changes and writes words of a line in one pass       |
+//! | `atomic`  | reads, modifies and writes words of a line in one pass      |
 //! | `fifo`    | bounded queue of registers                                  |
-//! | `line`    | the bytes of a cache line, with byte enables                |
-//! | `lines`   | words with a bit for each of up to 256 lines                |
-//! | `lru`     | true LRU of one set of up to 16 ways as a recency stack     |
-//! | `streaming`| closes a cache whose miss rate shows that it is of no use |
+//! | `line`    | bytes of a cache line, with byte enables                    |
+//! | `lines`   | bit masks of up to 256 request lines                        |
+//! | `lru`     | true LRU of one set of up to 32 ways as a recency stack     |
+//! | `streaming`| closes a cache whose miss rate shows that it is useless    |
 
 pub mod arbiter;
 pub mod atomic;

@@ -1,11 +1,16 @@
 //! # Streaming monitor
-//! Tells from the miss rate of a period whether a cache is of use; if not, loads go past it, and its
-//! tags alone go on, so that the miss rate shows when it would be of use again (khairy2015 section 4.1).
+//! Detects streaming access from the miss rate of a period, and closes the cache if it is useless (khairy2015
+//! section 4.1). While the cache is closed, loads bypass it. Its tags continue to be updated, so that the
+//! miss rate shows when the cache would be useful again.
 //!
-//! At the end of a period an open cache closes if more than `miss_percent` of the accesses missed, a closed
-//! one opens if fewer did. At equality, or with fewer than `min_accesses`, it stays as it is. Periods end
-//! at the multiples of their length, or where somebody else says, who may forbid to close.
-//! One cycle: the end of a period, then `count`, each at most once.
+//! At the end of a period, an open cache closes if more than `miss_percent` of the accesses missed. A closed
+//! cache opens if fewer did. At equality, or with fewer than `min_accesses`, the state is unchanged. Periods
+//! end at multiples of their length, or when an external controller says so, which can also force the cache
+//! open.
+//!
+//! In one cycle, in this order:
+//! 1. The period ends, at most once.
+//! 2. `count` records an access, at most once.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 //! Twin: `golden/l1/streaming.rs`.
@@ -18,36 +23,36 @@ use serde::{Deserialize, Serialize};
 use crate::config::Rules;
 use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 
-/// What the counters and the timer hold.
+/// Value of a counter or of the timer.
 type Count = u14;
-/// Misses in a hundred accesses.
+/// Percentage of misses among accesses.
 type Percent = u7;
 
-/// What becomes of tags without data when the cache opens again.
+/// Treatment of tags without data when the cache opens again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
-    /// The first load of such a line misses and brings the data into its way.
+    /// Keep the tags: the first load of such a line misses and fills its way with data.
     Miss,
-    /// They are dropped at once.
+    /// Invalidate the tags at once.
     Flush,
 }
 
-/// The monitor's parameters.
+/// Parameters of the streaming monitor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamingConfig {
-    /// Cycles of a period (khairy2015 Table 4: 10K).
+    /// Length of a period in cycles (khairy2015 Table 4: 10K).
     pub period: u32,
-    /// Misses in a hundred accesses above which the cache closes (Table 4: 90).
+    /// Percentage of misses above which the cache closes (khairy2015 Table 4: 90).
     pub miss_percent: u32,
-    /// Accesses of a period below which nothing is decided.
+    /// Minimum number of accesses in a period for a decision.
     pub min_accesses: u32,
-    /// What becomes of tags without data.
+    /// Treatment of tags without data when the cache opens again.
     pub reopen: Reopen,
 }
 
-/// khairy2015 Table 4; what it does not give, as `machines/fermi.toml` has it.
+/// Parameters of khairy2015 Table 4; those missing there are as in `machines/fermi.toml`.
 impl Default for StreamingConfig {
     fn default() -> Self {
         Self { period: 10_000, miss_percent: 90, min_accesses: 32, reopen: Reopen::Miss }
@@ -55,7 +60,7 @@ impl Default for StreamingConfig {
 }
 
 impl StreamingConfig {
-    /// Checks every field.
+    /// Checks all fields.
     pub fn validate(&self, rules: &mut Rules) {
         let Self { period, miss_percent, min_accesses, reopen: _ } = self;
         let most = u64::from(Count::MAX);
@@ -65,20 +70,21 @@ impl StreamingConfig {
     }
 }
 
-/// The monitor.
+/// Streaming monitor of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Streaming {
     config: StreamingConfig,
     accesses: Count,
     misses: Count,
     closed: bool,
-    /// Cycle in which the running period ends; `None` if somebody else says when.
+    /// Cycle in which the current period ends; `None` if an external controller ends periods.
     ends: Option<u64>,
     closings: u64,
 }
 
 impl Streaming {
-    /// A monitor of an open cache, with periods of its own or those that somebody else ends.
+    /// Creates the monitor of an open cache. `own_periods`: the monitor times its periods itself, instead of
+    /// an external controller.
     #[must_use]
     pub fn new(config: &StreamingConfig, own_periods: bool) -> Self {
         let ends = own_periods.then_some(config.period.into());
@@ -86,19 +92,19 @@ impl Streaming {
         Self { config: config.clone(), accesses, misses, closed: false, ends, closings: 0 }
     }
 
-    /// Whether tags without data are dropped when the cache opens.
+    /// True if tags without data are invalidated when the cache opens.
     #[must_use]
     pub fn flushes(&self) -> bool {
         self.config.reopen == Reopen::Flush
     }
 
-    /// The cycle in which the running period ends, if it ends by itself.
+    /// Returns the cycle in which the current period ends, if the monitor times its periods itself.
     #[must_use]
     pub fn ends(&self) -> Option<u64> {
         self.ends
     }
 
-    /// Whether the cache is closed, in the period reached.
+    /// True if the cache is closed in the current period.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed
@@ -118,8 +124,8 @@ impl Streaming {
         }
     }
 
-    /// Ends the periods that are over before anything of `cycle` counts. The one in which something was
-    /// counted last decides; after it nothing was counted, so nothing was decided. Returns whether the cache
+    /// Ends all periods that are over before `cycle`, prior to any access in `cycle`. Only the last period
+    /// with accesses decides: later ones had none, and leave the state unchanged. Returns true if the cache
     /// has opened.
     pub fn reach(&mut self, cycle: u64) -> bool {
         let period = u64::from(self.config.period);
@@ -132,7 +138,8 @@ impl Streaming {
         }
     }
 
-    /// Ends a period; unless the cache `may_close` for its misses, it opens. Returns whether it has.
+    /// Ends a period and decides from its misses; without `may_close`, the cache opens in any case. Returns
+    /// true if it has opened.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         self.closed = self.decided(may_close);
@@ -143,7 +150,8 @@ impl Streaming {
 
     /// Counts an accepted load.
     pub fn count(&mut self, missed: bool) {
-        // No more than one a cycle, but periods that somebody else ends may be long.
+        // There is at most one access per cycle, but periods of an external controller can exceed the counter
+        // range.
         if self.accesses < Count::MAX {
             self.accesses += Count::new(1);
             self.misses += Count::new(u16::from(missed));
@@ -157,11 +165,12 @@ impl Streaming {
         to.bits("accesses", *accesses);
         to.bits("misses", *misses);
         if let Some(end) = ends {
-            // The timer counts to where the host has noted its end.
+            // The hardware timer counts up to the end; the model stores the end instead.
             to.bits("timer", Count::masked_new(*end));
             to.logic("timer", Logic::Counter { width: bits_of::<Count>() });
         }
-        // Misses in percent against the bound, and accesses against the least; at equality nothing changes.
+        // Compares 100 * misses with percentage * accesses, and accesses with the minimum; equality changes
+        // nothing.
         let count = bits_of::<Count>();
         let width = count + bits_of::<Percent>();
         to.logic("rate", Logic::ConstantMultiplier { width: count, factor: 100 });

@@ -1,4 +1,4 @@
-//! The derive of `Counted`.
+//! Derive macro of `Counted`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, 
 
 use super::doc::about;
 
-/// What the attributes of a struct say.
+/// Attributes of a struct of counters.
 #[derive(Default)]
 struct OfStruct {
     has: Option<Type>,
@@ -16,7 +16,7 @@ struct OfStruct {
     sums: Vec<(String, String, Expr)>,
 }
 
-/// Attributes of a field.
+/// Attributes of one field.
 #[derive(Default)]
 struct OfField {
     unit: Option<Ident>,
@@ -55,12 +55,12 @@ impl OfStruct {
     }
 }
 
-/// `= "..."` behind a name.
+/// Parses `= "..."` after an attribute name.
 pub fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(meta.value()?.parse::<LitStr>()?.value())
 }
 
-/// `(CONDITION)` behind a name.
+/// Parses `(CONDITION)` after an attribute name.
 pub fn condition(meta: &ParseNestedMeta<'_>) -> Result<Expr> {
     let inside;
     parenthesized!(inside in meta.input);
@@ -93,7 +93,7 @@ impl OfField {
     }
 }
 
-/// What a field holds.
+/// Kind of counter that a field holds.
 enum Holds {
     Count,
     Array,
@@ -148,7 +148,7 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// A sum of fields, each named without `self`.
+/// Returns a sum of fields with `self.` added to each field name.
 fn summed(value: &Expr) -> TokenStream {
     match value {
         Expr::Binary(binary) => {
@@ -159,7 +159,7 @@ fn summed(value: &Expr) -> TokenStream {
     }
 }
 
-/// Adds a field of another one.
+/// Returns code that adds a field of another instance.
 fn add(field: &Field) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {
@@ -169,7 +169,7 @@ fn add(field: &Field) -> TokenStream {
     }
 }
 
-/// Lists a field.
+/// Returns code that lists a field.
 fn listed(field: &Field, of: &OfField) -> Result<TokenStream> {
     let name = field.ident.as_ref().ok_or_else(|| Error::new(field.span(), "a counter needs a name"))?;
     let about = about(&field.attrs, field.span())?;

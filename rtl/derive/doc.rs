@@ -1,12 +1,12 @@
-//! Doc comments and names, as the lists show them.
+//! Doc comments and names, as they are shown in lists.
 
 use proc_macro2::Span;
 use syn::{Attribute, Error, Expr, Lit, Meta, Result};
 
-/// A doc comment in one line, without the brackets of links.
+/// Returns a doc comment as one line, without the brackets of links.
 ///
 /// # Errors
-/// If there is none: a counter without a meaning would be listed without one.
+/// If there is no doc comment: a counter must not be listed without a meaning.
 pub fn about(attributes: &[Attribute], at: Span) -> Result<String> {
     let line = |attribute: &Attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
@@ -25,7 +25,7 @@ pub fn about(attributes: &[Attribute], at: Span) -> Result<String> {
     Ok(text.replace("[`", "`").replace("`]", "`"))
 }
 
-/// `LineAlloc` as `line_alloc`.
+/// Converts a name to snake case: `LineAlloc` to `line_alloc`.
 pub fn snake(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {

@@ -1,4 +1,4 @@
-//! The derive of `Encoding`.
+//! Derive macro of `Encoding`.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! The derive of `Payload`.
+//! Derive macro of `Payload`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,30 +8,30 @@ use syn::{Data, DeriveInput, Error, Expr, Field, Member, Result, Token, Type};
 
 use super::counted::{condition, text};
 
-/// How a field is listed.
+/// Form in which a field is listed.
 enum Form {
-    /// As its type says: a flag, a number, or a number a lane.
+    /// According to its type: a flag, a number, or one number per lane.
     Typed,
-    /// A number of this many bits, or one per lane.
+    /// Number of the given width in bits, or one per lane.
     Sized(Expr),
-    /// The code of a state register.
+    /// Code of a state register.
     State,
-    /// The first bytes, up to this count, or all bytes.
+    /// First bytes, up to the given count, or all bytes.
     Bytes(Option<Expr>),
-    /// The fields of a payload, whose shape is this, or `()`.
+    /// Fields of a nested payload with the given shape, or `()`.
     Inside(Option<Expr>),
-    /// Not at all.
+    /// Not listed.
     Skipped,
 }
 
-/// Attributes of a field.
+/// Attributes of one field.
 struct OfField {
     name: Option<String>,
     only: Option<Expr>,
     form: Form,
 }
 
-/// `= EXPR` behind a name, if there is one.
+/// Parses an optional `= EXPR` after an attribute name.
 fn optional(meta: &ParseNestedMeta<'_>) -> Result<Option<Expr>> {
     if meta.input.peek(Token![=]) { Ok(Some(meta.value()?.parse()?)) } else { Ok(None) }
 }
@@ -74,7 +74,7 @@ impl OfField {
     }
 }
 
-/// The type of `shape`.
+/// Returns the type of `shape`.
 fn shape(input: &DeriveInput) -> Result<Type> {
     let mut shape = syn::parse_quote!(());
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("payload")) {
@@ -93,7 +93,7 @@ fn is(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident(name))
 }
 
-/// The numbers of an array, or of an array of arrays, one after another.
+/// Returns an iterator over the numbers of an array, or of an array of arrays.
 fn lanes(array: &TokenStream, element: &Type) -> TokenStream {
     match element {
         Type::Array(inner) => lanes(&quote!(#array.as_flattened()), &inner.elem),
@@ -101,7 +101,7 @@ fn lanes(array: &TokenStream, element: &Type) -> TokenStream {
     }
 }
 
-/// Lists the value of a field by a name.
+/// Returns code that lists the value of a field under a name.
 fn named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream {
     match (form, ty) {
         (Form::Sized(width), Type::Array(array)) => {
@@ -125,10 +125,10 @@ fn named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream
     }
 }
 
-/// Lists a field.
+/// Returns code that lists a field.
 fn listed(member: &Member, field: &Field) -> Result<TokenStream> {
     let OfField { name, only, form } = OfField::parse(field)?;
-    // What its type cannot do is an error at the field.
+    // An operation that the field's type does not support is reported at the field.
     let value = quote_spanned!(Span::call_site().located_at(field.span())=> self.#member);
     let list = match (form, name, member) {
         (Form::Skipped, ..) => return Ok(TokenStream::new()),

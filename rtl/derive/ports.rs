@@ -1,11 +1,11 @@
-//! The derives of a netlist: `Ports`, `Links`, `Kinds`.
+//! Derive macros of a netlist: `Ports`, `Links`, `Kinds`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, GenericArgument, Ident, PathArguments, Result, Type};
 
-/// The named fields of a struct.
+/// Returns the named fields of a struct.
 fn fields(input: &DeriveInput) -> Result<Vec<(&Ident, &Type)>> {
     let error = || Error::new(input.span(), "only a struct with named fields");
     let Data::Struct(data) = &input.data else { return Err(error()) };
@@ -13,7 +13,7 @@ fn fields(input: &DeriveInput) -> Result<Vec<(&Ident, &Type)>> {
     named.named.iter().map(|field| Ok((field.ident.as_ref().ok_or_else(error)?, &field.ty))).collect()
 }
 
-/// The `index`th type argument of a type: `Chan` of `Pool<Chan>`.
+/// Returns type argument number `index` of a type: `Chan` for index 0 of `Pool<Chan>`.
 fn argument(of: &Type, index: usize) -> Result<&Type> {
     let error = || Error::new(of.span(), "expected `Pool<BEAT>` or `Of<BLOCK, LINKS>`");
     let Type::Path(path) = of else { return Err(error()) };

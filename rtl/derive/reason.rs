@@ -1,4 +1,4 @@
-//! The derive of `Reason`.
+//! Derive macro of `Reason`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -19,10 +19,10 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
     let count = variants.len();
     Ok(quote! {
         impl #name {
-            /// Every variant, in the order of declaration.
+            /// All variants, in declaration order.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
 
-            /// Name in statistics.
+            /// Returns the name of the variant in statistics.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 <Self as ::rtl::kernel::Reason>::NAMES[self as usize]

@@ -1,18 +1,19 @@
-//! `#[watched]`: notes each call of the hooks of a slot.
+//! Attribute macro `#[watched]`: records each call of the hooks of a slot.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, Ident, ItemTrait, LitStr, Pat, Result, Signature, TraitItem};
 
-/// The name of an argument, without the underscore of one that a default does not use.
+/// Returns the name of an argument without the leading underscore that marks it as unused in a default
+/// method.
 fn name(argument: &FnArg) -> Result<Option<Ident>> {
     let FnArg::Typed(typed) = argument else { return Ok(None) };
     let Pat::Ident(named) = &*typed.pat else { return Err(Error::new(typed.span(), "expected a name")) };
     Ok(Some(format_ident!("{}", named.ident.to_string().trim_start_matches('_'))))
 }
 
-/// Forwards one hook, and notes the call with the cycle if the hook has one among its arguments.
+/// Returns a method that forwards one hook and records the call, with the cycle if an argument contains it.
 fn passed_on(slot: &LitStr, number: usize, hook: &Signature) -> Result<TokenStream> {
     let mut signature = hook.clone();
     let mut names = Vec::new();
@@ -50,7 +51,8 @@ pub fn implement(slot: &LitStr, hooks: &ItemTrait) -> Result<TokenStream> {
     Ok(quote! {
         #hooks
 
-        /// Hooks of a scheme, each call of which is noted: what panics or never returns is known by name.
+        /// Wrapper of a scheme's hooks that records each call, so that a hook that panics or never returns
+        /// can be named.
         #[derive(Debug, ::serde::Serialize, ::serde::Deserialize)]
         struct Watched {
             #[serde(with = "crate::kernel::name")]

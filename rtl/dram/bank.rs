@@ -1,13 +1,14 @@
 //! # One DRAM bank
-//! Knows which row is open, if any, and when its next commands are legal. Each command moves the
-//! cycles from which the next ones are legal in this bank; what banks owe each other is in
+//! Tracks the open row of a bank, if any, and the cycles from which its next commands are legal. Each command
+//! updates the earliest cycles of the next ones in this bank. Distances between different banks are kept by
 //! [`timing`](super::timing).
 //!
-//! One command a cycle, of which RD and WR are two calls: `use_row` beside `read` or `write`, in any order.
+//! A bank gets at most one command per cycle. RD and WR are two calls, in any order: `use_row`, and `read` or
+//! `write`.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
-//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` beside `hdl/dram/bank.sv`.
+//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` with `hdl/dram/bank.sv`.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +19,9 @@ use crate::kernel::{Describe, FieldsExt, Logic};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bank {
     open: Option<u32>,
-    /// A column command has used the open row.
+    /// True if a column command has used the open row.
     served: bool,
-    /// Column commands of the open row that overtook an older request to this bank.
+    /// Number of column commands to the open row that overtook an older request to this bank.
     overtaken: u16,
     act_from: u64,
     rd_from: u64,
@@ -29,11 +30,11 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// A closed bank in which nothing has happened yet.
+    /// Closed bank to which no command was ever issued.
     pub const CLOSED: Self =
         Self { open: None, served: false, overtaken: 0, act_from: 0, rd_from: 0, wr_from: 0, pre_from: 0 };
 
-    /// The open row.
+    /// Returns the open row.
     #[must_use]
     pub fn open(&self) -> Option<u32> {
         self.open
@@ -45,37 +46,37 @@ impl Bank {
         self.served
     }
 
-    /// Column commands of the open row that overtook an older request to this bank.
+    /// Returns the number of column commands to the open row that overtook an older request to this bank.
     #[must_use]
     pub fn overtaken(&self) -> u32 {
         u32::from(self.overtaken)
     }
 
-    /// Earliest ACT.
+    /// Returns the earliest cycle for ACT.
     #[must_use]
     pub fn act_from(&self) -> u64 {
         self.act_from
     }
 
-    /// Earliest RD.
+    /// Returns the earliest cycle for RD.
     #[must_use]
     pub fn rd_from(&self) -> u64 {
         self.rd_from
     }
 
-    /// Earliest WR.
+    /// Returns the earliest cycle for WR.
     #[must_use]
     pub fn wr_from(&self) -> u64 {
         self.wr_from
     }
 
-    /// Earliest PRE.
+    /// Returns the earliest cycle for PRE.
     #[must_use]
     pub fn pre_from(&self) -> u64 {
         self.pre_from
     }
 
-    /// ACT: opens `row`.
+    /// Executes ACT: opens `row`.
     pub fn activate(&mut self, cycle: u64, row: u32, t: &DramTiming) {
         self.open = Some(row);
         self.served = false;
@@ -86,28 +87,28 @@ impl Bank {
         self.act_from = cycle + u64::from(t.rc);
     }
 
-    /// RD.
+    /// Executes RD.
     pub fn read(&mut self, cycle: u64, t: &DramTiming) {
         self.pre_from = self.pre_from.max(cycle + u64::from(t.rtp));
     }
 
-    /// WR.
+    /// Executes WR.
     pub fn write(&mut self, cycle: u64, t: &DramTiming) {
         self.pre_from = self.pre_from.max(cycle + u64::from(t.write_latency() + t.wr));
     }
 
-    /// PRE: closes the row.
+    /// Executes PRE: closes the row.
     pub fn precharge(&mut self, cycle: u64, t: &DramTiming) {
         self.open = None;
         self.act_from = self.act_from.max(cycle + u64::from(t.rp));
     }
 
-    /// REF of all banks.
+    /// Executes REF of all banks.
     pub fn refresh(&mut self, cycle: u64, t: &DramTiming) {
         self.act_from = cycle + u64::from(t.rfc);
     }
 
-    /// RD or WR; `overtakes` tells that it goes ahead of an older request to this bank.
+    /// Records an RD or WR; `overtakes` is true if it overtakes an older request to this bank.
     pub fn use_row(&mut self, overtakes: bool) {
         self.served = true;
         if overtakes {
@@ -128,10 +129,11 @@ impl Bank {
         to.bits("pre_from", *pre_from);
         let width = u64::BITS;
         to.logic("may", Logic::Less { width, count: 4 });
-        // PRE and what keeps a row open put off what was put off before.
+        // Maximum of the new and the previous constraint, for PRE and for the commands that keep a row open.
         to.logic("later", Logic::Less { width, count: 2 });
         to.logic("later_of", Logic::Mux { ways: 3, width });
-        // ACT imposes four distances, PRE, REF and the columns one each.
+        // Adders: ACT sets three registers, PRE and REF one each; ACT, RD and WR share one for the earliest
+        // PRE.
         for _ in 0..6 {
             to.logic("from", Logic::Counter { width });
         }

@@ -1,28 +1,31 @@
 //! # DRAM channel
-//! The controller of one GDDR5 or HBM channel with the memory behind it: one command a cycle of the command clock CK, or
-//! one for rows and one for columns, banks with open rows, FR-FCFS arbitration (khairy2015 table 1), and real bytes.
+//! Controls one GDDR5 or HBM channel and models its memory with real bytes. It issues one command per cycle
+//! of the command clock CK, or one row and one column command on separate buses. Banks keep their rows open,
+//! and arbitration is FR-FCFS (khairy2015 table 1).
 //!
 //! | port  | dir | payload        | contract                                                          |
 //! |-------|-----|----------------|-------------------------------------------------------------------|
-//! | `req` | in  | `DramRequest`  | taken, one a cycle, while the queue has room; a slot that its column command frees is filled in the same cycle |
-//! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands, and one for each write, or notice that a line is gone, that asks for it, as it is taken |
+//! | `req` | in  | `DramRequest`  | accepted, one per cycle, while the queue has room; a slot freed by its column command is refilled in the same cycle |
+//! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands, and one acknowledgment for each write, or notice of an evicted line, that requests it, when it is accepted |
 //!
-//! Of either there is one for each L2 bank that shares the channel. Requests of several are taken in turn; the address of
-//! a read tells whose it is, and data that their bank has no room for hold up all behind them.
+//! Each L2 bank that shares the channel has one link of either kind. Requests of several banks are accepted
+//! in round-robin order. The address of a read determines its bank; read data for which their bank has no
+//! room block all data behind them.
 //!
-//! Latency: a request taken in cycle t can have its first command in t + 1. A read leaves on `rsp`
-//! CL and the cycles of a burst after its RD: 15 after t on an open row, 27 on a closed bank, 39 after
-//! another row with the timing of khairy2015. A write counts as done with its WR. One that asks to be acknowledged is taken only in a
-//! cycle in which its bank can be told so, behind data that leave: from then on every read of the burst finds it.
+//! Latency: a request accepted in cycle t can have its first command in t + 1. A read leaves on `rsp` CL plus
+//! the burst cycles after its RD. With the timing of khairy2015, that is 15 cycles after t if the row is
+//! open. It is 27 if the bank is closed, and 39 if another row is open. A write is complete with its WR. A
+//! write that requests an acknowledgment is accepted only in a cycle in which that can be sent to its bank;
+//! read data have priority. From then on, every read of the burst returns the written data.
 //!
-//! Ordering: accesses to one burst happen in the order of their arrival, all others in the order
-//! that suits the banks. A read sees every older write to its burst, whole or in part, because both
-//! wait in one queue and the younger one waits for the older.
+//! Ordering: accesses to one burst are performed in the order of their arrival, all others in the order that
+//! suits the banks. A read returns the data of every older write to its burst, whole or partial. Both wait in
+//! one queue, and the younger one waits for the older.
 //!
-//! Stalls: reads stop when the reply buffer has no place left for their data; writes and row
-//! commands go on, so the channel never waits for its receiver to take a request.
+//! Stalls: RD commands stall when the reply buffer has no free entry for their data. Writes and row commands
+//! continue, so the channel accepts requests independently of its receiver.
 //!
-//! A read or write of a burst that the host has not mapped is a panic that names channel and cycle.
+//! An access to a burst that the host has not mapped is a panic that names the channel and the cycle.
 //!
 //! Twin: `golden/dram/checker.rs` and `golden/dram/requests.rs`.
 //! Bench: `tb/dram`.
@@ -50,7 +53,7 @@ use crate::kernel::{
 };
 use crate::noc::interleave::Interleave;
 
-/// A DRAM channel.
+/// DRAM channel: controller and memory.
 #[derive(Serialize, Deserialize)]
 pub struct DramChannel {
     #[serde(with = "crate::config::text")]
@@ -59,27 +62,27 @@ pub struct DramChannel {
     num_banks: u32,
     #[serde(with = "BigArray")]
     banks: [Bank; MAX],
-    /// Open banks that have reached the hit cap.
+    /// Open banks that have reached the hit cap, one bit per bank.
     capped: u64,
     timing: Timing,
     scheduler: Scheduler,
     drain: Drain,
     refresher: Refresher,
     replies: Replies,
-    /// How its bursts go round among the banks that share it.
+    /// Interleaving of bursts among the L2 banks that share the channel.
     sharers: Interleave,
-    /// Whose request is taken first.
+    /// Arbiter of the requests of these L2 banks.
     turn: RoundRobin,
-    /// The next command, chosen when the last change was made; where rows have a bus of their own, that of the other.
+    /// Next command, chosen at the last change. With a separate bus for rows, the next column command.
     plan: Plan,
-    /// The next command of a bus of rows.
+    /// Next command of a separate bus for rows.
     row_plan: Plan,
     store: Store,
-    /// Rows have a command bus of their own.
+    /// True if row commands have a bus of their own.
     is_dual: bool,
-    /// The command bus, or that of rows; the bus of columns, if there are two.
+    /// Command bus, or that of row commands; bus of column commands, if there are two.
     buses: [Command; 2],
-    /// Without the sums over cycles and what follows from the others.
+    /// Statistics, except for integrals over time and derived values.
     counts: Counts,
     /// Cycle up to which statistics are complete.
     counted_to: u64,
@@ -88,9 +91,9 @@ pub struct DramChannel {
 /// Ports of a DRAM channel.
 #[derive(Default, Ports)]
 pub struct DramPorts {
-    /// Bursts to read and write, of each bank.
+    /// Bursts to read and write, one link per L2 bank.
     pub req: Many<In<DramRequest>>,
-    /// Bursts read, for each bank.
+    /// Bursts read and acknowledgments, one link per L2 bank.
     pub rsp: Many<Out<DramReply>>,
 }
 
@@ -98,23 +101,23 @@ impl HasPorts for DramChannel {
     type Ports = DramPorts;
 }
 
-/// Ports of a DRAM channel.
+/// Channel ends of a DRAM channel, lent for one edge.
 pub struct DramIo<'a> {
-    /// Bursts to read and write, of each bank.
+    /// Bursts to read and write, one link per L2 bank.
     pub req: RxBank<'a, DramRequest>,
-    /// Bursts read, for each bank.
+    /// Bursts read and acknowledgments, one link per L2 bank.
     pub rsp: TxBank<'a, DramReply>,
 }
 
 impl DramChannel {
-    /// A channel of one L2 bank, with closed banks and no memory mapped.
+    /// Creates a channel of one L2 bank, with closed banks and no memory mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         let burst_bytes = config.burst_bytes();
         Self::shared(config, path, Interleave::new(1, burst_bytes, burst_bytes))
     }
 
-    /// A channel whose bursts go round among several L2 banks.
+    /// Creates a channel whose bursts are interleaved among several L2 banks.
     #[must_use]
     pub fn shared(config: &DramConfig, path: &str, sharers: Interleave) -> Self {
         Self {
@@ -140,33 +143,33 @@ impl DramChannel {
         }
     }
 
-    /// Turns this into a channel behind a trace: its memory is that of [`super::recorded`], and holds
-    /// every burst of `burst_bits` address bits. Rows behind the last begin again with the first.
+    /// Replaces the memory by that of a trace ([`super::recorded`]), in which every burst address of
+    /// `burst_bits` bits exists. Rows beyond the last one wrap around to the first.
     pub fn record_memory(&mut self, path: &str, place: ChannelPlace, burst_bits: u32) {
         self.store.record(place);
         self.queue.widen(burst_bits);
         self.replies = Replies::wide(&self.config, path, burst_bits);
     }
 
-    /// The contents of the memory.
+    /// Returns the contents of the memory.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The contents of the memory, for the host.
+    /// Returns the contents of the memory, mutably, for the host.
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
 
-    /// The commands of `cycle`, if that was the block's last edge and it issued any; a row command first.
+    /// Returns the commands issued in `cycle`, row command first, if that was the block's last edge.
     #[must_use]
     pub fn commands_of(&self, cycle: u64) -> &[Command] {
         let [first, second] = self.buses.each_ref().map(|bus| bus.kind != CommandKind::Nop && bus.cycle == cycle);
         &self.buses[usize::from(!first)..1 + usize::from(second)]
     }
 
-    /// Statistics, complete up to the cycle given to [`Self::settle`] or to the last edge.
+    /// Returns the statistics, complete up to the cycle given to [`Self::settle`] or to the last edge.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let bursts = self.counts.reads + self.counts.writes;
@@ -181,24 +184,24 @@ impl DramChannel {
         }
     }
 
-    /// True if no request waits and no data are on their way.
+    /// True if no request waits and no read data are in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.queue.occupied() == 0 && self.replies.is_empty()
     }
 
-    /// Charges the time slept through until `cycle` to the statistics.
+    /// Charges the cycles slept until `cycle` to the statistics.
     pub fn settle(&mut self, cycle: u64) {
         self.counted_to = cycle;
     }
 
-    /// Starts to keep digests of the arrays.
+    /// Starts to maintain digests of the memories of the controller.
     pub fn record(&mut self) {
         self.queue.record();
         self.replies.record();
     }
 
-    /// An edge at which something happens or may happen.
+    /// Executes an edge at which something may happen.
     #[inline(never)]
     fn act(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let DramIo { mut req, mut rsp } = io;
@@ -216,38 +219,39 @@ impl DramChannel {
         let [bus, column_bus] = &self.buses;
         let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
         let taken = self.take(&mut req, &mut rsp, at);
-        // A read that found no room may have some from the next cycle on.
+        // A read that found no free reply entry can have one from the next cycle on.
         let appeared = sent && !reads;
         if issued || taken || appeared {
-            // The youngest request takes a cycle from no column command that has one.
+            // A newly accepted request cannot replace a column command already planned for this cycle.
             self.look_ahead(cycle + 1, !issued && !appeared);
         }
-        // A command is one cycle long: the bus is to be seen at rest in the next.
+        // A command lasts one cycle: the bus must be shown idle in the next.
         if issued || self.queue.has_room() && req.waiting(at) {
             return Sleep::Next;
         }
-        // Data that are due and were not sent wait for room in the channel, which is an event.
+        // Data that are due but were not sent wait for room in the reply link, which is an event.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
         until(self.due().min(self.refresher.due()).min(data), cycle)
     }
 
-    /// No command of a request is legal before this cycle.
+    /// Returns the cycle before which no command of a request is legal.
     fn due(&self) -> u64 {
         self.plan.from.min(self.row_plan.from)
     }
 
-    /// Lets requests make way for a refresh that is due and, once the last row hits are served, takes its next step.
+    /// Prepares a refresh that is due: stops new commands and, once the last row hits are served, takes its
+    /// next step.
     fn make_way(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, Turn::ALL), reads);
-        // What may still go changes without a command.
+        // The eligible requests can change without a command.
         self.plan_from(cycle, reads);
         if self.refresher.last() == 0 {
             self.plan.from = self.refresh(cycle);
         }
     }
 
-    /// Takes a request if one is there and a slot is free.
+    /// Accepts a request if one is present and a slot is free. Returns true if it has accepted one.
     fn take(
         &mut self,
         req: &mut RxBank<'_, DramRequest>,
@@ -281,20 +285,21 @@ impl DramChannel {
         true
     }
 
-    /// Chooses the commands of `cycle` or of later ones, after an edge that has changed what there is to choose from.
-    /// `keeps` tells that it changed nothing for a column command of that cycle.
+    /// Chooses the commands for `cycle` or later, after an edge that changed the candidates. `keeps` is true
+    /// if that change cannot affect a column command of `cycle`.
     #[inline(always)]
     fn look_ahead(&mut self, cycle: u64, keeps: bool) {
         self.drain.update(cycle, &self.queue);
         if self.refresher.is_draining() {
-            // Whoever makes way looks at every edge.
+            // While the channel drains for a refresh, the choice is repeated at every edge.
             (self.plan, self.row_plan) = (Plan::ask(cycle), Plan::NOTHING);
         } else if !keeps || self.is_dual || self.drain.is_on() || !self.plan.is_column_at(cycle) {
             self.plan_from(cycle, self.replies.has_room());
         }
     }
 
-    /// Chooses the next command of each bus from `cycle` on, each from the same state; `reads` as for [`Self::choose`].
+    /// Chooses the next command of each bus from `cycle` on, both from the same state; `reads` as for
+    /// [`Self::choose`].
     #[inline(always)]
     fn plan_from(&mut self, cycle: u64, reads: bool) {
         self.plan = self.choose(cycle, reads);
@@ -303,14 +308,14 @@ impl DramChannel {
         }
     }
 
-    /// The parts that the choice depends on.
+    /// Returns the components that the choice depends on.
     fn view(&self) -> View<'_> {
         let Self { queue, banks, capped, timing, is_dual, .. } = self;
         View { queue, banks, capped: *capped, timing, is_dual: *is_dual }
     }
 
-    /// The next command from `cycle` on, of rows only if they have no bus of their own; `reads` tells whether a read has
-    /// room for its data.
+    /// Returns the next command from `cycle` on; only column commands if rows have a bus of their own.
+    /// `reads` is true if the reply buffer has room for a read.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
         if self.is_gated() {
             return self.choose_behind_gates(cycle, reads);
@@ -318,25 +323,25 @@ impl DramChannel {
         self.view().choose(cycle, self.view().everyone(), reads)
     }
 
-    /// The same where not everyone may go.
+    /// Returns the next command from `cycle` on, if some requests may not be served.
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
         self.view().choose(cycle, self.behind_gates(cycle), reads)
     }
 
-    /// The next command of a bus of rows from `cycle` on.
+    /// Returns the next command of the bus for rows from `cycle` on.
     #[inline(never)]
     fn choose_row(&self, cycle: u64) -> Plan {
         let candidates = if self.is_gated() { self.behind_gates(cycle) } else { self.view().everyone() };
         self.view().choose_row(cycle, candidates)
     }
 
-    /// True if not everyone may go.
+    /// True if some requests may not be served.
     fn is_gated(&self) -> bool {
         self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.takes_everyone(self.view())
     }
 
-    /// What there is to choose from where not everyone may go.
+    /// Returns the candidates, if some requests may not be served.
     fn behind_gates(&self, cycle: u64) -> Candidates {
         let gates = if self.refresher.is_draining() {
             Gates { turn: Turn::ALL, columns: self.refresher.last(), rows: false }
@@ -346,7 +351,7 @@ impl DramChannel {
         self.scheduler.behind(gates, self.view())
     }
 
-    /// The commands that are planned for this cycle; `reads` as for [`Self::choose`].
+    /// Issues the commands planned for this cycle; `reads` as for [`Self::choose`].
     fn issue(&mut self, at: &impl AnyEdge, reads: bool) {
         let cycle = at.cycle();
         if self.plan.kind == CommandKind::Nop {
@@ -360,24 +365,25 @@ impl DramChannel {
         if self.is_dual
             && let Some((kind, slot)) = self.row_plan.command_at(cycle)
         {
-            // Planned ahead of the other, and for another bank: its request still waits.
+            // This command was planned before the column command and is for another bank, so its request
+            // still waits.
             self.send_row(cycle, kind, slot);
         }
     }
 
-    /// The commands that would be chosen in `cycle`.
+    /// Returns the commands that would be chosen for `cycle`.
     fn chosen(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
         let row = if self.is_dual { self.choose_row(cycle).command_at(cycle) } else { None };
         [self.choose(cycle, reads).command_at(cycle), row]
     }
 
-    /// Whether the commands of a cycle are for different banks.
+    /// True if the commands of a cycle are for different banks.
     fn are_apart(&self, cycle: u64) -> bool {
         let bank = |plan: &Plan| plan.command_at(cycle).map(|(_, slot)| self.queue.entry(slot).place.bank);
         bank(&self.plan).is_none() || bank(&self.plan) != bank(&self.row_plan)
     }
 
-    /// Puts a command of a request on the bus that is not of rows alone.
+    /// Issues a command of a request on the bus that carries column commands.
     fn send(&mut self, at: &impl AnyEdge, kind: CommandKind, slot: usize) {
         if !kind.is_column() {
             return self.send_row(at.cycle(), kind, slot);
@@ -388,7 +394,7 @@ impl DramChannel {
         self.column(at, slot, usize::from(bank));
     }
 
-    /// Puts an ACT or PRE on the bus that carries them.
+    /// Issues an ACT or PRE on the bus that carries row commands.
     fn send_row(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
         let Entry { id, place: Place { bank, row, .. }, .. } = *self.queue.entry(slot);
         self.buses[0] = Command { cycle, kind, bank, row, column: 0, id };
@@ -418,7 +424,7 @@ impl DramChannel {
         self.counts.precharges += 1;
     }
 
-    /// Reads or writes the burst of a request in bank `index`, which is served by that.
+    /// Issues the RD or WR that serves a request in bank `index`, and frees its slot.
     fn column(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let overtakes = self.queue.overtakes(slot);
         let bank = &mut self.banks[index % MAX];
@@ -438,7 +444,7 @@ impl DramChannel {
         self.queue.release(at.cycle(), slot);
     }
 
-    /// RD: the burst waits among the replies until its data are out of the device.
+    /// Issues RD: the burst waits in the reply buffer until the device has output all its data.
     fn read(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let (cycle, t) = (at.cycle(), &self.config.timing);
         let due = cycle + u64::from(t.read_latency());
@@ -453,7 +459,7 @@ impl DramChannel {
         });
     }
 
-    /// WR.
+    /// Issues WR.
     fn write(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let cycle = at.cycle();
         self.banks[index % MAX].write(cycle, &self.config.timing);
@@ -463,7 +469,8 @@ impl DramChannel {
         existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
     }
 
-    /// The next step of a refresh once the last row hits are served; returns when it is legal.
+    /// Takes the next step of a refresh, once the last row hits are served. Returns the cycle from which it
+    /// is legal.
     fn refresh(&mut self, cycle: u64) -> u64 {
         let banks = &mut self.banks[..self.num_banks as usize];
         let (kind, later) = self.refresher.choose(cycle, banks, &self.timing);
@@ -489,7 +496,7 @@ impl DramChannel {
     }
 }
 
-/// The sleep of a block that has something to do from cycle `due` on.
+/// Returns the sleep of a block that is due again in cycle `due`.
 fn until(due: u64, cycle: u64) -> Sleep {
     match due {
         u64::MAX => Sleep::UntilEvent,
@@ -498,7 +505,7 @@ fn until(due: u64, cycle: u64) -> Sleep {
     }
 }
 
-/// What an access gave, which must exist.
+/// Unwraps the result of a memory access; panics if the burst does not exist.
 fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
     match found {
         Ok(found) => found,
@@ -507,12 +514,12 @@ fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
 }
 
 impl DramChannel {
-    /// One clock edge, checked or not.
+    /// Executes one clock edge, with or without checks.
     pub(crate) fn eval_any(&mut self, mut io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
-        // Many edges only put the bus to rest after a command, or come ahead of time.
+        // Many edges only return the bus to idle after a command, or are earlier than necessary.
         let due = self.due().min(self.refresher.due()).min(self.replies.first_due());
         if due > at.cycle() && !(self.queue.has_room() && io.req.waiting(at)) {
             return until(due, at.cycle());
@@ -534,7 +541,7 @@ impl Block for DramChannel {
             queue,
             num_banks,
             banks,
-            // Comparators of each bank's own count.
+            // Derived: comparators of each bank's count.
             capped: _,
             timing,
             scheduler,
@@ -543,10 +550,10 @@ impl Block for DramChannel {
             replies,
             sharers,
             turn,
-            // What the scheduler would say again.
+            // Derived: the scheduler would compute the same again.
             plan: _,
             row_plan: _,
-            // Off chip, and a function of the beats that came in.
+            // Off chip, and determined by the accepted requests.
             store: _,
             is_dual,
             buses: [bus, column_bus],

@@ -1,57 +1,58 @@
-//! # What stands on a command bus
+//! # Commands on a command bus
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, Encoding, FieldsExt};
 
-/// What a command does.
+/// Kind of a DRAM command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum CommandKind {
-    /// Nothing.
+    /// No command.
     #[default]
     Nop,
-    /// Opens a row.
+    /// ACT: opens a row.
     Act,
-    /// Reads a burst of the open row.
+    /// RD: reads a burst of the open row.
     Rd,
-    /// Writes a burst to the open row.
+    /// WR: writes a burst to the open row.
     Wr,
-    /// Closes the row of one bank.
+    /// PRE: closes the row of one bank.
     Pre,
-    /// Closes the rows of all banks.
+    /// PREA: closes the rows of all banks.
     Prea,
-    /// Refreshes all banks.
+    /// REF: refreshes all banks.
     Ref,
 }
 
 impl CommandKind {
-    /// True of RD and WR, which move data of an open row; the others open, close and refresh rows.
+    /// True for RD and WR, which transfer data of an open row; other commands open, close and refresh rows.
     #[must_use]
     pub fn is_column(self) -> bool {
         matches!(self, Self::Rd | Self::Wr)
     }
 }
 
-/// A command; fields that its kind does not use are zero.
+/// DRAM command; fields that its kind does not use are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Command {
-    /// Command clock.
+    /// Cycle of the command clock in which the command is issued.
     pub cycle: u64,
-    /// What it does.
+    /// Kind of the command.
     pub kind: CommandKind,
-    /// Bank of the channel: group times banks per group, plus the bank in its group.
+    /// Bank within the channel: group times banks per group, plus the bank within its group.
     pub bank: u8,
     /// Row that is opened, closed, read or written.
     pub row: u32,
-    /// Burst of the row that is read or written.
+    /// Burst within the row that is read or written.
     pub column: u32,
-    /// The request for which it is issued.
+    /// Serial number of the request that the command serves.
     pub id: u32,
 }
 
 impl Command {
-    /// Lists what is on a bus that carries the bank, and row and column with so many bits if it does.
+    /// Lists the state of a bus that carries bank numbers of `bank` bits, and rows and columns if a width is
+    /// given.
     pub(super) fn describe(&self, bank: u32, row: Option<u32>, column: Option<u32>, to: &mut dyn Describe) {
         let widths = [Some(bank), row, column];
         let Self { cycle: _, kind, bank, row, column, id } = self;

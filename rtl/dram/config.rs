@@ -5,89 +5,90 @@ use serde::{Deserialize, Serialize};
 use super::message::BURST_BYTES;
 use crate::config::{Rules, Side};
 
-/// Size, policy and timing of one channel.
+/// Size, policies and timing of one channel.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramConfig {
-    /// Requests that wait in the controller, reads and writes together.
+    /// Number of requests that can wait in the controller, reads and writes together.
     pub queue_entries: u32,
-    /// Read bursts between their column command and the reply channel.
+    /// Number of read bursts that can wait between their column command and the reply link.
     pub reply_entries: u32,
-    /// Who gets the command bus.
+    /// Arbitration policy for the command bus.
     pub policy: Policy,
-    /// Row hits of a bank that may overtake an older request to another row of it; 0 for no limit.
+    /// Number of row hits that may overtake an older request to another row of their bank; 0 for no limit.
     pub hit_cap: u32,
-    /// Whether writes are gathered while reads wait.
+    /// Policy for gathering writes while reads wait.
     pub write_drain: WriteDrain,
-    /// Whether the banks are refreshed.
+    /// Refresh of the banks.
     pub refresh: Refresh,
-    /// What RD and WR share their bus with.
+    /// Command bus: shared by all commands, or separate for rows and columns.
     pub command_bus: CommandBus,
     /// Width of the data bus in bits.
     pub bus_bits: u32,
-    /// Bus widths that a column command moves: 8 of GDDR5, 2 or 4 of HBM.
+    /// Number of bus-wide beats per column command: 8 for GDDR5, 2 or 4 for HBM.
     pub burst_length: u32,
-    /// Bank groups.
+    /// Number of bank groups.
     pub bank_groups: u32,
-    /// Banks in each group.
+    /// Number of banks per group.
     pub banks_per_group: u32,
-    /// Rows of a bank.
+    /// Number of rows per bank.
     pub rows: u32,
-    /// Bursts in a row.
+    /// Number of bursts per row.
     pub columns: u32,
     /// Order of row, bank and column in a burst address.
     pub mapping: AddressMapping,
-    /// Which bits of the bank number name its group.
+    /// Bits of the bank number that select the bank group.
     pub group_bits: GroupBits,
-    /// Distances between commands.
+    /// Minimum distances between commands.
     pub timing: DramTiming,
 }
 
-/// Who gets the command bus.
+/// Arbitration policy for the command bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// First ready, first come: the oldest ready row hit, else the oldest request that can prepare its bank.
+    /// First ready, first come, first served: the oldest ready row hit, otherwise the oldest request that can
+    /// prepare its bank.
     FrFcfs,
     /// First come, first served: only the oldest request.
     Fcfs,
 }
 
-/// Whether writes are gathered while reads wait.
+/// Policy for gathering writes while reads wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WriteDrain {
-    /// No: reads and writes take their turn alike.
+    /// Do not gather writes: reads and writes are scheduled alike.
     None,
-    /// Reads go first until many writes wait, then writes until few are left.
+    /// Serve reads until many writes wait, then serve writes until few are left.
     Watermarks {
-        /// Waiting writes at which writes begin to go.
+        /// Number of waiting writes at which writes are served.
         high: u32,
-        /// Waiting writes at which reads go again.
+        /// Number of waiting writes at which reads are served again.
         low: u32,
-        /// Cycles without a waiting read after which writes go all the same.
+        /// Cycles without a waiting read after which writes are served in any case.
         idle: u32,
     },
 }
 
-/// Whether the banks are refreshed.
+/// Refresh of the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refresh {
-    /// Never, as in simulators that leave it out.
+    /// No refresh, as in simulators that omit it.
     Off,
-    /// All banks at once.
+    /// Refresh of all banks at once.
     AllBank,
 }
 
-/// What RD and WR share their bus with.
+/// Organization of the command bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandBus {
-    /// All other commands: one command a cycle.
+    /// One bus for all commands: one command per cycle.
     Single,
-    /// Nothing: ACT, PRE and REF have a bus of their own, so that a row and a column command of different banks can go out
-    /// in one cycle. HBM, JESD235.
+    /// Two buses, as in HBM (JESD235): ACT, PRE and REF have their own, so that one cycle can issue a row and
+    /// a column command for different banks.
     Dual,
 }
 
@@ -97,77 +98,78 @@ pub enum CommandBus {
 pub enum AddressMapping {
     /// Row, bank, column.
     RowBankColumn,
-    /// Row, bank, column, where the lowest bank bit lies above the lowest two column bits: the
-    /// halves of a 512-byte block go to two banks. GPGPU-Sim's map for the GTX 480.
+    /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The halves of a 512-byte
+    /// block map to two banks. GPGPU-Sim's mapping for the GTX 480.
     Gtx480,
-    /// The same above the lowest three column bits: with bursts of 32 bytes, too, the halves of a 512-byte
-    /// block go to two banks. Accel-Sim's map for the QV100.
+    /// Row, bank, column, with the lowest bank bit above the lowest three column bits. With bursts of 32
+    /// bytes, the halves of a 512-byte block map to two banks. Accel-Sim's mapping for the QV100.
     Qv100,
-    /// Row, bank, column, where the bank number is exclusive-or'ed with the low bits of the row: rows
-    /// that follow each other in a bank's address range lie in different banks.
+    /// Row, bank, column, with the bank number XORed with the low bits of the row. Consecutive rows in a
+    /// bank's address range map to different banks.
     PermutedBank,
 }
 
-/// Which bits of the bank number name its group.
+/// Bits of the bank number that select the bank group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupBits {
-    /// The low ones: banks that follow each other lie in different groups.
+    /// Low bits: consecutive banks are in different groups.
     Low,
-    /// The high ones.
+    /// High bits: consecutive banks are in the same group.
     High,
 }
 
-/// Distances in cycles of the command clock, named as in the standards of GDDR5 and HBM without the `t`.
+/// Minimum distances in cycles of the command clock, named as in the GDDR5 and HBM standards without the `t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramTiming {
-    /// RD to its first data.
+    /// Cycles from RD to its first data.
     pub cl: u32,
-    /// WR to its first data.
+    /// Cycles from WR to its first data.
     pub wl: u32,
-    /// Data of one burst: 8 beats at 4 a cycle of GDDR5, 2 or 4 at 2 a cycle of HBM.
+    /// Cycles of data for one burst: 8 beats at 4 per cycle for GDDR5, 2 or 4 beats at 2 per cycle for HBM.
     pub burst: u32,
-    /// ACT to RD, same bank.
+    /// Cycles from ACT to RD, same bank.
     pub rcd_rd: u32,
-    /// ACT to WR, same bank.
+    /// Cycles from ACT to WR, same bank.
     pub rcd_wr: u32,
-    /// PRE to ACT, same bank.
+    /// Cycles from PRE to ACT, same bank.
     pub rp: u32,
-    /// ACT to PRE, same bank.
+    /// Cycles from ACT to PRE, same bank.
     pub ras: u32,
-    /// ACT to ACT, same bank.
+    /// Cycles from ACT to ACT, same bank.
     pub rc: u32,
-    /// ACT to ACT, different groups.
+    /// Cycles from ACT to ACT, different bank groups.
     pub rrd_s: u32,
-    /// ACT to ACT, same group.
+    /// Cycles from ACT to ACT, same bank group.
     pub rrd_l: u32,
-    /// Window in which at most 4 ACT may stand.
+    /// Window in cycles that may contain at most 4 ACTs.
     pub faw: u32,
-    /// Window in which at most 32 ACT may stand.
+    /// Window in cycles that may contain at most 32 ACTs.
     pub aw32: u32,
-    /// RD to RD and WR to WR, different groups.
+    /// Cycles from RD to RD and from WR to WR, different bank groups.
     pub ccd_s: u32,
-    /// RD to RD and WR to WR, same group.
+    /// Cycles from RD to RD and from WR to WR, same bank group.
     pub ccd_l: u32,
-    /// RD to PRE, same bank.
+    /// Cycles from RD to PRE, same bank.
     pub rtp: u32,
-    /// End of write data to PRE, same bank.
+    /// Cycles from the end of write data to PRE, same bank.
     pub wr: u32,
-    /// End of write data to RD, different groups.
+    /// Cycles from the end of write data to RD, different bank groups.
     pub wtr_s: u32,
-    /// End of write data to RD, same group.
+    /// Cycles from the end of write data to RD, same bank group.
     pub wtr_l: u32,
-    /// PRE to PRE.
+    /// Cycles from PRE to PRE.
     pub ppd: u32,
-    /// REF to the next command.
+    /// Cycles from REF to the next command.
     pub rfc: u32,
-    /// REF to REF on average.
+    /// Average cycles from REF to REF.
     pub refi: u32,
 }
 
 impl DramTiming {
-    /// A REF, and a row that is opened, read or written, and closed: what must fit between two REF.
+    /// Returns the minimum cycles between two REFs: a REF, and a row that is opened, read or written, and
+    /// closed.
     #[must_use]
     pub fn refresh_busy(&self) -> u64 {
         let &Self { wl, burst, rcd_rd, rcd_wr, rp, ras, rc, rtp, wr, rfc, .. } = self;
@@ -177,25 +179,25 @@ impl DramTiming {
         open + sum(&[rp, rfc])
     }
 
-    /// RD to the end of its data.
+    /// Returns the cycles from RD to the end of its data.
     #[must_use]
     pub fn read_latency(&self) -> u32 {
         self.cl + self.burst
     }
 
-    /// WR to the end of its data.
+    /// Returns the cycles from WR to the end of its data.
     #[must_use]
     pub fn write_latency(&self) -> u32 {
         self.wl + self.burst
     }
 
-    /// RD to WR: the bus is turned round in two cycles.
+    /// Returns the cycles from RD to WR; the bus turnaround takes two of them.
     #[must_use]
     pub fn read_to_write(&self) -> u32 {
         (self.read_latency() + 2).saturating_sub(self.wl)
     }
 
-    /// RD to RD and WR to WR on one data bus.
+    /// Returns the cycles from RD to RD and from WR to WR on one data bus.
     #[must_use]
     pub fn column_to_column(&self) -> u32 {
         self.ccd_s.max(self.burst)
@@ -238,7 +240,7 @@ impl DramTiming {
         rules.between(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
-    /// Checks distances against those that they consist of, in whole clocks as the file has them.
+    /// Checks distances against the shorter distances that they include, all in whole cycles.
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;
@@ -265,31 +267,31 @@ impl DramTiming {
 }
 
 impl DramConfig {
-    /// Banks of the channel.
+    /// Returns the number of banks of the channel.
     #[must_use]
     pub fn banks(&self) -> u32 {
         self.bank_groups.saturating_mul(self.banks_per_group)
     }
 
-    /// Bytes that one column command moves.
+    /// Returns the bytes that one column command transfers.
     #[must_use]
     pub fn burst_bytes(&self) -> u32 {
         (self.bus_bits / 8).saturating_mul(self.burst_length)
     }
 
-    /// Bursts that the channel holds.
+    /// Returns the number of bursts that the channel holds.
     #[must_use]
     pub fn bursts(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.banks()) * u64::from(self.columns)
     }
 
-    /// Bits of a burst address.
+    /// Returns the width of a burst address in bits.
     #[must_use]
     pub fn burst_bits(&self) -> u32 {
         self.bursts().trailing_zeros()
     }
 
-    /// Checks every field.
+    /// Checks all fields.
     pub fn validate(&self, rules: &mut Rules) {
         let one_bit = "the controller keeps one bit for each in a 64-bit set";
         rules.range("queue_entries", u64::from(self.queue_entries), 1..=64, one_bit);
@@ -329,7 +331,7 @@ impl DramConfig {
 }
 
 impl AddressMapping {
-    /// Column bits below the lowest bank bit, where that lies apart from the others.
+    /// Returns the number of column bits below the lowest bank bit, if that bit is separate from the others.
     pub(super) fn low_columns(self) -> u32 {
         match self {
             Self::RowBankColumn | Self::PermutedBank => 0,
@@ -339,8 +341,8 @@ impl AddressMapping {
     }
 }
 
-/// The controller alone, as the reference command streams have it: 16 entries, no hit cap, no
-/// refresh, the timing of khairy2015 completed from published simulators.
+/// Controller configuration of the reference command streams: 16 entries, no hit cap, no refresh, and the
+/// timing of khairy2015, completed from published simulators.
 #[cfg(test)]
 pub(crate) fn reference() -> DramConfig {
     DramConfig {

@@ -2,18 +2,18 @@
 
 use crate::kernel::Counted;
 
-/// Counters since reset.
+/// Statistics of a DRAM channel since reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct Counts {
     /// Bursts read.
     pub reads: u64,
     /// Bursts written.
     pub writes: u64,
-    /// Column commands that found their row open, the first one after each ACT not counted.
+    /// Column commands that found their row open, except for the first one after each ACT.
     pub row_hits: u64,
     /// Rows opened.
     pub activates: u64,
-    /// Rows closed to open another one.
+    /// Rows closed to open another row in the same bank.
     pub precharges: u64,
     /// Refreshes of all banks.
     pub refreshes: u64,
@@ -23,21 +23,22 @@ pub struct Counts {
     /// Cycles in which the data bus was reserved for a burst.
     #[counted(cycles)]
     pub bus_busy_cycles: u64,
-    /// Waiting requests, summed over all cycles.
+    /// Number of waiting requests, summed over all cycles.
     pub queue_occupancy: u64,
     /// Cycles from acceptance to the end of the data, summed over all reads.
     #[counted(cycles)]
     pub read_latency: u64,
-    /// Banks for which a request waited, summed over all cycles.
+    /// Number of banks for which a request waited, summed over all cycles.
     pub banks_waiting: u64,
-    /// Cycles in which a request waited; `banks_waiting` over it is the bank-level parallelism.
+    /// Cycles in which at least one request waited; `banks_waiting` / `waiting_cycles` is the bank-level
+    /// parallelism.
     #[counted(cycles)]
     pub waiting_cycles: u64,
-    /// Reads by their latency: below 16, 32, 64 and so on to below 4,096 cycles, and longer.
+    /// Reads by latency: below 16, 32, 64 and so on up to 4,096 cycles, and 4,096 or more.
     pub read_latencies: [u64; LATENCY_CLASSES],
 }
 
-/// Classes of read latencies.
+/// Number of classes in the histogram of read latencies.
 pub const LATENCY_CLASSES: usize = 10;
 
 impl Counts {

@@ -1,12 +1,12 @@
 //! # Write drain
-//! Decides whether reads or writes are served while both wait. Reads are what the SMs wait for, and
-//! each turn of the bus costs idle cycles, so a controller may gather writes: it serves reads only
-//! until `high` writes wait, then writes only until no more than `low` are left. Writes also go
-//! while no read has waited for `idle` cycles, so that the last ones never stay behind.
+//! Decides whether reads or writes are served while both wait. SMs wait for reads only, and each turnaround
+//! of the data bus costs idle cycles, so a controller may gather writes. It serves reads until `high` writes
+//! wait, then writes until at most `low` are left. Writes are also served when no read has waited for `idle`
+//! cycles, so that the last ones are never stranded.
 //!
-//! A request of the other kind is served all the same if one of the kind in turn waits for it,
-//! because both want the same burst; otherwise a read behind a write behind a read of one burst
-//! would hang a full queue. Hence some request can always go.
+//! A request of the other kind is served nevertheless if a request of the selected kind waits for it, because
+//! both access the same burst. Otherwise, a read behind a write behind a read of one burst would deadlock a
+//! full queue. Some request can therefore always be served.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: none; reads and writes may go in either order.
@@ -18,21 +18,21 @@ use super::config::{DramConfig, WriteDrain};
 use super::queue::Queue;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// Which requests are in turn.
+/// Requests that may currently be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The slots that may have commands.
+    /// Slots that may have commands, as a bit mask.
     pub slots: u64,
-    /// If that is none, the cycle from which some may.
+    /// If `slots` is empty, cycle from which some slot may have commands.
     pub from: u64,
 }
 
 impl Turn {
-    /// Everyone's.
+    /// All requests may be served.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
 
-/// Levels of the queue at which the turn changes.
+/// Thresholds at which the selection changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Marks {
     high: u32,
@@ -40,19 +40,19 @@ struct Marks {
     idle: u64,
 }
 
-/// Whose turn it is.
+/// Selection between reads and writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drain {
-    /// None if requests take their turn regardless of their kind.
+    /// Thresholds; `None` if reads and writes are not distinguished.
     marks: Option<Marks>,
-    /// Writes go until few are left.
+    /// True while writes are served until few are left.
     draining: bool,
     /// Cycle since which no read waits; `u64::MAX` while one does.
     quiet_since: u64,
 }
 
 impl Drain {
-    /// An empty queue.
+    /// Creates the selection for an empty queue.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let marks = match config.write_drain {
@@ -62,13 +62,13 @@ impl Drain {
         Self { marks, draining: false, quiet_since: 0 }
     }
 
-    /// True if reads and writes are told apart at all.
+    /// True if reads and writes are distinguished.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.marks.is_some()
     }
 
-    /// Whose turn it is from `cycle` on, if the queue does not change.
+    /// Returns the requests that may be served from `cycle` on, if the queue does not change.
     #[must_use]
     pub fn turn(&self, cycle: u64, queue: &Queue) -> Turn {
         let Some(Marks { idle, .. }) = self.marks else { return Turn::ALL };
@@ -86,7 +86,7 @@ impl Drain {
         Turn { slots: first | queue.awaited_by(first), from: u64::MAX }
     }
 
-    /// Follows the queue, as it is from `cycle` on.
+    /// Updates the selection from the state of the queue at `cycle`.
     pub fn update(&mut self, cycle: u64, queue: &Queue) {
         let Some(Marks { high, low, .. }) = self.marks else { return };
         let writes = queue.writes().count_ones();
@@ -116,7 +116,7 @@ mod tests {
         Drain::new(&DramConfig { write_drain: WriteDrain::Watermarks { high, low, idle }, ..reference() })
     }
 
-    /// A queue with these requests: `true` writes, and a burst.
+    /// Creates a queue with the given requests: `true` for a write, and a burst address.
     fn filled(requests: &[(bool, u64)]) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
         for (cycle, &(write, burst)) in (0..).zip(requests) {

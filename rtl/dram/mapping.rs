@@ -1,24 +1,24 @@
 //! # Address mapping
-//! Splits a burst address into row, bank and column, by bit fields alone. Which channel a byte
-//! belongs to is decided before: channels that are no power of two need a division.
+//! Splits a burst address into row, bank and column, using bit fields only. The channel is selected before,
+//! because a number of channels that is not a power of two requires a division.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use super::config::{AddressMapping, DramConfig, GroupBits};
 
-/// Where a burst lies.
+/// Row, bank and column of a burst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// Bank of the channel: group times banks per group, plus the bank in its group.
+    /// Bank within the channel: group times banks per group, plus the bank within its group.
     pub bank: u8,
-    /// Row of the bank.
+    /// Row within the bank.
     pub row: u32,
-    /// Burst of the row.
+    /// Burst within the row.
     pub column: u32,
 }
 
-/// Some bits of a burst address that lie side by side.
+/// Bit field of a burst address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Bits {
     shift: u32,
@@ -26,7 +26,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// The `width` bits from `shift` on.
+    /// Selects the `width` bits from `shift` on.
     fn new(shift: u32, width: u32) -> Self {
         Self { shift, mask: (1 << width) - 1 }
     }
@@ -36,33 +36,33 @@ impl Bits {
     }
 }
 
-/// Banks of the largest channel.
+/// Maximum number of banks of a channel.
 const BANKS: usize = 64;
 
-/// The bit fields of a burst address.
+/// Bit fields of a burst address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     bank_bits: u32,
     column_bits: u32,
     row_bits: u32,
     row: Bits,
-    /// Bank number above its lowest bits, and those.
+    /// Bank number above its lowest bits, and the lowest bits.
     high_bank: Bits,
     low_bank: Bits,
     low_bank_bits: u32,
-    /// Column above its lowest bits, and those.
+    /// Column above its lowest bits, and the lowest bits.
     high_column: Bits,
     low_column: Bits,
     low_column_bits: u32,
-    /// Low row bits that change the bank number.
+    /// Mask of the low row bits that are XORed with the bank number.
     permuted: u64,
-    /// The bank of each bank number: its bits for the group above those for the bank in it.
+    /// Bank for each bank number, with the group bits above the bits of the bank within its group.
     #[serde(with = "BigArray")]
     banks: [u8; BANKS],
 }
 
 impl Mapping {
-    /// The fields of a legal configuration.
+    /// Creates the bit fields of a valid configuration.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let group_bits = config.bank_groups.trailing_zeros();
@@ -98,25 +98,25 @@ impl Mapping {
         }
     }
 
-    /// Bits of a bank's place in [`Place::bank`].
+    /// Returns the width of [`Place::bank`] in bits.
     #[must_use]
     pub fn bank_bits(&self) -> u32 {
         self.bank_bits
     }
 
-    /// Bits of a column.
+    /// Returns the width of a column in bits.
     #[must_use]
     pub fn column_bits(&self) -> u32 {
         self.column_bits
     }
 
-    /// Bits of a row.
+    /// Returns the width of a row in bits.
     #[must_use]
     pub fn row_bits(&self) -> u32 {
         self.row_bits
     }
 
-    /// Where a burst lies.
+    /// Returns the row, bank and column of a burst.
     #[must_use]
     pub fn place(&self, burst: u64) -> Place {
         let row = self.row.of(burst);
@@ -136,7 +136,7 @@ mod tests {
         Mapping::new(&DramConfig { mapping: layout, group_bits, ..reference() })
     }
 
-    /// Byte address of one bit, as a burst address.
+    /// Returns the burst address of a byte address with one bit set.
     fn byte_bit(bit: u32) -> u64 {
         1 << (bit - 6)
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_reference_reads_row_bank_group_and_column_from_contiguous_fields() {
         let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
-        // A request of the reference traces: row 900, bank 2 of group 3, column 5.
+        // Request of the reference traces: row 900, bank 2 of group 3, column 5.
         assert_eq!(mapping.place(0x0384_b140 >> 6), Place { bank: 3 * 4 + 2, row: 900, column: 5 });
         assert_eq!(mapping.place(byte_bit(12)).bank, 4);
         assert_eq!(mapping.place(byte_bit(14)).bank, 1);

@@ -1,28 +1,28 @@
 //! # Messages between an L2 bank and its DRAM channel
-//! The unit is one burst: the bytes that one column command moves (64 on a 64-bit channel).
+//! Defines the messages for one burst: the bytes that one column command transfers (64 on a 64-bit channel).
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use crate::kernel::Payload;
 
-/// Bytes of the largest burst.
+/// Size of the largest burst in bytes.
 pub const BURST_BYTES: usize = 64;
 
-/// L2 bank to DRAM channel: one burst to read or write.
+/// Message from an L2 bank to a DRAM channel: one burst to read or write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = DramShape)]
 pub struct DramRequest {
-    /// Store `data` rather than load.
+    /// True to store `data`, false to read.
     pub write: bool,
-    /// Running number of the request that caused it, for those who follow it in a waveform.
+    /// Serial number of the originating request, for following it in a waveform.
     pub id: u32,
-    /// Burst address inside the channel.
+    /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// Comes back unchanged with the data of a read, or with the acknowledgement of a write.
+    /// Tag of the requester, returned unchanged with read data or with the acknowledgment of a write.
     pub tag: u16,
-    /// A write that is to be acknowledged; of a read, that nothing is read, and only the acknowledgement wanted.
+    /// For a write: requests an acknowledgment. For a read: requests only an acknowledgment, no data.
     #[payload(only(shape.acknowledges))]
     pub acknowledged: bool,
     /// Bytes to store, bit `i` for byte `i` of the burst; zero for a read.
@@ -40,30 +40,30 @@ impl Default for DramRequest {
     }
 }
 
-/// Widths that the machine's configuration gives to both.
+/// Field widths of the messages, as determined by the configuration of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramShape {
-    /// Bits of a burst address inside the channel.
+    /// Width of a burst address within the channel in bits.
     pub burst_bits: u32,
-    /// Writes may ask to be acknowledged.
+    /// True if writes may request an acknowledgment.
     pub acknowledges: bool,
 }
 
-/// DRAM channel to L2 bank: the data of one read burst, or the acknowledgement of a write.
+/// Message from a DRAM channel to an L2 bank: data of one read burst, or the acknowledgment of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = DramShape)]
 pub struct DramReply {
-    /// Number of the request that caused it.
+    /// Serial number of the originating request.
     pub id: u32,
-    /// Burst address inside the channel.
+    /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// The request's tag.
+    /// Tag of the request.
     pub tag: u16,
-    /// It acknowledges a write, and brings nothing.
+    /// True if the reply acknowledges a write and carries no data.
     #[payload(only(shape.acknowledges))]
     pub is_ack: bool,
-    /// The bytes read.
+    /// Bytes read.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],

@@ -2,21 +2,21 @@
 //!
 //! | file        | holds                                                                |
 //! |-------------|----------------------------------------------------------------------|
-//! | `message`   | what the L2 bank and the channel say to each other                   |
-//! | `config`    | size, policy and timing of a channel                                 |
+//! | `message`   | messages between L2 bank and channel                                 |
+//! | `config`    | size, policies and timing of a channel                               |
 //! | `mapping`   | burst address to bank, row and column                                |
-//! | `command`   | what stands on a command bus                                         |
-//! | `queue`     | requests that wait, reads and writes together                        |
+//! | `command`   | commands on a command bus                                            |
+//! | `queue`     | waiting requests, reads and writes together                          |
 //! | `bank`      | open row and earliest next commands of one bank                      |
-//! | `timing`    | distances that banks of a group or of the channel owe each other     |
-//! | `scheduler` | which request gets a command bus                                     |
-//! | `drain`     | whether reads or writes are in turn                                  |
-//! | `refresh`   | when all banks stop for a refresh                                    |
-//! | `replies`   | read data until they leave                                           |
-//! | `store`     | the contents of the memory                                           |
-//! | `recorded`  | the same behind a trace                                              |
+//! | `timing`    | minimum distances between commands to different banks                |
+//! | `scheduler` | arbitration for the command bus                                      |
+//! | `drain`     | selection of reads or writes                                         |
+//! | `refresh`   | refresh of all banks                                                 |
+//! | `replies`   | buffer of read data                                                  |
+//! | `store`     | contents of the memory                                               |
+//! | `recorded`  | contents of the memory behind a trace                                |
 //! | `counts`    | statistics                                                           |
-//! | `channel`   | the block made of these parts                                        |
+//! | `channel`   | the block built from these components                                |
 
 pub mod bank;
 pub mod channel;

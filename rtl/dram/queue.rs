@@ -1,9 +1,9 @@
 //! # Request queue of a DRAM channel
-//! Holds reads and writes together, each in a slot of its own until its column command issues. A
-//! slot knows which others are older, so that the oldest of any set is found without a search, and
-//! which older ones want the same burst: those go first, so that no access overtakes another to
-//! its own address (RAW, WAR, WAW). Reads and writes are told apart by a mask, which is all that a
-//! policy that gathers writes needs.
+//! Buffers waiting reads and writes together, each in its own slot until its column command is issued. A slot
+//! records which others are older, so that the oldest of any set is found without a search. It also records
+//! which older ones access the same burst. Those are served first, so no access overtakes another to its own
+//! address (RAW, WAR, WAW). A mask distinguishes reads from writes, which is all that a write-drain policy
+//! needs.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.
@@ -17,18 +17,18 @@ use super::mapping::{Mapping, Place};
 use super::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 
-/// What a request wants.
+/// Queued request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Store rather than load.
+    /// True for a write.
     pub write: bool,
-    /// Running number of the request that caused it.
+    /// Serial number of the originating request.
     pub id: u32,
-    /// Comes back with the data of a read.
+    /// Tag of the requester, returned with the data of a read.
     pub tag: u16,
-    /// Burst address inside the channel.
+    /// Burst address within the channel.
     pub burst: u64,
-    /// Where the burst lies.
+    /// Bank, row and column of the burst.
     pub place: Place,
 }
 
@@ -37,7 +37,7 @@ pub struct Entry {
 pub struct WriteBurst {
     /// Bytes to store, bit `i` for byte `i` of the burst.
     pub byte_mask: u64,
-    /// The bytes.
+    /// Data to store.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
@@ -49,36 +49,36 @@ impl Default for WriteBurst {
     }
 }
 
-/// Slots and banks of the largest queue: one bit each. Registers are kept for all of them and their
-/// numbers taken modulo this, so that no access has to be checked by the host.
+/// Maximum number of slots, and of banks: one bit each in a 64-bit mask. Registers exist for all of them.
+/// Numbers are taken modulo this value, so that the compiler can omit bounds checks.
 pub(super) const MAX: usize = 64;
-/// Slots whose ages the host changes together.
+/// Number of slots whose ages the host updates together.
 const ROWS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
     entry: Entry,
-    /// Older slots that want the same burst.
+    /// Older slots that access the same burst.
     same_burst: u64,
     /// Cycle of acceptance, for statistics.
     accepted: u64,
 }
 
-/// Sums over all cycles. Each is what its level is now times the cycle, plus a difference, modulo
-/// 2^64, from which the cycle of every rise is taken and to which that of every fall is added.
+/// Integrals over time, kept lazily as `level * cycle + offset`: a rise at cycle c subtracts c from the
+/// offset, a fall adds it (mod 2^64).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waited {
-    /// Requests that waited.
+    /// Integral of the number of waiting requests.
     pub requests: u64,
-    /// Banks that a request waited for.
+    /// Integral of the number of banks for which a request waits.
     pub banks: u64,
-    /// One while a request waited.
+    /// Number of cycles in which at least one request waited.
     pub cycles: u64,
 }
 
 impl Waited {
-    /// Shifts the difference of the requests, and of the banks and of all if their levels change too: by the cycle of
-    /// a fall, or by the negative of that of a rise.
+    /// Adds `by` to the offset of `requests`, and to those of `banks` and `cycles` if their levels change
+    /// too. `by` is the cycle of a fall or the negated cycle of a rise.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
         self.requests = self.requests.wrapping_add(by);
         if banks {
@@ -90,27 +90,27 @@ impl Waited {
     }
 }
 
-/// The requests that wait. Sets of slots are bit masks.
+/// Queue of waiting requests. Sets of slots are bit masks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     mapping: Mapping,
     burst_bits: u32,
     num_slots: u32,
-    /// The same in steps of [`ROWS`].
+    /// Number of slots in units of [`ROWS`], rounded up.
     age_rows: usize,
     num_banks: u32,
-    /// All slots.
+    /// Mask of all slots.
     all: u64,
     #[serde(with = "BigArray")]
     slots: [Slot; MAX],
-    /// For each occupied slot the slots that were accepted before it; apart, because every
-    /// release changes all of them.
+    /// For each occupied slot, the slots accepted before it. Stored separately from the slots, because every
+    /// release updates all of them.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
-    /// The same for each free slot, as it was when it was freed.
+    /// For each free slot, its value in `older` when it was freed.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
-    /// Occupied slots by the low bits of their burst: few others can want the same.
+    /// Occupied slots, indexed by the low bits of their burst address: only these can have the same address.
     #[serde(with = "BigArray")]
     by_burst: [u64; MAX],
     data: Array<WriteBurst>,
@@ -123,15 +123,15 @@ pub struct Queue {
     /// Slots of each bank.
     #[serde(with = "BigArray")]
     in_bank: [u64; MAX],
-    /// Banks that have a slot.
+    /// Banks with at least one slot.
     banks: u64,
-    /// Banks that have a row hit.
+    /// Banks with at least one row hit.
     hit_banks: u64,
-    /// What the sums differ by.
+    /// Offsets of the integrals over time.
     waited: Waited,
 }
 
-/// Members of a set, in rising order.
+/// Returns the members of a set in ascending order.
 pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
@@ -140,13 +140,13 @@ pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A set with one more member.
+/// Returns a set with one more member.
 pub(super) fn with(set: u64, member: usize) -> u64 {
     set | 1 << member
 }
 
 impl Queue {
-    /// An empty queue of the channel at `path`.
+    /// Creates an empty queue of the channel at `path`.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         let rows = config.queue_entries;
@@ -177,13 +177,13 @@ impl Queue {
         }
     }
 
-    /// All waiting slots.
+    /// Returns all occupied slots.
     #[must_use]
     pub fn occupied(&self) -> u64 {
         self.occupied
     }
 
-    /// What the slots have waited up to `cycle`.
+    /// Returns the integrals over time up to `cycle`.
     #[must_use]
     pub(super) fn waited(&self, cycle: u64) -> Waited {
         let sum = |level: u32, difference: u64| difference.wrapping_add(cycle * u64::from(level));
@@ -194,79 +194,78 @@ impl Queue {
         }
     }
 
-    /// Slots that write.
+    /// Returns the slots that write.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes
     }
 
-    /// Slots whose row is open.
+    /// Returns the slots whose row is open.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// Takes burst addresses of so many bits: those behind the end of the channel begin again at its
-    /// start.
+    /// Sets the width of burst addresses: addresses beyond the end of the channel wrap around to its start.
     pub(super) fn widen(&mut self, burst_bits: u32) {
         self.burst_bits = burst_bits;
     }
 
-    /// Slots that must wait for an older one to the same burst.
+    /// Returns the slots that must wait for an older one to the same burst.
     #[must_use]
     pub fn blocked(&self) -> u64 {
         self.blocked
     }
 
-    /// Slots for which some slot of a set waits, to reach the same burst.
+    /// Returns the slots for which at least one slot of a set waits, because both access the same burst.
     #[must_use]
     pub fn awaited_by(&self, set: u64) -> u64 {
         each(set & self.blocked).fold(0, |awaited, slot| awaited | self.slots[slot % MAX].same_burst)
     }
 
-    /// Banks of the slots of a set.
+    /// Returns the banks of the slots of a set.
     #[must_use]
     pub fn banks_of(&self, set: u64) -> u64 {
         each(set).map(|slot| usize::from(self.entry(slot).place.bank)).fold(0, with)
     }
 
-    /// Slots of one bank.
+    /// Returns the slots of one bank.
     #[must_use]
     pub fn in_bank(&self, bank: usize) -> u64 {
         self.in_bank[bank % MAX]
     }
 
-    /// Banks that some slot wants.
+    /// Returns the banks that at least one slot accesses.
     #[must_use]
     pub fn banks(&self) -> u64 {
         self.banks
     }
 
-    /// Banks whose open row some slot wants.
+    /// Returns the banks whose open row at least one slot accesses.
     #[must_use]
     pub fn hit_banks(&self) -> u64 {
         self.hit_banks
     }
 
-    /// True if a request fits.
+    /// True if there is a free slot.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.occupied != self.all
     }
 
-    /// What a slot wants.
+    /// Returns the request in a slot.
     #[must_use]
     pub fn entry(&self, slot: usize) -> &Entry {
         &self.slots[slot % MAX].entry
     }
 
-    /// The cycle in which a slot was taken.
+    /// Returns the cycle in which the request in a slot was accepted.
     #[must_use]
     pub fn accepted(&self, slot: usize) -> u64 {
         self.slots[slot % MAX].accepted
     }
 
-    /// The oldest slot of a set that is not empty.
+    /// Returns the oldest slot of a non-empty set.
     #[must_use]
     pub fn oldest(&self, set: u64) -> usize {
         let mut left = set;
@@ -279,24 +278,24 @@ impl Queue {
         }
     }
 
-    /// The slots of the same bank and kind as `slot`, and itself.
+    /// Returns the slots with the same bank and kind as `slot`, including itself.
     #[must_use]
     pub fn like(&self, slot: usize) -> u64 {
         let Entry { write, place, .. } = *self.entry(slot);
         self.in_bank(usize::from(place.bank)) & if write { self.writes } else { !self.writes }
     }
 
-    /// True if a row hit in `slot` goes ahead of an older request to another row of its bank.
+    /// True if a row hit in `slot` overtakes an older request to another row of its bank.
     #[must_use]
     pub fn overtakes(&self, slot: usize) -> bool {
         let bank = self.entry(slot).place.bank;
         self.older[slot % MAX] & self.in_bank(usize::from(bank)) & !self.hits != 0
     }
 
-    /// Takes a request into a free slot; `open` tells the open row of a bank.
+    /// Accepts a request into a free slot; `open` returns the open row of a bank.
     ///
     /// # Panics
-    /// If there is no room.
+    /// If there is no free slot.
     pub fn accept(&mut self, at: &impl AnyEdge, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
         assert!(self.has_room(), "cycle {}, {}: a request without a free slot", at.cycle(), self.data.spec().path);
         let slot = (!self.occupied).trailing_zeros() as usize;
@@ -328,13 +327,13 @@ impl Queue {
         }
     }
 
-    /// Data of a queued write.
+    /// Returns the data of a queued write.
     #[must_use]
     pub fn data(&self, at: &impl AnyEdge, slot: usize) -> &WriteBurst {
         &self.data.read(at, slot as u32)[0]
     }
 
-    /// Frees a slot whose column command issues in `cycle`.
+    /// Frees a slot whose column command is issued in `cycle`.
     pub fn release(&mut self, cycle: u64, slot: usize) {
         let keep = !(1u64 << slot);
         let Entry { burst, place, .. } = *self.entry(slot);
@@ -366,20 +365,20 @@ impl Queue {
         }
     }
 
-    /// A row was opened: its requests become row hits.
+    /// Marks the requests to a newly opened row as row hits.
     pub fn open(&mut self, bank: usize, row: u32) {
         let hits = each(self.in_bank(bank)).filter(|&slot| self.entry(slot).place.row == row).fold(0, with);
         self.hits |= hits;
         self.hit_banks |= u64::from(hits != 0) << bank;
     }
 
-    /// A row was closed.
+    /// Clears the row hits of a bank whose row was closed.
     pub fn close(&mut self, bank: usize) {
         self.hits &= !self.in_bank(bank);
         self.hit_banks &= !(1 << bank);
     }
 
-    /// Starts to keep a digest of the write data.
+    /// Starts to maintain a digest of the write data.
     pub fn record(&mut self) {
         self.data.record();
     }
@@ -396,7 +395,7 @@ impl Queue {
             slots,
             older,
             last_older,
-            // A part of each slot's own address.
+            // Redundant: low bits of each slot's burst address.
             by_burst: _,
             data,
             occupied,
@@ -418,7 +417,7 @@ impl Queue {
             to.sized("burst", *burst, burst_bits);
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
-            // Wires of the burst address, in another order.
+            // Wires of the burst address, in a different order.
             let Place { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
             to.probe_sized("row", u64::from(*row), mapping.row_bits());
@@ -428,7 +427,7 @@ impl Queue {
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);
         to.sized("hits", *hits, num_slots);
-        // Follow from the registers: the number and the first of the slots, the or of each slot's own
+        // Derived from the registers: the number of occupied slots, the oldest slot, the OR of each slot's
         // mask, and decoders of each slot's bank.
         to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());
         to.part("oldest", |to| {
@@ -440,7 +439,8 @@ impl Queue {
         to.probe_sized("blocked", *blocked, num_slots);
         to.probe_sized("banks", *banks, num_banks);
         to.probe_sized("hit_banks", *hit_banks, num_banks);
-        // The slots whose column and row are commanded; one that leaves is older than none.
+        // Slots read for a column and for a row command; a slot that is freed is removed from all `older`
+        // masks.
         to.table_ports(2, num_slots, 32 + u16::BITS + burst_bits);
         to.logic("older", Logic::Gates { count: 2 * num_slots * num_slots });
         to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });
@@ -463,7 +463,7 @@ mod tests {
         queue
     }
 
-    /// A burst of bank 0.
+    /// Returns a burst address in bank 0.
     fn burst(row: u64, column: u64) -> u64 {
         row << 10 | column
     }

@@ -1,7 +1,7 @@
 //! # Memory behind a trace
-//! Every word holds what [`crate::recorded`] says of its address, and the tag of the last store to it.
-//! Only the tags are kept, a byte a word, of pages that were stored to: a run's memory is a quarter of
-//! what it has written.
+//! Models the memory behind a trace. Every word holds the value that [`crate::recorded`] derives from its
+//! address, and the tag of the last store to it. Only the tags are stored, one byte per word, for pages that
+//! were stored to. The host memory is therefore a quarter of what a run has written.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::store::Burst;
 use crate::noc::interleave::Channels;
 use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
 
-/// Words of the widest burst.
+/// Number of words in the widest burst.
 const WORDS: usize = BURST_BYTES / WORD_BYTES as usize;
-/// Bursts of a page.
+/// Number of bursts per page.
 const PAGE: u64 = 64;
 
-/// The bits of a word that each choice of its bytes has.
+/// Bit mask of a word for each 4-bit byte mask.
 const STORED: [u32; 16] = {
     let mut bits = [0; 16];
     let mut bytes = 0;
@@ -34,23 +34,23 @@ const STORED: [u32; 16] = {
     bits
 };
 
-/// Where a channel's bursts lie among the addresses of the machine.
+/// Position of a channel's bursts in the address space of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelPlace {
-    /// Its number.
+    /// Number of the channel.
     pub channel: u32,
-    /// Where bursts are among all channels.
+    /// Interleaving of bursts among all channels.
     pub channels: Channels,
 }
 
 impl ChannelPlace {
-    /// Address of a burst of `burst_bytes` bytes.
+    /// Returns the address of a burst of `burst_bytes` bytes.
     fn address(self, burst: u64, burst_bytes: u64) -> u64 {
         self.channels.unit(self.channel, burst) * burst_bytes
     }
 }
 
-/// The tags of a channel.
+/// Tags of one channel's memory.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Recorded {
     place: ChannelPlace,
@@ -73,7 +73,7 @@ impl Recorded {
         }
     }
 
-    /// Stores the bytes that `byte_mask` names; false if one of them does not belong there.
+    /// Stores the bytes selected by `byte_mask`; false if one of them belongs to another address.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
         let new = || vec![[UNTOUCHED; WORDS]; PAGE as usize].into();
         let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn untouched_memory_reads_as_its_address_says() {
-        // Line 5 of partition 2 of 6 is line 32 of the machine; its second burst lies 64 bytes in.
+        // Line 5 of partition 2 of 6 is line 32 of the machine; its second burst starts at byte 64.
         let address = (5 * 6 + 2) * 128 + BURST;
         assert_eq!(word_of(&memory(), 2 * 5 + 1, 3), recorded::word(address + 12, UNTOUCHED));
     }

@@ -1,14 +1,17 @@
 //! # All-bank refresh
-//! Refreshes all banks at once, due every tREFI. From then on no row is opened or closed for a
-//! request; the row hits that wait at this moment are served, all banks are precharged, and REF
-//! follows. Later arrivals wait, and so do reads that find no room for their data, so that neither
-//! traffic nor a stalled receiver can put a refresh off.
+//! Refreshes all banks at once, every tREFI. Once a refresh is due, no row is opened or closed for a request.
+//! The row hits waiting at that moment are served, all banks are precharged, and REF follows. Requests that
+//! arrive later wait, and so do reads without a free reply entry. Neither traffic nor a stalled receiver can
+//! therefore postpone a refresh.
 //!
-//! In one cycle: `prepare` once one is due, `choose` once no row hit is left, `served` or, for a REF, `done`.
+//! In one cycle, in this order:
+//! 1. `prepare`, once a refresh is due.
+//! 2. `choose`, once no row hit is left.
+//! 3. `served` for a column command, or `done` for REF.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
-//! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` beside `hdl/dram/refresh.sv`.
+//! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` with `hdl/dram/refresh.sv`.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,20 +22,20 @@ use super::queue::Queue;
 use super::timing::Timing;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// When the next refresh is due and how far it has come.
+/// Refresh control: cycle of the next refresh, and its progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refresher {
     interval: u64,
-    /// Cycle from which the next refresh is due; never without refresh.
+    /// Cycle from which the next refresh is due; `u64::MAX` if refresh is disabled.
     due: u64,
-    /// Requests make way for the refresh.
+    /// True while new commands are stopped for the refresh.
     draining: bool,
-    /// Row hits still to be served before it.
+    /// Row hits still to be served before the refresh, one bit per slot.
     last: u64,
 }
 
 impl Refresher {
-    /// The first refresh is due after one interval.
+    /// Creates the refresh control; the first refresh is due after one interval.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let interval = u64::from(config.timing.refi);
@@ -43,32 +46,33 @@ impl Refresher {
         Self { interval, due, draining: false, last: 0 }
     }
 
-    /// The cycle from which the next refresh is due, while it does not drain yet.
+    /// Returns the cycle from which the next refresh is due; `u64::MAX` while the channel drains for it.
     #[must_use]
     pub fn due(&self) -> u64 {
         if self.draining { u64::MAX } else { self.due }
     }
 
-    /// True while requests make way.
+    /// True while new commands are stopped for the refresh.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining
     }
 
-    /// Row hits that are still to be served.
+    /// Returns the row hits still to be served before the refresh.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// True if requests make way from `cycle` on at the latest.
+    /// True if new commands must be stopped from `cycle` on.
     #[must_use]
     pub fn stops_requests(&self, cycle: u64) -> bool {
         cycle >= self.due
     }
 
-    /// Begins to drain if it does not yet; lets reads without room for their data go. `eligible`
-    /// are the slots that the policy would serve before it needs another row.
+    /// Starts to drain the channel if it does not drain yet. Removes reads without a free reply entry from
+    /// the hits to be served. `eligible` are the slots that the policy could serve without opening another
+    /// row.
     pub fn prepare(&mut self, queue: &Queue, eligible: u64, reads: bool) {
         if !self.draining {
             self.draining = true;
@@ -76,17 +80,18 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // A write behind a read that was let go cannot go first.
+            // A write to the same burst behind such a read must wait as well.
             self.last &= !queue.blocked();
         }
     }
 
-    /// A request was served.
+    /// Removes a request that was served from the hits to be served.
     pub fn served(&mut self, slot: usize) {
         self.last &= !(1u64 << slot);
     }
 
-    /// The next command of a drained channel: the command if it is legal now, else when it will be.
+    /// Returns the next command of a drained channel if it is legal now, otherwise the cycle from which it is
+    /// legal.
     #[must_use]
     pub fn choose(&self, cycle: u64, banks: &[Bank], timing: &Timing) -> (Option<CommandKind>, u64) {
         let open = banks.iter().filter(|bank| bank.open().is_some());
@@ -97,7 +102,7 @@ impl Refresher {
         if from <= cycle { (Some(kind), u64::MAX) } else { (None, from) }
     }
 
-    /// REF was issued.
+    /// Ends the refresh after REF was issued.
     pub fn done(&mut self) {
         self.draining = false;
         self.due += self.interval;
@@ -111,7 +116,8 @@ impl Refresher {
         to.sized("last", *last, num_slots);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
         to.logic("next_due", Logic::Counter { width: u64::BITS });
-        // Who begins, who is let go, who is served; open banks that may not be precharged.
+        // Gates that set, remove and clear the hits to be served, and that find open banks that must not be
+        // precharged yet.
         to.logic("last", Logic::Gates { count: 8 * num_slots });
         to.logic("served", Logic::Decoder { outputs: num_slots });
         to.logic("open", Logic::Gates { count: 2 * num_banks });

@@ -1,7 +1,7 @@
-//! # Read data on their way out
-//! Keeps the data of every RD from the device's output until the reply channel takes them. Data
-//! leave in the order of the reads, not before their time. When all places are taken no RD is
-//! issued, so a stalled receiver stops reads and loses nothing.
+//! # Read data buffer
+//! Buffers the data of every RD from the device's output until the reply link accepts them. Data leave in the
+//! order of the reads, and not before their latency has elapsed. When all entries are occupied, no RD is
+//! issued: a stalled receiver stops reads and loses no data.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.
@@ -15,19 +15,19 @@ use super::message::{DramReply, DramShape};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Places of the largest ring: registers are kept for all of them, see [`MAX`](super::queue::MAX).
+/// Maximum number of entries. Registers exist for all of them; see [`MAX`](super::queue::MAX).
 const PLACES: usize = 256;
-/// The oldest burst may never leave: there is none.
+/// Cycle that is never reached, for an empty buffer.
 const NEVER: u64 = u64::MAX;
 
-/// A ring of read bursts.
+/// Ring buffer of read bursts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replies {
     bursts: Array<DramReply>,
     /// Cycle from which each burst may leave.
     #[serde(with = "BigArray")]
     due: [u64; PLACES],
-    /// That of the oldest.
+    /// Cycle from which the oldest burst may leave.
     first_due: u64,
     entries: u32,
     head: u32,
@@ -35,13 +35,13 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// An empty ring of the channel at `path`.
+    /// Creates an empty buffer of the channel at `path`.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         Self::wide(config, path, config.burst_bits())
     }
 
-    /// The same for burst addresses of so many bits.
+    /// Creates an empty buffer for burst addresses of `burst_bits` bits.
     pub(super) fn wide(config: &DramConfig, path: &str, burst_bits: u32) -> Self {
         let rows = config.reply_entries;
         let path = format!("{path}.replies.bursts");
@@ -57,39 +57,41 @@ impl Replies {
         }
     }
 
-    /// True if a read has a place for its data.
+    /// True if there is a free entry for the data of a read.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.count < self.entries
     }
 
-    /// True if no data wait.
+    /// True if the buffer holds no data.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The cycle from which the oldest burst may leave, never if there is none.
+    /// Returns the cycle from which the oldest burst may leave, `u64::MAX` if there is none.
     #[must_use]
     pub fn first_due(&self) -> u64 {
         self.first_due
     }
 
-    /// Takes the data of a RD, to leave at cycle `due`; `form` sets every field of the reply.
+    /// Inserts the data of an RD, which may leave from cycle `due` on; `form` must set every field of the
+    /// reply.
     ///
     /// # Panics
-    /// If there is no room.
+    /// If the buffer is full.
     pub fn insert(&mut self, at: &impl AnyEdge, due: u64, form: impl FnOnce(&mut DramReply)) {
         assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle(), self.bursts.spec().path);
         let row = self.wrapped(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;
-        // All reads take equally long.
+        // All reads have the same latency.
         self.first_due = self.first_due.min(due);
         self.count += 1;
     }
 
-    /// Sends the oldest burst if it is due and the channel to its bank takes it.
+    /// Sends the oldest burst if it is due and the link to its bank has room. Returns true if it has sent
+    /// one.
     pub fn send(&mut self, rsp: &mut TxBank<'_, DramReply>, sharers: Interleave, at: &mut impl AnyEdge) -> bool {
         if self.first_due > at.cycle() {
             return false;
@@ -107,12 +109,12 @@ impl Replies {
         true
     }
 
-    /// A place of the ring, counted beyond its end once at most.
+    /// Wraps a position in the ring that exceeds its end at most once.
     fn wrapped(&self, place: u32) -> u32 {
         if place < self.entries { place } else { place - self.entries }
     }
 
-    /// Starts to keep a digest of the data.
+    /// Starts to maintain a digest of the data.
     pub fn record(&mut self) {
         self.bursts.record();
     }

@@ -1,20 +1,21 @@
 //! # Command arbitration
-//! Chooses the request that gets the command bus: first ready, first come (FR-FCFS).
+//! Selects the request that gets the command bus, by first ready, first come, first served (FR-FCFS):
 //! 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
-//! 2. Else the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
+//! 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
 //!    request hits it any more.
 //!
-//! With a hit cap, hits may overtake an older request of their bank that often; then the bank
-//! serves nothing until its row is closed. It must stop its hits, not only lose their protection:
-//! every further WR would push the precharge away. A row has served a hit before it can be closed
-//! so, hence no request loses its row between ACT and column command.
+//! A hit cap limits the number of hits that may overtake an older request to another row of their bank. The
+//! bank then serves no hits until its row is closed. The hits must stop entirely, because each further WR
+//! would delay the precharge. A row closed by the cap has served at least one hit, so no request loses its
+//! row between its ACT and its column command.
 //!
-//! First come, first served (FCFS) is the same with only the oldest request to choose from.
+//! First come, first served (FCFS) uses the same rules with the oldest request as the only candidate.
 //!
-//! Where rows have a command bus of their own (HBM), each bus has a selector: 1 for that of columns, 2 without its "else" for
-//! that of rows. Both read the registers at the start of the cycle, and neither sees what the other sends in it. They cannot
-//! meet in a bank: one that has a hit to serve is none whose row may be opened or closed. Nor need they agree on anything
-//! else, because a row and a column command of different banks owe each other no distance.
+//! If rows have a command bus of their own (HBM), each bus has a selector. The column bus uses rule 1, the
+//! row bus rule 2 regardless of rule 1. Both selectors read the registers at the start of the cycle, and
+//! neither depends on the other's command. They never select the same bank: a bank with a hit to serve is not
+//! one whose row may be opened or closed. No further coordination is needed, because row and column commands
+//! of different banks have no minimum distance.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
@@ -30,7 +31,7 @@ use super::queue::{Entry, MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
-/// The parts of a channel that the choice depends on.
+/// Components of a channel that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Waiting requests.
@@ -39,59 +40,58 @@ pub struct View<'a> {
     pub banks: &'a [Bank; MAX],
     /// Open banks that have reached the hit cap.
     pub capped: u64,
-    /// Distances between banks.
+    /// Minimum distances between banks.
     pub timing: &'a Timing,
-    /// Rows have a command bus of their own.
+    /// True if row commands have a bus of their own.
     pub is_dual: bool,
 }
 
-/// What may be issued at all.
+/// Restrictions on the commands that may be issued.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
     /// Slots that may have commands at all.
     pub turn: Turn,
     /// Slots that may have their column command.
     pub columns: u64,
-    /// Whether rows may be opened and closed; while they may not, the hit cap rests too.
+    /// True if rows may be opened and closed; while they may not, the hit cap is not applied.
     pub rows: bool,
 }
 
-/// What there is to choose from.
+/// Candidates for arbitration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates {
     /// Slots that may have commands at all.
     slots: u64,
-    /// Slots that may have their column command, if there is room for the data of a read.
+    /// Slots that may have their column command, provided that a read has a free reply entry.
     columns: u64,
     /// Banks whose row may be opened or closed.
     rows: u64,
-    /// If there are none, the cycle from which there may be some.
+    /// If there are no candidates, cycle from which there may be some.
     from: u64,
 }
 
-/// The outcome of arbitration: what goes out next unless a request arrives or room for data
-/// appears before.
+/// Result of arbitration: the next command, unless a request arrives or a reply entry becomes free before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// No command is legal before this cycle; `u64::MAX` if time alone makes none legal.
+    /// Cycle before which no command is legal; `u64::MAX` if none becomes legal with time alone.
     pub from: u64,
-    /// The command of that cycle; with `Nop` it has to be asked again then.
+    /// Command of that cycle; `Nop` if it must be chosen again then.
     pub kind: CommandKind,
-    /// Its slot.
+    /// Slot of the request that the command serves.
     pub slot: u8,
 }
 
 impl Plan {
-    /// Nothing becomes legal of its own accord.
+    /// No command becomes legal with time alone.
     pub const NOTHING: Self = Self::ask(u64::MAX);
 
-    /// Nothing is known of the time from `from` on.
+    /// Creates a plan that requires a new choice at cycle `from`.
     #[must_use]
     pub const fn ask(from: u64) -> Self {
         Self { from, kind: CommandKind::Nop, slot: 0 }
     }
 
-    /// Command and slot of `cycle`, if it has one.
+    /// Returns the command and slot for `cycle`, if there is one.
     #[must_use]
     pub fn command_at(&self, cycle: u64) -> Option<(CommandKind, usize)> {
         if self.from <= cycle && self.kind != CommandKind::Nop {
@@ -101,7 +101,7 @@ impl Plan {
         }
     }
 
-    /// True if a column command goes out in `cycle`.
+    /// True if a column command is issued in `cycle`.
     #[must_use]
     pub fn is_column_at(&self, cycle: u64) -> bool {
         self.from <= cycle && self.kind.is_column()
@@ -109,7 +109,7 @@ impl Plan {
 }
 
 impl View<'_> {
-    /// What there is to choose from where no gate is closed and no bank is capped.
+    /// Returns the candidates without restrictions and without capped banks.
     #[must_use]
     pub fn everyone(self) -> Candidates {
         let queue = self.queue;
@@ -117,8 +117,9 @@ impl View<'_> {
         Candidates { slots: queue.occupied(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
     }
 
-    /// The next command from cycle `from` on: the first that becomes legal, a column command before an ACT or PRE; where
-    /// rows have a bus of their own, the first column command. `reads` tells whether a read has room for its data.
+    /// Returns the next command from cycle `from` on: the first one that becomes legal, with priority for
+    /// column commands. With a separate bus for rows, returns the first column command only. `reads` is true
+    /// if the reply buffer has room for a read.
     #[must_use]
     #[inline(always)]
     pub fn choose(self, from: u64, candidates: Candidates, reads: bool) -> Plan {
@@ -134,26 +135,27 @@ impl View<'_> {
         if row.from < column.from { row } else { column }
     }
 
-    /// The next command from cycle `from` on of a bus for rows alone.
+    /// Returns the next command from cycle `from` on of a bus for rows only.
     #[must_use]
     pub fn choose_row(self, from: u64, candidates: Candidates) -> Plan {
         let Candidates { slots, rows, .. } = candidates;
         if rows == 0 { Plan::NOTHING } else { self.row(from, rows, slots) }
     }
 
-    /// The first column command from `from` on of some row hits.
+    /// Returns the first column command from `from` on for a set of row hits.
     #[inline(always)]
     fn column(self, from: u64, hits: u64) -> Plan {
         let (reads, writes) = (hits & !self.queue.writes(), hits & self.queue.writes());
         let reads_from = if reads == 0 { u64::MAX } else { self.timing.any_rd_from().max(from) };
         let writes_from = if writes == 0 { u64::MAX } else { self.timing.any_wr_from().max(from) };
-        // Mostly the data bus has yet to be turned round for one of the kinds.
+        // Usually, the data bus must first be turned around for one of the two kinds.
         let (soonest, kind) = if reads_from <= writes_from { (reads_from, reads) } else { (writes_from, writes) };
         let plan = self.first_of(from, soonest, kind);
         if plan.from < reads_from.max(writes_from) { plan } else { self.first_of(from, from, hits) }
     }
 
-    /// The same, none being legal before `soonest`: the oldest of those that are legal at once.
+    /// Returns the first column command from `from` on, none being legal before `soonest`. Among commands
+    /// legal at once, the oldest request wins.
     #[inline(always)]
     fn first_of(self, from: u64, soonest: u64, hits: u64) -> Plan {
         let (mut left, mut first, mut slot) = (hits, u64::MAX, 0);
@@ -172,7 +174,7 @@ impl View<'_> {
         Plan { from: first, kind, slot: slot as u8 }
     }
 
-    /// Earliest column command of a request whose row is open.
+    /// Returns the earliest cycle for the column command of a request whose row is open.
     #[inline(always)]
     fn column_from(self, entry: &Entry) -> u64 {
         let index = usize::from(entry.place.bank);
@@ -180,8 +182,8 @@ impl View<'_> {
         if entry.write { self.timing.wr_from(index, bank) } else { self.timing.rd_from(index, bank) }
     }
 
-    /// The first ACT or PRE from `from` on in some banks, for the oldest slot of `eligible` among those for which one
-    /// is legal at once.
+    /// Returns the first ACT or PRE from `from` on in the given banks. Among banks for which it is legal
+    /// first, the oldest slot of `eligible` wins.
     #[inline(always)]
     fn row(self, from: u64, rows: u64, eligible: u64) -> Plan {
         let (mut first, mut slots) = (u64::MAX, 0);
@@ -203,7 +205,7 @@ impl View<'_> {
     }
 }
 
-/// Chooses who gets the command bus.
+/// Arbiter of the command bus.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scheduler {
     policy: Policy,
@@ -211,13 +213,13 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// The policy of a configuration.
+    /// Creates the arbiter with the policy of a configuration.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         Self { policy: config.policy, hit_cap: config.hit_cap }
     }
 
-    /// The slots among which the policy chooses, of those in turn.
+    /// Returns the slots that the policy can choose from, among those that may be served.
     #[must_use]
     pub fn eligible(&self, queue: &Queue, turn: Turn) -> u64 {
         let slots = queue.occupied() & turn.slots;
@@ -228,18 +230,18 @@ impl Scheduler {
         }
     }
 
-    /// True if everyone may go who has got past the gates.
+    /// True if the policy restricts no request beyond the gates.
     #[must_use]
     pub fn takes_everyone(&self, view: View<'_>) -> bool {
         self.policy == Policy::FrFcfs && view.capped & view.queue.hit_banks() == 0
     }
 
-    /// What there is to choose from behind `gates`.
+    /// Returns the candidates under the restrictions of `gates`.
     #[must_use]
     #[inline(never)]
     pub fn behind(&self, gates: Gates, View { queue, capped, .. }: View<'_>) -> Candidates {
         let slots = self.eligible(queue, gates.turn);
-        // Out of turn, a request keeps no row open.
+        // A request that may not be served does not keep its row open.
         let hit_banks = queue.banks_of(slots & queue.hits());
         let capped = if gates.rows { capped & hit_banks } else { 0 };
         let hits = queue.hits() & slots & !each(capped).fold(0, |slots, bank| slots | queue.in_bank(bank));
@@ -251,7 +253,7 @@ impl Scheduler {
         Candidates { slots, columns: hits & gates.columns & !queue.blocked(), rows, from: gates.turn.from }
     }
 
-    /// True if the hits of a bank have overtaken another row for long enough.
+    /// True if the hits of a bank have overtaken an older request to another row as often as the cap allows.
     #[must_use]
     pub fn is_capped(&self, bank: &Bank) -> bool {
         self.hit_cap != 0 && bank.overtaken() >= self.hit_cap
@@ -260,12 +262,13 @@ impl Scheduler {
     /// Lists the logic.
     pub fn describe(&self, entries: u32, banks: u32, to: &mut dyn Describe) {
         let Self { policy: _, hit_cap } = self;
-        // Each entry against all that are older: one for columns, one for rows.
+        // Compares each entry with all older ones: once for columns, once for rows.
         for oldest in ["oldest_column", "oldest_row"] {
             to.logic(oldest, Logic::Comparator { width: entries, count: entries });
             to.logic(oldest, Logic::Gates { count: entries * entries.ilog2() });
         }
-        // Banks with hits, banks with anything, and what concerns the bank of an entry: stopped, or legal for its row.
+        // Decodes banks with hits and banks with requests, and selects two flags of each entry's bank:
+        // capped, and row command legal.
         for _ in 0..entries {
             to.logic("bank", Logic::Decoder { outputs: banks });
             to.logic("of_bank", Logic::Mux { ways: banks, width: 2 });

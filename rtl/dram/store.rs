@@ -1,8 +1,8 @@
 //! # Contents of a channel's memory
-//! Real bytes. The host maps ranges of bursts before a run; a two-level table leads from a burst to
-//! its page, so that an access costs two loads. A burst that the host has not mapped does not exist:
-//! the access is a mistake of the program or of the caches, and says so. Behind a trace every burst
-//! exists, and holds what its address says ([`super::recorded`]).
+//! Stores the real bytes of a channel's memory. The host maps ranges of bursts before a run. A two-level
+//! table maps a burst to its page, so that an access costs two loads. An access to an unmapped burst is an
+//! error of the program or of the caches, and is reported. Behind a trace, every burst exists and holds data
+//! derived from its address ([`super::recorded`]).
 
 mod pages;
 
@@ -17,12 +17,12 @@ use super::message::BURST_BYTES;
 use super::recorded::{ChannelPlace, Recorded};
 use crate::kernel::Digest;
 
-/// Bursts of a page: one bit each in a word.
+/// Number of bursts per page: one bit each in a host word.
 const PAGE: u64 = 64;
-/// Pages of a table.
+/// Number of pages per table.
 const TABLE: usize = 512;
 
-/// One burst, of which a narrow channel uses the first half.
+/// Bytes of one burst; a narrow channel uses the first half.
 pub type Burst = [u8; BURST_BYTES];
 
 struct Page {
@@ -33,7 +33,7 @@ struct Page {
 type Table = Box<[Option<Box<Page>>; TABLE]>;
 type Tables = Box<[Option<Table>]>;
 
-/// The bytes behind one channel.
+/// Contents of one channel's memory.
 #[derive(Serialize, Deserialize)]
 pub struct Store {
     path: String,
@@ -41,49 +41,49 @@ pub struct Store {
     burst_bytes: usize,
     #[serde(with = "pages")]
     tables: Tables,
-    /// What there is instead of the tables behind a trace.
+    /// Memory behind a trace, which replaces the tables.
     recorded: Option<Box<Recorded>>,
 }
 
-/// An access to memory that does not exist.
+/// Error of an access to memory that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoreError {
-    /// The burst lies in no mapped range.
+    /// The burst is in no mapped range.
     #[error("{path}: burst {burst:#x} is not mapped by the host")]
     Unmapped {
-        /// The channel.
+        /// Hierarchical path of the channel.
         path: String,
-        /// The burst.
+        /// Burst address.
         burst: u64,
     },
-    /// The burst lies behind the end of the channel.
+    /// The burst is beyond the end of the channel.
     #[error("{path}: burst {burst:#x} does not exist, the channel holds {num_bursts:#x} bursts")]
     Outside {
-        /// The channel.
+        /// Hierarchical path of the channel.
         path: String,
-        /// The burst.
+        /// Burst address.
         burst: u64,
-        /// Bursts that the channel holds.
+        /// Number of bursts that the channel holds.
         num_bursts: u64,
     },
-    /// The data do not belong to where they are written.
+    /// The written data belong to another address.
     #[error("{path}: data of another address are written to burst {burst:#x}")]
     Foreign {
-        /// The channel.
+        /// Hierarchical path of the channel.
         path: String,
-        /// The burst.
+        /// Burst address.
         burst: u64,
     },
 }
 
-/// Table, page in the table and burst in the page.
+/// Splits a burst address into table, page within the table and burst within the page.
 fn split(burst: u64) -> (usize, usize, usize) {
     let page = (burst / PAGE) as usize;
     (page / TABLE, page % TABLE, (burst % PAGE) as usize)
 }
 
 impl Store {
-    /// A memory of which nothing is mapped, of the channel at `path`.
+    /// Creates the memory of the channel at `path`, with nothing mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         let num_bursts = config.bursts();
@@ -97,16 +97,16 @@ impl Store {
         }
     }
 
-    /// Turns this into the memory behind a trace, in which nothing has been stored yet.
+    /// Turns this into the memory of a trace, to which nothing has been stored yet.
     pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
         self.recorded = Some(Box::new(Recorded::new(place, self.burst_bytes)));
     }
 
-    /// Makes a range of bursts exist, as zeros; those that exist already keep their bytes.
+    /// Maps a range of bursts and fills them with zeros; bursts already mapped keep their contents.
     ///
     /// # Errors
-    /// The range ends behind the end of the channel.
+    /// If the range exceeds the end of the channel.
     pub fn map(&mut self, bursts: Range<u64>) -> Result<(), StoreError> {
         if bursts.end > self.num_bursts {
             return Err(missing(&self.path, self.num_bursts, bursts.end - 1));
@@ -120,21 +120,21 @@ impl Store {
         Ok(())
     }
 
-    /// The bytes of a burst.
+    /// Returns the bytes of a burst.
     ///
     /// # Errors
-    /// The burst is not mapped.
+    /// If the burst is not mapped.
     pub fn peek(&self, burst: u64) -> Result<&[u8], StoreError> {
         self.get(burst).map(|bytes| &bytes[..self.burst_bytes])
     }
 
-    /// Sets bytes of a burst from `offset` on.
+    /// Writes bytes of a burst from `offset` on.
     ///
     /// # Errors
-    /// The burst is not mapped.
+    /// If the burst is not mapped.
     ///
     /// # Panics
-    /// If the bytes do not fit the burst.
+    /// If the bytes exceed the burst.
     pub fn poke(&mut self, burst: u64, offset: usize, bytes: &[u8]) -> Result<(), StoreError> {
         let burst_bytes = self.burst_bytes;
         let target = &mut self.get_mut(burst)?[..burst_bytes];
@@ -142,7 +142,7 @@ impl Store {
         Ok(())
     }
 
-    /// Digest of all mapped bytes.
+    /// Returns the digest of all mapped bytes.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
@@ -160,7 +160,7 @@ impl Store {
         digest.finish()
     }
 
-    /// The bytes of a burst, for a read command.
+    /// Reads a burst for a read command.
     pub(super) fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
         match &self.recorded {
             None => *data = *self.get(burst)?,
@@ -180,7 +180,7 @@ impl Store {
         Err(missing(&self.path, self.num_bursts, burst))
     }
 
-    /// Stores the bytes that `byte_mask` names, for a write command.
+    /// Stores the bytes selected by `byte_mask`, for a write command.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
         if let Some(recorded) = &mut self.recorded {
             let foreign = || StoreError::Foreign { path: self.path.clone(), burst };

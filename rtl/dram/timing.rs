@@ -1,14 +1,16 @@
 //! # Distances between banks
-//! Keeps the distances that commands of one bank impose on its bank group and on the channel: the
-//! data bus, the charge pumps (tRRD and the windows of 4 and 32 activates), the precharge spacing.
-//! [`Bank`] holds what a bank owes itself; a command is legal from the latest of the three.
+//! Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel.
+//! These are the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge
+//! spacing. [`Bank`] tracks the distances within a bank. A command is legal from the latest of the three
+//! cycles on.
 //!
-//! One cycle: one of `activate`, `precharge` and `refresh`, and one of `read` and `write`; on a single command bus, one of all. What is
-//! legal is asked before, and neither changes what the other depends on.
+//! In one cycle, at most one of `activate`, `precharge` and `refresh`, and one of `read` and `write`, is
+//! called. With a single command bus, it is one call in all. Legality is checked before these calls, and
+//! neither group affects the other.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/rules.rs`.
-//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/timing.rs` beside `hdl/dram/timing.sv`.
+//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/timing.rs` with `hdl/dram/timing.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u5, u6};
@@ -18,11 +20,11 @@ use super::bank::Bank;
 use super::config::{DramConfig, DramTiming};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Activates of the long window.
+/// Number of activates in the long window.
 const WINDOW: usize = 32;
-/// Bank groups of the largest channel.
+/// Maximum number of bank groups of a channel.
 const GROUPS: usize = 8;
-/// Activates of the short window.
+/// Number of activates in the short window.
 const SHORT_WINDOW: usize = 4;
 
 /// Earliest cycles of one bank group.
@@ -33,25 +35,25 @@ struct Group {
     wr_from: u64,
 }
 
-/// Distances between column commands, as the configuration gives them.
+/// Minimum distances between column commands, derived from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Columns {
-    /// RD to RD and WR to WR, and the same in one group.
+    /// RD to RD and WR to WR, in different groups and in one group.
     like: u64,
     like_in_group: u64,
     /// RD to WR.
     read_to_write: u64,
-    /// WR to RD, and the same in one group.
+    /// WR to RD, in different groups and in one group.
     write_to_read: u64,
     write_to_read_in_group: u64,
 }
 
-/// Earliest cycles of the groups and of the channel.
+/// Earliest cycles of the bank groups and of the channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     config: DramTiming,
     columns: Columns,
-    /// Bits of a bank's number inside its group.
+    /// Width of a bank number within its group in bits.
     inner_bits: u32,
     groups: [Group; GROUPS],
     num_groups: u32,
@@ -60,16 +62,16 @@ pub struct Timing {
     wr_from: u64,
     pre_from: u64,
     ref_from: u64,
-    /// Cycles of the last activates, a ring.
+    /// Cycles of the last activates, as a ring.
     acts: [u64; WINDOW],
-    /// Place of the next activate in the ring.
+    /// Position of the next activate in the ring.
     next_act: u5,
-    /// Activates in the ring.
+    /// Number of activates in the ring.
     num_acts: u6,
 }
 
 impl Timing {
-    /// A channel on which nothing has happened yet.
+    /// Creates the state of a channel to which no command was ever issued.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let t = &config.timing;
@@ -101,49 +103,49 @@ impl Timing {
         &self.groups[(index >> self.inner_bits) % GROUPS]
     }
 
-    /// Earliest ACT in bank `index`.
+    /// Returns the earliest cycle for ACT in bank `index`.
     #[must_use]
     pub fn act_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.act_from().max(self.group(index).act_from).max(self.act_from)
     }
 
-    /// Earliest RD as far as the whole channel is concerned.
+    /// Returns the earliest cycle for RD that the channel allows in any bank.
     #[must_use]
     pub fn any_rd_from(&self) -> u64 {
         self.rd_from
     }
 
-    /// Earliest WR as far as the whole channel is concerned.
+    /// Returns the earliest cycle for WR that the channel allows in any bank.
     #[must_use]
     pub fn any_wr_from(&self) -> u64 {
         self.wr_from
     }
 
-    /// Earliest RD in bank `index`.
+    /// Returns the earliest cycle for RD in bank `index`.
     #[must_use]
     pub fn rd_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.rd_from().max(self.group(index).rd_from).max(self.rd_from)
     }
 
-    /// Earliest WR in bank `index`.
+    /// Returns the earliest cycle for WR in bank `index`.
     #[must_use]
     pub fn wr_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.wr_from().max(self.group(index).wr_from).max(self.wr_from)
     }
 
-    /// Earliest PRE in a bank.
+    /// Returns the earliest cycle for PRE in a bank.
     #[must_use]
     pub fn pre_from(&self, bank: &Bank) -> u64 {
         bank.pre_from().max(self.pre_from)
     }
 
-    /// Earliest REF, all banks closed.
+    /// Returns the earliest cycle for REF, provided that all banks are closed.
     #[must_use]
     pub fn ref_from(&self) -> u64 {
         self.ref_from
     }
 
-    /// ACT in bank `index`.
+    /// Executes ACT in bank `index`.
     pub fn activate(&mut self, cycle: u64, index: usize) {
         let t = self.config;
         self.acts[self.next_act.as_usize()] = cycle;
@@ -160,16 +162,16 @@ impl Timing {
         self.ref_from = self.ref_from.max(cycle + u64::from(t.rc));
     }
 
-    /// RD in bank `index`.
+    /// Executes RD in bank `index`.
     pub fn read(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
-        // The next of the kind is never earlier than this one was.
+        // No maximum is needed: the earliest cycle of the next RD always increases.
         self.rd_from = cycle + t.like;
         self.wr_from = self.wr_from.max(cycle + t.read_to_write);
         self.groups[(index >> self.inner_bits) % GROUPS].rd_from = cycle + t.like_in_group;
     }
 
-    /// WR in bank `index`.
+    /// Executes WR in bank `index`.
     pub fn write(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
         self.wr_from = cycle + t.like;
@@ -179,13 +181,13 @@ impl Timing {
         group.rd_from = group.rd_from.max(cycle + t.write_to_read_in_group);
     }
 
-    /// PRE in any bank, or in all.
+    /// Executes PRE in one bank, or PREA in all.
     pub fn precharge(&mut self, cycle: u64) {
         self.pre_from = cycle + u64::from(self.config.ppd);
         self.ref_from = self.ref_from.max(cycle + u64::from(self.config.rp));
     }
 
-    /// REF of all banks.
+    /// Executes REF of all banks.
     pub fn refresh(&mut self, cycle: u64) {
         self.ref_from = cycle + u64::from(self.config.rfc);
     }
@@ -223,20 +225,21 @@ impl Timing {
         to.bits("num_acts", *num_acts);
         let width = u64::BITS;
         let ways = *num_groups;
-        // Of a group: when it takes its next ACT, RD and WR, the second for the update as well.
+        // Reads a group's earliest ACT, RD and WR; that of RD is also needed for its update.
         to.logic("of_group", Logic::Mux { ways, width: 3 * width });
         to.logic("may", Logic::Less { width, count: 8 });
-        // ACTs of before for the windows of 4 and 32, and what is written to the ring.
+        // Reads the earlier ACTs for the windows of 4 and 32; the decoder writes the ring.
         to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
         to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
-        // The windows against each other and the least distance; REF, RD and WR against what was imposed before.
+        // Maximum of both windows and the minimum distance; maximum of new and previous constraint for REF,
+        // RD and WR.
         to.logic("later", Logic::Less { width, count: 7 });
         to.logic("later_of", Logic::Mux { ways: 8, width });
-        // Of ACT five distances, of RD and WR three each, of PRE two, of REF one.
+        // Adders for distances: five for ACT, three each for RD and WR, two for PRE, one for REF.
         for _ in 0..14 {
             to.logic("from", Logic::Counter { width });
         }
-        // What RD, WR, PRE and REF impose on the same register.
+        // Selects among the distances that RD, WR, PRE and REF impose on the same register.
         to.logic("imposed", Logic::Mux { ways: 5, width });
         to.logic("imposed_on_group", Logic::Mux { ways: 2, width: ways * width });
     }
@@ -247,7 +250,7 @@ mod tests {
     use super::super::config::reference;
     use super::*;
 
-    /// Any bank of its own accord: 0 and 1 share a group, 4 is in the next one.
+    /// Bank without constraints of its own. Banks 0 and 1 share a group, bank 4 is in the next one.
     const FRESH: Bank = Bank::CLOSED;
 
     fn timing(change: impl FnOnce(&mut DramTiming)) -> Timing {

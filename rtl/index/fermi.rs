@@ -1,18 +1,19 @@
 //! # The L1 set hash of GPGPU-Sim's Fermi model
-//! The low bits, with five upper ones folded in; known for 32 or 64 sets of 128-byte lines.
+//! The low line-address bits, with five upper bits XORed into index bits 0 to 4. Defined for 32 or 64 sets of
+//! 128-byte lines only.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Function, Shape, identity};
 use crate::config::{Rules, Side};
 
-/// Bytes of the lines whose sets are known.
+/// Line size for which the hash is defined [bytes].
 const LINE_BYTES: u32 = 128;
 
-/// Address bits that are folded into index bits 0 to 4.
+/// Address bits XORed into index bits 0 to 4.
 const FOLD: [u32; 5] = [13, 14, 15, 17, 19];
 
-/// It has no keys.
+/// Index function without parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fermi {}

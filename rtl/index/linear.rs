@@ -1,11 +1,11 @@
 //! # The low bits of a line address
-//! GPGPU-Sim's default, and the baseline of every paper.
+//! Plain bit selection: the default of GPGPU-Sim, and the baseline of every paper.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Function, Shape, identity};
 
-/// It has no keys.
+/// Index function without parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linear {}

@@ -1,28 +1,31 @@
 //! Polynomials over GF(2) as bit vectors: bit `k` is the coefficient of `x^k`.
 
-/// A polynomial for every number of sets, by its log2: irreducible, so that no stride meets few sets only, and
-/// with powers of `x` that come back as late as they can. Of those that no source gives, the lowest.
+/// Default polynomial for each number of sets, indexed by its log2. Each is irreducible, so that no stride
+/// maps to few sets only, and primitive: the powers of `x` repeat as late as possible. Where no source gives
+/// a polynomial, the lowest such one is used.
 const BY_DEGREE: [u32; 13] = [
-    1, // a single set, which takes the remainder 0
+    1, // one set: every remainder is 0
     3, 7, 13, // khairy2015 Figure 5(b)
     19, 37, // khairy2015 section 4.3
     67, 131, 285, 529, 1033, 2053, 4179,
 ];
 
-/// The polynomial for a cache of `sets` sets that names none; `None` if `sets` is no power of two up to 4096.
+/// Returns the default polynomial for a cache with `sets` sets; `None` if `sets` is not a power of two up to
+/// 4096.
 #[must_use]
 pub fn polynomial_for(sets: u32) -> Option<u32> {
     if sets.is_power_of_two() { BY_DEGREE.get(sets.ilog2() as usize).copied() } else { None }
 }
 
-/// True if `polynomial` (degree 1 to 15) has no divisor but one and itself.
+/// True if `polynomial` (degree 1 to 15) has no divisors except 1 and itself.
 #[must_use]
 pub fn is_irreducible(polynomial: u32) -> bool {
     let Some(degree) = polynomial.checked_ilog2() else { return false };
     degree >= 1 && (2..1 << (degree / 2 + 1)).all(|divisor| remainder(polynomial, divisor) != 0)
 }
 
-/// `x^k` modulo `polynomial`: a shift register with feedback, clocked `k` times. Modulo 1 there is no remainder.
+/// Returns `x^k` modulo `polynomial`: a linear feedback shift register, clocked `k` times. Modulo 1, the
+/// result is 0.
 #[must_use]
 pub fn power_of_x(k: u32, polynomial: u32) -> u16 {
     let degree = polynomial.ilog2();
@@ -62,7 +65,7 @@ mod tests {
         assert_eq!(polynomial_for(1), Some(1));
         for degree in 1..=12 {
             let polynomial = polynomial_for(1 << degree).unwrap();
-            // The powers of x take all values but 0 before they repeat.
+            // The powers of x take all values except 0 before they repeat.
             let order = |p| (1..).find(|&k| power_of_x(k, p) == 1).unwrap();
             let is_primitive = |p: u32| p & 1 == 1 && is_irreducible(p) && order(p) == (1 << degree) - 1;
             assert_eq!(polynomial.ilog2(), degree);

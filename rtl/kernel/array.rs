@@ -1,9 +1,9 @@
 //! # Memories with counted ports
-//! SRAM, CAM, register file or flip-flop array of `rows` rows with `columns` cells each (a row of
-//! a tag array is a set, its cells are the ways). A read or a write uses a port; one access more
-//! in a cycle than there are ports is a panic that names cycle and array, at an edge that [checks](super::contract). What a read sees of a
-//! write in the same cycle is declared: the old cell, the new one (forwarding), or it may not
-//! happen.
+//! Models an SRAM, CAM, register file or flip-flop array with `rows` rows of `columns` cells. In a tag array,
+//! a row is a set and its cells are the ways. Unlike an ordinary array, each read and write uses a port. At
+//! an edge that [checks](super::contract), using more ports than exist is a panic that names the cycle and
+//! the array. Each array declares the result of a read whose row is written in the same cycle: old cell, new
+//! cell (forwarding), or an error.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -14,90 +14,90 @@ use serde::{Deserialize, Serialize};
 use super::describe::{Unfit, misfit};
 use super::{AnyEdge, Edge, Fields, Payload, digest_of, width_of};
 
-/// How the cells are built, for structure counts.
+/// Circuit that stores the cells, for structure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// Static RAM.
     Sram,
-    /// Content-addressed: every row compares in a search.
+    /// Content-addressable memory: a search compares every row.
     Cam,
     /// Register file.
     RegisterFile,
-    /// Flip-flops or latches: a few words only.
+    /// Flip-flops or latches, for a few words only.
     Flops,
 }
 
-/// What an access through one port reaches.
+/// Cells that one access through one port reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// A row: all tags of a set at once.
+    /// One row: all tags of a set at once.
     Row,
-    /// A cell: the data of the way that hit.
+    /// One cell: the data of the way that hit.
     Cell,
-    /// A cell of each column, of a row of its own: columns are banks.
+    /// One cell of each column, each in a row of its own: the columns are banks.
     Banks,
 }
 
-/// What a read sees of a write to the same row in the same cycle.
+/// Result of a read whose row is written in the same cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Collide {
-    /// The cell as of the start of the cycle: in `eval` the read comes first. The other order is a design error.
+    /// Cell at the start of the cycle: in `eval`, the read comes first. The opposite order is a design error.
     Old,
-    /// The new cell, by forwarding in program order of `eval`.
+    /// New cell, forwarded in program order of `eval`.
     New,
-    /// Nothing: such a cycle is a design error.
+    /// Neither: such a cycle is a design error.
     Forbidden,
 }
 
-/// Shape of a memory.
+/// Dimensions and ports of a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArraySpec {
-    /// Full path, for messages: `sm3.l1.tags`.
+    /// Full hierarchical path, for messages: `sm3.l1.tags`.
     pub path: String,
-    /// How it is built.
+    /// Circuit that stores the cells.
     pub storage: Storage,
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
-    /// Cells a row.
+    /// Number of cells per row.
     pub columns: u32,
-    /// Reads a cycle.
+    /// Number of read ports: reads per cycle.
     pub reads: u32,
-    /// Writes a cycle.
+    /// Number of write ports: writes per cycle.
     pub writes: u32,
-    /// Read during write.
+    /// Result of a read during a write to the same row.
     pub collide: Collide,
 }
 
-/// A memory as its description's readers see it.
+/// View of a memory for readers of a description.
 pub trait ArrayView {
-    /// Its shape.
+    /// Returns the dimensions and ports.
     fn spec(&self) -> &ArraySpec;
-    /// Bits of one cell.
+    /// Returns the width of one cell in bits.
     fn cell_bits(&self) -> u32;
-    /// What one port reaches: the word of a memory is as wide.
+    /// Returns the cells that one port reaches; this is also the word width of the memory.
     fn access(&self) -> Access {
         Access::Row
     }
-    /// Digest of the contents, 0 unless recorded.
+    /// Returns the digest of the contents, 0 unless recorded.
     fn digest(&self) -> u64;
-    /// What went through its ports since reset.
+    /// Returns the number of accesses through all ports since reset.
     fn accesses(&self) -> Accesses;
-    /// The fields of one cell.
+    /// Lists the fields of one cell.
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields);
 }
 
-/// Reads and writes through the ports of a memory, for its energy.
+/// Numbers of reads and writes through the ports of a memory, for its energy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
-    /// Words read; searches, in a CAM.
+    /// Words read; searches in a CAM.
     pub reads: u64,
     /// Words written.
     pub writes: u64,
 }
 
-/// Ports that are left at a tick, and uses of all since reset.
+/// Ports still free at a tick, and uses of all ports since reset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Used {
     tick: Cell<u64>,
@@ -107,7 +107,7 @@ struct Used {
     writes: Cell<u64>,
 }
 
-/// A memory.
+/// Memory with counted ports.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Array<T: Payload> {
@@ -115,23 +115,23 @@ pub struct Array<T: Payload> {
     shape: T::Shape,
     access: Access,
     cells: Box<[T]>,
-    /// Tick and row of the last access that another one to the same row may not follow.
+    /// Tick and row of the last access, if it forbids another access to the same row in that tick.
     touched: Cell<(u64, u32)>,
     used: Used,
-    /// More than ports is looked at: accesses that meet, or what is recorded.
+    /// True if more than port uses must be observed: conflicting accesses or recorded contents.
     watched: bool,
-    /// The digest is kept, or cells never written are looked for.
+    /// True if the digest is maintained, or if reads of cells that were never written are detected.
     recorded: bool,
     digest: Option<u64>,
-    /// Cells written so far, one bit each, while never-written reads are being looked for.
+    /// One bit per cell that was written, while reads of cells that were never written are detected.
     written: Option<Box<[u64]>>,
 }
 
-/// No row: rows fit 31 bits.
+/// Row number that no row has: row numbers fit 31 bits.
 const NO_ROW: u32 = u32::MAX;
 
 impl<T: Payload> Array<T> {
-    /// A memory whose cells hold the reset value of `T`.
+    /// Creates a memory whose cells hold the reset value of `T`.
     #[must_use]
     pub fn new(spec: ArraySpec, shape: T::Shape) -> Self {
         let cells = vec![T::default(); spec.rows as usize * spec.columns as usize].into_boxed_slice();
@@ -149,8 +149,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// The same memory, accessed by the cell: it refuses to read or write a row at once. Builds
-    /// without debug assertions do not look.
+    /// Restricts the memory to accesses of single cells: reading or writing a whole row is then a contract
+    /// violation. Builds without debug assertions do not check this.
     #[must_use]
     pub fn by_cell(self) -> Self {
         Self { access: Access::Cell, ..self }
@@ -159,7 +159,8 @@ impl<T: Payload> Array<T> {
     /// Reads one row.
     ///
     /// # Panics
-    /// If all read ports are used in this cycle, or the row is written in it and that is forbidden.
+    /// If all read ports are used in this cycle, or if the row is written in this cycle and that is
+    /// forbidden.
     #[must_use]
     #[inline]
     pub fn read(&self, at: &impl AnyEdge, row: u32) -> &[T] {
@@ -185,11 +186,10 @@ impl<T: Payload> Array<T> {
         &self.cells[self.index(row, column)]
     }
 
-    /// Takes the ports of `count` reads at once, of a memory that forwards; [`Self::row`] gives the
-    /// rows.
+    /// Uses `count` read ports at once, in a memory that forwards; [`Self::row`] then returns the rows.
     ///
     /// # Panics
-    /// If there are not as many read ports left in this cycle.
+    /// If fewer than `count` read ports are left in this cycle.
     #[inline]
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         let Used { reads, reads_left, .. } = &self.used;
@@ -207,15 +207,15 @@ impl<T: Payload> Array<T> {
     /// Writes one cell of a row.
     ///
     /// # Panics
-    /// If all write ports are used in this cycle, a field does not fit, or the row is read in this
-    /// cycle and that is forbidden.
+    /// If all write ports are used in this cycle, or a field does not fit its width. Also if a forbidden read
+    /// of the row happened in this cycle.
     pub fn write(&mut self, at: &impl AnyEdge, row: u32, column: u32, value: T) {
         self.use_write(at, row);
         self.store(at, row, column, value);
     }
 
-    /// Changes one cell in place through a write port: for cells too large to copy, with partial
-    /// write enables.
+    /// Modifies one cell in place through a write port, for cells too large to copy, or with partial write
+    /// enables.
     ///
     /// # Panics
     /// As [`Self::write`].
@@ -227,10 +227,10 @@ impl<T: Payload> Array<T> {
         self.form(at, cell, old, change);
     }
 
-    /// Takes the ports of `count` writes at once; [`Self::change`] makes them.
+    /// Uses `count` write ports at once; [`Self::change`] then performs the writes.
     ///
     /// # Panics
-    /// If there are not as many write ports left in this cycle.
+    /// If fewer than `count` write ports are left in this cycle.
     #[inline(always)]
     pub fn take_writes(&mut self, at: &impl AnyEdge, count: u32) {
         let Used { writes, writes_left, .. } = &self.used;
@@ -245,17 +245,18 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Changes one cell in place, through a port that was taken. Cells are numbered row after row.
+    /// Modifies one cell in place, through a port already used by [`Self::take_writes`]. Cells are numbered
+    /// in row-major order.
     ///
     /// # Panics
-    /// As [`Self::update`], apart from the ports.
+    /// As [`Self::update`], except for the ports.
     #[inline(always)]
     pub fn change(&mut self, at: &impl AnyEdge, cell: usize, change: impl FnOnce(&mut T)) {
         let old = if self.watches(at) { self.watch_change(at, cell as u32 / self.spec.columns, cell) } else { 0 };
         self.form(at, cell, old, change);
     }
 
-    /// Changes one cell, whose part of the digest was `old`.
+    /// Modifies one cell, whose contribution to the digest was `old`.
     #[inline(always)]
     fn form(&mut self, at: &impl AnyEdge, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
         let value = &mut self.cells[cell];
@@ -266,8 +267,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Changes one cell between two cycles, for a host that writes under a machine at rest: it counts as a write, but
-    /// takes no port and meets no other access, however much the host writes.
+    /// Modifies one cell between two cycles, for a host that writes while the machine is idle. It counts as a
+    /// write, but uses no port and conflicts with no other access, so the host can write any number of cells.
     ///
     /// # Panics
     /// If the new value does not fit its cell.
@@ -284,14 +285,14 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// All cells, to be changed through ports that were taken, of a memory whose cells hold whatever they
-    /// are given; `None` while each change has to be watched, as [`Self::change`] does.
+    /// Returns all cells for modification through ports already used by [`Self::take_writes`], without checks
+    /// of field widths. `None` while every modification must be observed, as [`Self::change`] does.
     #[inline(always)]
     pub fn unwatched(&mut self, at: &impl AnyEdge) -> Option<&mut [T]> {
         if self.watches(at) { None } else { Some(&mut self.cells) }
     }
 
-    /// Changes a whole row in place through one write port: a set with per-way write enables.
+    /// Modifies a whole row in place through one write port: a set with per-way write enables.
     ///
     /// # Panics
     /// As [`Self::update`].
@@ -311,7 +312,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Sets every cell in one cycle (a flash clear line, no port) to `value(row, column)`.
+    /// Sets every cell to `value(row, column)` in one cycle, without a port: a flash clear.
     pub fn clear_with(&mut self, value: impl Fn(u32, u32) -> T) {
         let columns = self.spec.columns;
         for (index, cell) in (0..).zip(self.cells.iter_mut()) {
@@ -322,7 +323,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Changes every cell in one cycle, each by itself (a flash line, no port).
+    /// Modifies every cell independently in one cycle, without a port: a flash operation.
     pub fn flash(&mut self, change: impl Fn(&mut T)) {
         self.cells.iter_mut().for_each(change);
         if self.digest.is_some() {
@@ -330,7 +331,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// One row without using a port: for waves, reports and checks, and in `eval` only after
+    /// Returns one row without using a port: for waveforms, reports and checks, and in `eval` only after
     /// [`Self::take_reads`].
     #[must_use]
     #[inline]
@@ -339,33 +340,34 @@ impl<T: Payload> Array<T> {
         &self.cells[row as usize * columns..][..columns]
     }
 
-    /// One cell without using a port, as [`Self::row`]; numbered as for [`Self::change`].
+    /// Returns one cell without using a port, as [`Self::row`] does. Cells are numbered as for
+    /// [`Self::change`].
     #[must_use]
     #[inline(always)]
     pub fn cell_at(&self, cell: usize) -> &T {
         &self.cells[cell]
     }
 
-    /// Starts to keep a digest of the contents.
+    /// Starts to maintain a digest of the contents.
     pub fn record(&mut self) {
         let cells = self.cells.iter().enumerate();
         self.digest = Some(cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell))));
         (self.watched, self.recorded) = (true, true);
     }
 
-    /// Starts to refuse reads of rows with a cell that nobody wrote.
+    /// Starts to reject reads of rows with a cell that was never written.
     pub fn refuse_unwritten(&mut self) {
         self.written = Some(vec![0; self.cells.len().div_ceil(64)].into_boxed_slice());
         (self.watched, self.recorded) = (true, true);
     }
 
-    /// Its shape.
+    /// Returns the dimensions and ports.
     #[must_use]
     pub fn spec(&self) -> &ArraySpec {
         &self.spec
     }
 
-    /// The widths of a cell.
+    /// Returns the configuration-dependent field widths of a cell.
     #[must_use]
     pub fn cell_shape(&self) -> &T::Shape {
         &self.shape
@@ -376,14 +378,14 @@ impl<T: Payload> Array<T> {
         row as usize * self.spec.columns as usize + column as usize
     }
 
-    /// More than ports is to be looked at.
+    /// True if more than port uses must be observed at this edge.
     #[inline(always)]
     fn watches(&self, at: &impl AnyEdge) -> bool {
         debug_assert!(at.is_checked() || !self.recorded, "{}: recorded at an edge without checks", self.spec.path);
         at.is_checked() && self.watched
     }
 
-    /// What is written is recorded.
+    /// True if writes are recorded at this edge.
     #[inline(always)]
     fn records(&self, at: &impl AnyEdge) -> bool {
         self.watches(at) && self.recorded
@@ -415,7 +417,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// More uses than ports: `left` is below zero.
+    /// Reports more uses than ports: `left` has wrapped below zero.
     #[cold]
     #[inline(never)]
     fn no_port(&self, at: &impl AnyEdge, what: &str, left: u32, ports: u32) -> ! {
@@ -434,7 +436,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// A cell's part of the digest; 0 while none is kept.
+    /// Returns the contribution of a cell to the digest; 0 while none is maintained.
     #[inline]
     fn cell_digest(&self, index: usize) -> u64 {
         if self.digest.is_some() { self.digest_of_cell(index) } else { 0 }
@@ -445,14 +447,15 @@ impl<T: Payload> Array<T> {
         digest_of(&(index, &self.cells[index]))
     }
 
-    /// A cell is about to be changed: looks for accesses that meet, and returns its part of the digest.
+    /// Checks a cell about to be modified for conflicting accesses, and returns its contribution to the
+    /// digest.
     #[inline(always)]
     fn watch_change(&self, at: &impl AnyEdge, row: u32, index: usize) -> u64 {
         self.meet_write(at, row);
         if self.recorded { self.cell_digest(index) } else { 0 }
     }
 
-    /// Exchanges a written cell's old part of the digest for the new one, and marks it.
+    /// Replaces the old contribution of a written cell in the digest, and marks the cell as written.
     #[inline(never)]
     fn watch_write(&mut self, index: usize, old: u64) {
         if let Some(sum) = self.digest {
@@ -475,7 +478,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// A read looks for accesses that meet and for cells never written.
+    /// Checks a read for conflicting accesses and for cells that were never written.
     #[inline(always)]
     fn watch_read(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         if self.spec.collide != Collide::New {
@@ -497,7 +500,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// A write looks for accesses that meet: it may follow a read of the old cell.
+    /// Checks a write for conflicting accesses. With [`Collide::Old`] it may follow a read, which has
+    /// returned the old cell.
     #[inline(always)]
     fn meet_write(&self, at: &impl AnyEdge, row: u32) {
         match self.spec.collide {
@@ -507,7 +511,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Refuses an access to the row that was touched last in this cycle; `touches` tells whether this one counts as one too.
+    /// Rejects an access to the row that was last touched in this cycle. `touches` is true if this access
+    /// also counts as one.
     #[inline(always)]
     fn meet(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();
@@ -531,7 +536,7 @@ impl<T: Payload> Array<T> {
     }
 }
 
-/// Looks whether a value has the bits for what it is.
+/// Checks that every field of a value fits its width.
 #[inline(always)]
 fn must_fit<T: Payload>(value: &T, shape: &T::Shape, at: &impl AnyEdge, spec: &ArraySpec) {
     if at.is_checked()

@@ -1,21 +1,21 @@
 //! # Registered channel
-//! The only way for two blocks to talk. A beat carries the tick from which its receiver sees it,
-//! and a freed slot the tick from which its sender counts it, so nothing has to be committed and
-//! nobody's place in the order of evaluation matters.
+//! The only way in which two blocks communicate. Unlike a FIFO with a commit phase, each beat carries the
+//! tick from which its receiver sees it. Each freed slot carries the tick from which its sender counts it.
+//! Nothing has to be committed, and the order in which blocks are evaluated does not matter.
 //!
 //! | end  | call    | contract                                                              |
 //! |------|---------|-----------------------------------------------------------------------|
-//! | `Tx` | `ready` | room for one more beat, as of the last edge, and none sent at this one |
-//! | `Tx` | `push`  | only while `ready`, once an edge                                       |
-//! | `Rx` | `peek`  | the head if it is visible and nothing was taken at this edge           |
-//! | `Rx` | `pop`   | only while `peek` shows a beat, once an edge                           |
+//! | `Tx` | `ready` | a slot is free as of the last edge, and nothing was sent at this edge  |
+//! | `Tx` | `push`  | only while `ready`, once per edge                                      |
+//! | `Rx` | `peek`  | the head beat if it is visible and nothing was taken at this edge      |
+//! | `Rx` | `pop`   | only while `peek` returns a beat, once per edge                        |
 //!
-//! The contract is looked at where the edge is one that [checks](super::contract).
+//! Violations are detected at edges that [check](super::contract).
 //!
-//! Latency: `latency` ticks from push to visible, at least one; `credit` ticks from pop to room,
-//! at least one. Depth 2 sustains a beat an edge at latency and credit of one period; a longer
-//! link needs `latency + credit` periods of depth for that. With a fixed `credit` the two sides
-//! of a link influence each other only after `min(latency, credit)` ticks.
+//! Latency: `latency` ticks from push to visible, at least one; `credit` ticks from pop to a free slot, at
+//! least one. A depth of 2 sustains one beat per edge if latency and credit are one period each. A longer
+//! link needs a depth of `latency + credit` periods for that rate. With a fixed `credit`, the two sides of a
+//! link influence each other only after `min(latency, credit)` ticks.
 
 use std::ops::Range;
 
@@ -24,51 +24,51 @@ use serde::{Deserialize, Serialize};
 use super::describe::misfit;
 use super::{AnyEdge, AsProbes, BlockId, Describe, DescribeExt, Payload, Simulator, digest_of, width_of};
 
-/// Shape of a channel.
+/// Parameters of a channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChanSpec {
-    /// Full path, for messages: `sm3.l1.core_req`.
+    /// Full hierarchical path, for messages: `sm3.l1.core_req`.
     pub path: String,
-    /// Beats it holds, 2 or more.
+    /// Number of beats that the channel holds, 2 or more.
     pub depth: u32,
-    /// Ticks until a beat is visible, 1 or more.
+    /// Ticks from a push until the beat is visible, 1 or more.
     pub latency: u64,
-    /// Ticks until a freed slot is counted by the sender, 1 or more.
+    /// Ticks from a pop until the sender counts the slot as free, 1 or more.
     pub credit: u64,
-    /// Who sends.
+    /// Sending block.
     pub from: BlockId,
-    /// Who receives.
+    /// Receiving block.
     pub to: BlockId,
 }
 
-/// No tick ever comes to this.
+/// Tick that is never reached.
 const NEVER: u64 = u64::MAX;
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
-/// A place in the ring.
+/// Slot of the ring buffer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Slot<T> {
-    /// While it holds a beat the tick from which that is visible, once popped the one from which
-    /// the sender counts the slot as free.
+    /// Tick from which the beat is visible; after a pop, tick from which the sender counts the slot as free.
     from: u64,
     beat: T,
 }
 
-/// A registered valid/ready link between two blocks: a ring of slots, of which as many as the depth says are free, hold
-/// a beat, or were popped, but are not yet counted as free by the sender. A slot keeps its place
-/// and its bytes all the way, because beats are large.
+/// Registered valid/ready link between two blocks. The channel is a ring of slots. Each slot is free, holds a
+/// beat, or was popped but is not yet counted as free by the sender. Beats stay in their slot until they are
+/// taken, because they are large.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Chan<T: Payload> {
     spec: ChanSpec,
     shape: T::Shape,
-    /// A power of two, at least the depth: beat number `n` stands in slot `n` modulo their number.
+    /// Ring of slots; its length is a power of two and at least the depth. Beat number `n` is in slot `n`
+    /// modulo the length.
     slots: Box<[Slot<T>]>,
-    /// Beats sent, and beats taken, so far.
+    /// Numbers of beats sent and taken so far.
     pushed: usize,
     popped: usize,
-    /// Tick from which the oldest beat is visible, or `NEVER` if there is none.
+    /// Tick from which the oldest beat is visible, or `NEVER` if there is no beat.
     visible_from: u64,
     /// Tick from which the sender counts the next slot as free, or `NEVER` while every slot holds a beat.
     room_from: u64,
@@ -76,15 +76,15 @@ pub struct Chan<T: Payload> {
     pushed_at: u64,
     popped_at: u64,
     idle: T,
-    /// Digests of all pushes and of all pops; apart, because either side may run first in a tick.
+    /// Digests of all pushes and of all pops; separate, because either side may be evaluated first in a tick.
     history: Option<[u64; 2]>,
 }
 
 impl<T: Payload> Chan<T> {
-    /// An empty channel.
+    /// Creates an empty channel.
     ///
     /// # Panics
-    /// If the depth is below 2 or a latency below one tick: the machine's wiring is wrong.
+    /// If the depth is below 2 or a delay is below one tick: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(spec: ChanSpec, shape: T::Shape) -> Self {
         assert!(
@@ -109,80 +109,82 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// The sending end.
+    /// Lends the sending end.
     pub fn tx(&mut self) -> Tx<'_, T> {
         Tx(self)
     }
 
-    /// The receiving end.
+    /// Lends the receiving end.
     pub fn rx(&mut self) -> Rx<'_, T> {
         Rx(self)
     }
 
-    /// Starts to fold every beat and its time into a running digest.
+    /// Starts to fold every beat and its tick into a running digest.
     pub fn record(&mut self) {
         self.history = Some([0; 2]);
     }
 
-    /// Digest of all beats so far, 0 unless recorded.
+    /// Returns the digest of all beats so far, 0 unless recorded.
     #[must_use]
     pub fn history(&self) -> u64 {
         self.history.map_or(0, |both| digest_of(&both))
     }
 
-    /// True when no beat is inside, visible or not.
+    /// True if the channel holds no beat, visible or not.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pushed == self.popped
     }
 
-    /// Beats inside, visible or not.
+    /// Returns the number of beats held, visible or not.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.popped
     }
 
-    /// The beats inside, visible or not, from the oldest on: for reports.
+    /// Returns the beats held, visible or not, oldest first: for reports.
     pub fn beats(&self) -> impl Iterator<Item = &T> {
         (self.popped..self.pushed).map(|number| &self.slot(number).beat)
     }
 
-    /// The oldest beat, visible or not: for reports.
+    /// Returns the oldest beat, visible or not: for reports.
     #[must_use]
     pub fn oldest(&self) -> Option<&T> {
         self.beats().next()
     }
 
-    /// The beat that was sent at a tick, if one was: for those who watch from outside, before the next tick.
+    /// Returns the beat sent at a tick, if there was one: for outside observers, before the next tick.
     #[must_use]
     pub fn sent_at(&self, tick: u64) -> Option<&T> {
         (self.pushed_at == tick).then(|| &self.slot(self.pushed - 1).beat)
     }
 
-    /// The beat that was taken at a tick, if one was: the same. Its slot is not sent into before the next.
+    /// Returns the beat taken at a tick, if there was one: for outside observers, before the next tick reuses
+    /// its slot.
     #[must_use]
     pub fn taken_at(&self, tick: u64) -> Option<&T> {
         (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
     }
 
-    /// Ticks after which the receiver can first be touched by what the sender does.
+    /// Returns the ticks after which an action of the sender can first affect the receiver.
     #[must_use]
     pub fn latency(&self) -> u64 {
         self.spec.latency
     }
 
-    /// Ticks after which the sender can first be touched by what the receiver does.
+    /// Returns the ticks after which an action of the receiver can first affect the sender.
     #[must_use]
     pub fn credit(&self) -> u64 {
         self.spec.credit
     }
 
-    /// Tells two ends of one link, which were copies of each other and have run apart, what the other has done: `self`
-    /// is the one into which beats were sent, `receiver` the one from which they were taken and which holds them from
-    /// now on. Each side's blocks are woken by its own simulator.
+    /// Exchanges the actions of both ends since the last synchronization point, between two copies of a link
+    /// that ran independently. `self` is the copy into which beats were sent. `receiver` is the copy from
+    /// which beats were taken; it holds all beats afterwards. Each side's blocks are woken by their own
+    /// simulator.
     ///
     /// # Panics
-    /// If an end has run beyond the tick at which it would have seen something that it is told only now.
+    /// If an end has run beyond the tick at which it should have seen an action that it receives only now.
     #[inline]
     pub(crate) fn meet(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         if self.pushed != receiver.pushed || self.popped != receiver.popped {
@@ -220,17 +222,18 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// An end that has run beyond what it hears of now has decided without it.
+    /// Panics if an end has run beyond tick `from`, from which it should have seen the action received now.
     fn expect_unseen(&self, from: u64, end: &Simulator) {
         let now = end.reached();
         assert!(from >= now, "{}: told of tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
-    /// Lists the channel as a scope of its receiver: handshake, occupancy and the head beat.
-    /// Dead time shows the reset value of a beat, so that a waveform is quiet when the link is.
+    /// Lists the channel as a scope of its receiver: handshake, occupancy and the head beat. An empty channel
+    /// shows the reset value of a beat, so that its waveform does not change.
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
         to.enter(name, index);
-        // What is inside changes with pushes and pops only, which a reader hears of after the tick.
+        // Only pushes and pops change the contents, and readers look after the tick: the last such tick
+        // identifies the contents.
         let version = self.pushed_at.wrapping_add(1).max(self.popped_at.wrapping_add(1));
         if !to.wanted() || to.has_seen(version) {
             return to.leave();
@@ -257,7 +260,7 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// The slot of a beat, by its number.
+    /// Returns the slot of a beat, given the number of the beat.
     #[inline(always)]
     fn slot(&self, number: usize) -> &Slot<T> {
         &self.slots[number & (self.slots.len() - 1)]
@@ -268,14 +271,14 @@ impl<T: Payload> Chan<T> {
         &mut self.slots[number & (self.slots.len() - 1)]
     }
 
-    /// Every slot that there is by the depth holds a beat.
+    /// True if all slots allowed by the depth hold a beat.
     #[inline(always)]
     fn is_full(&self) -> bool {
         self.len() == self.spec.depth as usize
     }
 
-    /// Tick from which the sender counts a slot of one that is not full as free: the one left by the beat that
-    /// was sent a depth before the next. Slots are freed in the order of their beats.
+    /// Returns the tick from which the sender counts the next slot of a channel that is not full as free.
+    /// Slots are freed in the order of their beats, so it is the slot of the beat sent one depth earlier.
     #[inline(always)]
     fn next_free_from(&self) -> u64 {
         self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
@@ -286,7 +289,7 @@ impl<T: Payload> Chan<T> {
         self.visible_from <= tick && self.popped_at != tick
     }
 
-    /// A breach at the sending end.
+    /// Reports a contract violation at the sending end.
     #[cold]
     #[inline(never)]
     fn refuse_push(&self, tick: u64, cycle: u64) -> ! {
@@ -294,7 +297,7 @@ impl<T: Payload> Chan<T> {
         self.breach(tick, cycle, if twice { "second beat in one cycle" } else { "sent while ready is low" })
     }
 
-    /// A breach at the receiving end.
+    /// Reports a contract violation at the receiving end.
     #[cold]
     #[inline(never)]
     fn refuse_pop(&self, tick: u64, cycle: u64) -> ! {
@@ -310,7 +313,7 @@ impl<T: Payload> Chan<T> {
     }
 }
 
-/// The sending end of a channel, lent for one edge.
+/// Sending end of a channel, lent for one edge.
 pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Tx<'_, T> {
@@ -320,20 +323,21 @@ impl<T: Payload> Tx<'_, T> {
         self.0.pushed_at != at.tick() && !self.blocked(at)
     }
 
-    /// True if the channel is full as far as the sender can know: it may sleep, and is woken when
-    /// it can see room. False right after a beat was sent means that the next edge can send again.
+    /// True if the sender sees a full channel; it may then sleep, and is woken when it sees a free slot.
+    /// False immediately after a push means that the next edge can push again.
     #[inline]
     pub fn blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // Room is on its way from a pop that found the channel short of full.
+            // The credit in flight is from a pop that found the channel not full, and therefore did not wake
+            // the sender.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
     }
 
-    /// True if every slot holds a beat: the next pop wakes the sender, who need not look before.
+    /// True if every slot holds a beat. The next pop wakes the sender, which can sleep until then.
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
@@ -349,8 +353,8 @@ impl<T: Payload> Tx<'_, T> {
         self.push_with(at, |slot| *slot = beat);
     }
 
-    /// Sends one beat that is formed in its place: `form` finds an old beat there and sets every
-    /// field of it. For beats too large to be moved about.
+    /// Sends one beat that `form` builds in its slot. `form` finds an old beat there and must set all its
+    /// fields. For beats that are too large to move.
     ///
     /// # Panics
     /// As [`Self::push`].
@@ -364,7 +368,7 @@ impl<T: Payload> Tx<'_, T> {
         let slot = chan.slot_mut(chan.pushed);
         form(&mut slot.beat);
         slot.from = from;
-        // All beats take equally long, so the oldest is the first to be seen.
+        // All beats have the same latency, so the oldest becomes visible first.
         chan.visible_from = chan.visible_from.min(from);
         at.with_edge(|at| at.wake.deliver(at.tick, chan.spec.to, from));
         if at.is_checked() {
@@ -382,21 +386,20 @@ impl<T: Payload> Tx<'_, T> {
     }
 }
 
-/// The receiving end of a channel, lent for one edge.
+/// Receiving end of a channel, lent for one edge.
 pub struct Rx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Rx<'_, T> {
-    /// The head beat, if it is visible and nothing was taken at this edge.
+    /// Returns the head beat, if it is visible and nothing was taken at this edge.
     #[must_use]
     #[inline]
     pub fn peek(&self, at: &impl AnyEdge) -> Option<&T> {
-        // What is visible is inside.
+        // A visible beat is always in its slot.
         if self.0.visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
     }
 
-    /// True if a beat is there now or will be at the next edge because this edge took another:
-    /// a block may sleep until an event only while this is false. Beats still on their way wake
-    /// the receiver themselves.
+    /// True if a beat is visible now, or will be at the next edge because this edge took another one. A block
+    /// may sleep until an event only while this is false. Beats in flight wake the receiver themselves.
     #[must_use]
     #[inline]
     pub fn waiting(&self, at: &impl AnyEdge) -> bool {
@@ -412,7 +415,7 @@ impl<T: Payload> Rx<'_, T> {
         self.0.slot(self.0.popped - 1).beat.clone()
     }
 
-    /// Takes the head beat without looking at it: for those who have read it where it stands.
+    /// Drops the head beat without a copy, for blocks that have already read it in its slot.
     ///
     /// # Panics
     /// If no beat is visible.
@@ -434,14 +437,14 @@ impl<T: Payload> Rx<'_, T> {
         chan.popped += 1;
         chan.visible_from = if chan.is_empty() { NEVER } else { chan.slot(chan.popped).from };
         if chan.room_from > at.tick() {
-            // Only a full channel can have a sender asleep on it.
+            // A sender can be asleep only on a full channel.
             chan.room_from = chan.room_from.min(free_from);
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, free_from));
         }
     }
 }
 
-/// Channels that stand alone, each in its place.
+/// Positions 0 to 255, as the numbers of adjacent channels.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -452,18 +455,18 @@ const EACH: [u32; 256] = {
     each
 };
 
-/// The receiving ends of several like channels, lent for one edge.
+/// Receiving ends of several channels of one type, lent for one edge.
 pub struct RxBank<'a, T: Payload>(&'a mut [Chan<T>]);
 
 impl<'a, T: Payload> RxBank<'a, T> {
-    /// The ends of channels that stand side by side.
+    /// Lends the receiving ends of adjacent channels.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
         Self(channels)
     }
 
-    /// How many there are.
+    /// Returns the number of ends.
     #[must_use]
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a port has ends")]
@@ -471,26 +474,26 @@ impl<'a, T: Payload> RxBank<'a, T> {
         self.0.len()
     }
 
-    /// One of the ends.
+    /// Returns one of the ends.
     #[inline]
     pub fn at(&mut self, index: usize) -> Rx<'_, T> {
         self.0[index].rx()
     }
 
-    /// The ends at which a beat is to be seen, a bit for each of up to 64.
+    /// Returns the ends with a visible beat, one bit per end for up to 64 ends.
     #[must_use]
     pub fn visible(&mut self, at: &impl AnyEdge) -> u64 {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// For each end: true if a beat is visible there in the next cycle or before.
+    /// Returns for each end whether a beat is visible now or will be in the next cycle.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
         self.0.iter().map(move |end| end.visible_from <= tick)
     }
 
-    /// True if a beat is to be seen at any of the ends in the next cycle or before.
+    /// True if a beat is visible at any end now or will be in the next cycle.
     #[must_use]
     #[inline]
     pub fn waiting(&mut self, at: &impl AnyEdge) -> bool {
@@ -498,31 +501,31 @@ impl<'a, T: Payload> RxBank<'a, T> {
     }
 }
 
-/// The sending ends of several like channels, lent for one edge.
+/// Sending ends of several channels of one type, lent for one edge.
 pub struct TxBank<'a, T: Payload> {
     pool: &'a mut [Chan<T>],
     ids: &'a [u32],
 }
 
 impl<'a, T: Payload> TxBank<'a, T> {
-    /// The ends of channels that stand side by side.
+    /// Lends the sending ends of adjacent channels.
     ///
     /// # Panics
-    /// If there are more than 256.
+    /// If there are more than 256 channels.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
         Self { ids: &EACH[..channels.len()], pool: channels }
     }
 
-    /// The ends of channels among others, by their numbers.
+    /// Lends the sending ends of the channels with the given numbers.
     #[must_use]
     #[inline]
     pub fn among(pool: &'a mut [Chan<T>], ids: &'a [u32]) -> Self {
         Self { pool, ids }
     }
 
-    /// How many there are.
+    /// Returns the number of ends.
     #[must_use]
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a port has ends")]
@@ -530,14 +533,14 @@ impl<'a, T: Payload> TxBank<'a, T> {
         self.ids.len()
     }
 
-    /// One of the ends.
+    /// Returns one of the ends.
     #[inline]
     pub fn at(&mut self, index: usize) -> Tx<'_, T> {
         self.pool[self.ids[index] as usize].tx()
     }
 }
 
-/// Receiving and sending ends of like channels, for a block that passes beats on, lent for one edge.
+/// Receiving and sending ends of channels of one type, lent for one edge to a block that forwards beats.
 pub struct Ends<'a, T: Payload> {
     pool: &'a mut [Chan<T>],
     from: Range<usize>,
@@ -545,36 +548,37 @@ pub struct Ends<'a, T: Payload> {
 }
 
 impl<'a, T: Payload> Ends<'a, T> {
-    /// The ends of channels that are adjacent: `inputs` inputs first, then the outputs.
+    /// Lends the ends of adjacent channels: `inputs` inputs first, then the outputs.
     ///
     /// # Panics
-    /// If there are more than 256 in all.
+    /// If there are more than 256 channels.
     #[must_use]
     pub fn of(channels: &'a mut [Chan<T>], inputs: usize) -> Self {
         Self { to: &EACH[inputs..channels.len()], pool: channels, from: 0..inputs }
     }
 
-    /// The ends of channels among others: inputs that stand side by side, and outputs by their numbers.
+    /// Lends the ends of adjacent inputs, and of outputs with the given numbers.
     #[must_use]
     #[inline]
     pub fn among(pool: &'a mut [Chan<T>], from: Range<usize>, to: &'a [u32]) -> Self {
         Self { pool, from, to }
     }
 
-    /// The receiving ends.
+    /// Lends the receiving ends.
     #[inline]
     pub fn from(&mut self) -> RxBank<'_, T> {
         RxBank(&mut self.pool[self.from.clone()])
     }
 
-    /// The sending ends.
+    /// Lends the sending ends.
     #[inline]
     pub fn to(&mut self) -> TxBank<'_, T> {
         TxBank { pool: self.pool, ids: self.to }
     }
 }
 
-/// A channel without a delay of its own, as benches have: seen one period of its receiver later, room one of its sender.
+/// Creates a channel with minimum delays, for testbenches. A beat is visible after one period of the
+/// receiver, a slot is free after one period of the sender.
 #[must_use]
 pub fn link<T: Payload>(
     path: &str,
@@ -613,7 +617,7 @@ mod tests {
         Word { value }
     }
 
-    /// Nothing to simulate.
+    /// A simulation without blocks.
     struct Nobody;
 
     impl Blocks for Nobody {
@@ -626,14 +630,14 @@ mod tests {
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }
 
-    /// The simulator of an end that has come to a tick.
+    /// Creates a simulator of one end that has reached a tick.
     fn come_to(tick: u64) -> Simulator {
         let mut sim = Simulator::new(&[1], &Nobody, Mode::default());
         sim.jump(tick);
         sim
     }
 
-    /// What the ends of a link did in each tick.
+    /// Actions of the ends of a link in each tick.
     #[derive(Debug, PartialEq, Default)]
     struct Seen {
         sent: Vec<bool>,
@@ -673,7 +677,7 @@ mod tests {
             let distance = latency.min(credit);
             let mut meeting = draw(distance);
             for tick in 0..4000 {
-                // Phases in which either end is the slower one, so that the link is full, and empty.
+                // In turn, either end is the slower one, so that the link becomes full and empty.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
                 together.send(tick, &mut link, sends);
                 together.take(tick, &mut link, takes);

@@ -1,32 +1,35 @@
 //! # Contracts
-//! What blocks promise to each other and to their memories: no more accesses to an array in a cycle than it has ports,
-//! nothing pushed into a channel that is not ready or popped from one that shows nothing, no value wider than its field, and no
-//! reads and writes that meet where that is forbidden. At an [`Edge`] a breach is a panic. At a [`FastEdge`] nobody looks, which
-//! saves a run up to a twelfth of its instructions; without a breach both do the same, and both count the uses of ports.
+//! Defines where the model checks the contracts between blocks and of memories. A cycle must not use more
+//! ports of a memory than exist, nor combine reads and writes where that is forbidden. A block must not push
+//! into a channel that is not ready, nor pop from one without a visible beat. No value may be wider than its
+//! field. At an [`Edge`], a violation is a panic. At a [`FastEdge`], nothing is checked, which saves up to a
+//! twelfth of the instructions of a run. Without a violation, both behave identically, and both count the
+//! uses of ports.
 //!
-//! What most instructions of a run are spent in takes [`AnyEdge`] and is compiled for both. What is rare or stands behind a
-//! trait object takes an [`Edge`], and is checked in every run. So is what a block asserts of its own state.
+//! Code that executes most instructions of a run is generic over [`AnyEdge`] and compiled for both. Code that
+//! is rare or called through a trait object takes an [`Edge`] and is checked in every run. So are assertions
+//! of a block about its own state.
 
 use super::Edge;
 
-/// A clock edge as a block sees it, with or without checks.
+/// Clock edge as a block sees it, with or without checks.
 pub trait AnyEdge {
-    /// Whether a breach of a contract is looked for: the same for all edges of a type.
+    /// True if violations of contracts are checked; constant for each edge type.
     fn is_checked(&self) -> bool;
 
-    /// The edge for whoever checks always.
+    /// Returns the edge for code that always checks.
     fn edge(&self) -> &Edge<'_>;
 
-    /// Hands on the edge to somebody who checks always, and acts in it.
+    /// Lends the edge to code that always checks, and runs that code.
     fn with_edge<R>(&mut self, act: impl FnOnce(&mut Edge<'_>) -> R) -> R;
 
-    /// Time in ticks of the common time base.
+    /// Returns the time in ticks of the common time base.
     #[inline(always)]
     fn tick(&self) -> u64 {
         self.edge().tick
     }
 
-    /// Cycle of the block's own clock.
+    /// Returns the cycle of the block's own clock.
     #[inline(always)]
     fn cycle(&self) -> u64 {
         self.edge().cycle
@@ -50,12 +53,12 @@ impl AnyEdge for Edge<'_> {
     }
 }
 
-/// A clock edge at which nobody looks for breaches.
+/// Clock edge without checks.
 #[derive(Debug)]
 pub struct FastEdge<'k>(Edge<'k>);
 
 impl<'k> FastEdge<'k> {
-    /// The same edge without checks.
+    /// Disables checks for an edge.
     #[must_use]
     pub fn new(edge: Edge<'k>) -> Self {
         Self(edge)
@@ -120,7 +123,7 @@ mod tests {
         at.with_edge(|at| read_twice(&memory, at));
     }
 
-    /// A block that knows both ways, and notes which it is asked for.
+    /// A block with both evaluation paths, which records the path that the simulator selects.
     #[derive(Default)]
     struct Both(Vec<bool>);
 

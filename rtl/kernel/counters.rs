@@ -1,37 +1,37 @@
 //! # Counters
-//! What blocks have counted. A struct of counters is the one list of them: names, units and meanings come from its fields
-//! by `#[derive(Counted)]`, and statistics, time series, waveforms and the dictionary are readers of it.
+//! Statistics of blocks. A struct of counters is their only list: `#[derive(Counted)]` takes names, units and
+//! meanings from its fields. Statistics, time series, waveforms and the dictionary are readers of that list.
 //!
-//! Counters are reported at the end of a run; they are no hardware.
+//! Counters are reported at the end of a run; they are not hardware.
 
 use super::Describe;
 
-/// What a counter counts, or what a number is in.
+/// Unit of a counter or of another value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Events.
+    /// Number of events.
     #[default]
     Events,
-    /// Cycles of the clock of the block.
+    /// Cycles of the block's clock.
     Cycles,
-    /// Bytes.
+    /// Number of bytes.
     Bytes,
-    /// MHz.
+    /// Frequency in MHz.
     Megahertz,
-    /// pJ.
+    /// Energy in pJ.
     Picojoules,
-    /// nm.
+    /// Length in nm.
     Nanometres,
-    /// mm.
+    /// Length in mm.
     Millimetres,
-    /// Seconds.
+    /// Time in seconds.
     Seconds,
-    /// No number of a unit: a name, a ratio, or a group of keys.
+    /// No unit: a name, a ratio, or a group of keys.
     Plain,
 }
 
 impl Quantity {
-    /// Its name in lists; empty where the meaning of a counter says what is counted.
+    /// Returns the name of the unit in lists; empty if the meaning of the counter says what is counted.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,94 +50,94 @@ impl Quantity {
 /// Name and meaning of a counter or of a group of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Name inside its group.
+    /// Name within its group.
     pub name: &'static str,
-    /// Meaning, in a sentence.
+    /// Meaning, as a sentence.
     pub about: &'static str,
-    /// Unit.
+    /// Unit of the value.
     pub unit: Quantity,
-    /// The metric of Nsight Compute that counts the same.
+    /// Metric of Nsight Compute that counts the same events.
     pub nsight: Option<&'static str>,
 }
 
 impl Key {
-    /// A count of events.
+    /// Creates the key of a count of events.
     #[must_use]
     pub const fn new(name: &'static str, about: &'static str) -> Self {
         Self { name, about, unit: Quantity::Events, nsight: None }
     }
 
-    /// What counts nothing: a group, a name, or a ratio.
+    /// Creates the key of a group, a name or a ratio, which has no unit.
     #[must_use]
     pub const fn plain(name: &'static str, about: &'static str) -> Self {
         Self::new(name, about).in_unit(Quantity::Plain)
     }
 
-    /// The same in another unit.
+    /// Returns the key with another unit.
     #[must_use]
     pub const fn in_unit(self, unit: Quantity) -> Self {
         Self { unit, ..self }
     }
 
-    /// The same, which Nsight Compute has under this name.
+    /// Returns the key with the name of the corresponding metric of Nsight Compute.
     #[must_use]
     pub const fn nsight(self, metric: &'static str) -> Self {
         Self { nsight: Some(metric), ..self }
     }
 }
 
-/// What stands behind a key.
+/// Value of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing: the machine does not have it.
+    /// No value: the machine lacks the counted component.
     Absent,
-    /// A count.
+    /// Count of events, cycles or bytes.
     Count(u64),
-    /// A ratio, a time or an energy.
+    /// Ratio, time or energy.
     Number(f64),
-    /// A name.
+    /// Name.
     Text(&'a str),
-    /// A histogram: counts by class. The meaning of the key says what the classes are.
+    /// Histogram: counts by class. The meaning of the key defines the classes.
     Classes(&'a [u64]),
 }
 
-/// What is opened.
+/// Kind of scope that is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// A group that the machine does not have: a reader that lists what there is does not look inside.
+    /// Group of a component that the machine lacks. A reader that lists only what exists skips its contents.
     Absent,
-    /// A group of keys.
+    /// Group of keys.
     Group,
-    /// A list, whose elements are opened one by one.
+    /// List, whose elements are opened one by one.
     List,
-    /// An element of a list.
+    /// Element of a list.
     Element,
 }
 
-/// A reader of counters.
+/// Reader of counters.
 pub trait CounterReader {
-    /// Opens a group. False if the reader does not look inside: the group is not to be listed, nor closed.
+    /// Opens a group. False if the reader skips the group, which must then be neither listed nor closed.
     fn enter(&mut self, key: &Key, opened: Opened) -> bool;
-    /// Closes the group opened last.
+    /// Closes the innermost open group.
     fn leave(&mut self);
-    /// A counter, or another value.
+    /// Reads a counter, or another value.
     fn counter(&mut self, key: &Key, value: Value<'_>);
-    /// True if this reader wants every key that a machine may have, and not those that this one has.
+    /// True if this reader needs every key that any machine can have, instead of the keys of this machine.
     fn lists_all(&self) -> bool {
         false
     }
 }
 
-/// A struct of counters.
+/// Struct of counters.
 pub trait Counted: Copy + Default {
-    /// What a unit has of what not every unit has: decides which counters are listed.
+    /// Optional components of a unit, which decide which of the counters are listed.
     type Has;
     /// Adds the counters of another unit.
     fn add(&mut self, other: &Self);
     /// Lists the counters.
     fn list(&self, has: &Self::Has, to: &mut dyn CounterReader);
 
-    /// The sum of several units.
+    /// Returns the sum of the counters of several units.
     #[must_use]
     fn total<'a>(units: impl IntoIterator<Item = &'a Self>) -> Self
     where
@@ -149,7 +149,7 @@ pub trait Counted: Copy + Default {
         })
     }
 
-    /// Lists the counters as signals of waveforms; histograms are left out.
+    /// Lists the counters as signals of waveforms; histograms are omitted.
     fn describe(&self, has: &Self::Has, to: &mut dyn Describe) {
         let mut tally = Tally::default();
         self.list(has, &mut tally);
@@ -159,40 +159,41 @@ pub trait Counted: Copy + Default {
     }
 }
 
-/// An enum that counters are kept by.
+/// Enumeration with one counter per variant.
 pub trait Reason: Copy + PartialEq + 'static {
-    /// Every variant, in the order of the counters.
+    /// All variants, in the order of the counters.
     const EVERY: &'static [Self];
-    /// Keys.
+    /// Keys of the variants.
     const NAMES: &'static [&'static str];
-    /// Meanings.
+    /// Meanings of the variants.
     const MEANINGS: &'static [&'static str];
-    /// Place among all.
+    /// Returns the position of the variant among all variants.
     fn index(self) -> usize;
 
-    /// The key of counts in a unit.
+    /// Returns the key of the variant's counter in the given unit.
     #[must_use]
     fn key(self, unit: Quantity) -> Key {
         Key::new(Self::NAMES[self.index()], Self::MEANINGS[self.index()]).in_unit(unit)
     }
 
-    /// Counts of an array that is kept by this, each with its variant.
+    /// Pairs the counts of an array that is indexed by this enumeration with their variants.
     fn zip(counts: &[u64]) -> impl Iterator<Item = (Self, u64)> {
         Self::EVERY.iter().copied().zip(counts.iter().copied())
     }
 
-    /// The same with the names of the variants.
+    /// Pairs the counts of an array that is indexed by this enumeration with the names of their variants.
     fn named(counts: &[u64]) -> impl Iterator<Item = (&'static str, u64)> {
         Self::NAMES.iter().copied().zip(counts.iter().copied())
     }
 }
 
-/// Lists a counter that is null where the machine does not have it.
+/// Lists a counter; absent unless `is_there`, which is false if the machine lacks the counted component.
 pub fn count_if(to: &mut dyn CounterReader, key: &Key, is_there: bool, count: u64) {
     to.counter(key, if is_there { Value::Count(count) } else { Value::Absent });
 }
 
-/// Lists a group with a counter for each variant; null where the machine does not have that.
+/// Lists a group with one counter per variant; absent unless `is_there`. A variant for which `has` is false
+/// is absent too.
 pub fn count_by<R: Reason>(
     to: &mut dyn CounterReader,
     key: &Key,
@@ -208,12 +209,12 @@ pub fn count_by<R: Reason>(
     }
 }
 
-/// Lists a histogram; null where the machine does not have it.
+/// Lists a histogram; absent unless `is_there`.
 pub fn count_classes(to: &mut dyn CounterReader, key: &Key, is_there: bool, counts: &[u64]) {
     to.counter(key, if is_there { Value::Classes(counts) } else { Value::Absent });
 }
 
-/// Lists a group of counters; null where the machine does not have it.
+/// Lists a group of counters; absent if `counters` is `None`.
 pub fn count_group<C: Counted>(to: &mut dyn CounterReader, key: &Key, counters: Option<&C>, has: &C::Has) {
     if to.enter(key, if counters.is_some() { Opened::Group } else { Opened::Absent }) {
         counters.copied().unwrap_or_default().list(has, to);
@@ -221,7 +222,7 @@ pub fn count_group<C: Counted>(to: &mut dyn CounterReader, key: &Key, counters: 
     }
 }
 
-/// Lists the units of a kind, one element each.
+/// Lists the units of one kind as a list with one element per unit.
 pub fn count_units<C: Counted>(to: &mut dyn CounterReader, key: &Key, units: &[C], has: &C::Has) {
     if to.enter(key, Opened::List) {
         let any = [C::default()];
@@ -236,7 +237,7 @@ pub fn count_units<C: Counted>(to: &mut dyn CounterReader, key: &Key, units: &[C
     }
 }
 
-/// How many signals counters are, and their sum.
+/// Reader that counts the signals of a struct of counters and sums their values.
 #[derive(Default)]
 struct Tally {
     signals: usize,
@@ -256,7 +257,7 @@ impl CounterReader for Tally {
     }
 }
 
-/// Counters as signals.
+/// Reader that lists counters as signals.
 struct Signals<'a> {
     to: &'a mut dyn Describe,
     group: Option<&'static str>,
@@ -280,7 +281,8 @@ impl CounterReader for Signals<'_> {
     }
 }
 
-/// Paths of all counters, `l1.reservation_fails.mshr_entry`, and their values: what a time series has as columns.
+/// Reader that collects the paths of all counters, such as `l1.reservation_fails.mshr_entry`, and their
+/// values: the columns of a time series.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     open: Vec<&'static str>,
@@ -288,12 +290,12 @@ pub struct Paths {
     pub names: Vec<String>,
     /// Values, in order.
     pub values: Vec<u64>,
-    /// Values alone are wanted: another reader has the names.
+    /// True to collect values only, because another reader has collected the names.
     skips_names: bool,
 }
 
 impl Paths {
-    /// A reader of values alone, whose names another one has.
+    /// Creates a reader that collects values only, for when another reader has collected the names.
     #[must_use]
     pub fn values() -> Self {
         Self { skips_names: true, ..Self::default() }
@@ -345,7 +347,7 @@ mod tests {
 
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counted)]
     struct Parts {
-        /// Hits of a part.
+        /// Hits of one component.
         hits: u64,
     }
 
@@ -363,20 +365,20 @@ mod tests {
         /// Stores.
         #[counted(if_any(has.stores), key = "writes")]
         stores: u64,
-        /// Cycles of waiting.
+        /// Cycles spent waiting.
         #[counted(cycles, by = Cause, each = reason == Cause::QueueFull || has.stores)]
         waits: [u64; Cause::ALL.len()],
         /// Latencies: below 2, and longer.
         latencies: [u64; 2],
-        /// A part.
+        /// Counters of one component.
         #[counted(only(has.sectors))]
         part: Parts,
-        /// Never listed.
+        /// Counter that is never listed.
         #[counted(skip)]
         hidden: u64,
     }
 
-    /// A line a call, with what is unusual about the key.
+    /// Reader that formats one line per call: key, unit and value.
     #[derive(Default)]
     struct Lines(Vec<String>);
 

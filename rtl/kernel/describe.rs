@@ -1,8 +1,8 @@
 //! # One description, many readers
-//! A block lists its registers, arrays, logic and statistics once, in `describe`. The waveform
-//! writer, the structure counts, the state hash and the dumps of a deadlock are all readers of
-//! that list. The bundles that travel in channels and stand in array cells describe themselves
-//! the same way ([`Payload`]); their width is the sum of their fields, never typed twice.
+//! Provides one description of each block for all readers. A block lists its registers, memories, logic and
+//! statistics once, in `describe`. The waveform writer, the structure counts, the state hash and the dumps of
+//! a deadlock are all readers of that list. Beats of channels and cells of memories describe themselves in
+//! the same way ([`Payload`]). Their width is the sum of their fields and is never stated separately.
 
 use arbitrary_int::traits::UnsignedInteger;
 use std::fmt;
@@ -12,22 +12,22 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::ArrayView;
 
-/// Names of the codes of a state register, for waves and dumps.
+/// Enumeration with named codes, stored in a state register; the names appear in waveforms and dumps.
 pub trait Encoding: Copy {
-    /// Bits of the register.
+    /// Width of the register in bits.
     const WIDTH: u32;
-    /// Name of code 0, 1, 2, ...
+    /// Names of the codes 0, 1, 2, ...
     const NAMES: &'static [&'static str];
-    /// The code held.
+    /// Returns the code of this value.
     fn code(self) -> u8;
 }
 
-/// One register or field: name, width in bits, value, and the names of its codes if it has any.
+/// One register or field: name, width, value, and the names of its codes if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Name inside its scope.
+    /// Name within its scope.
     pub name: &'static str,
-    /// Bits, 1 to 64.
+    /// Width in bits, 1 to 64.
     pub width: u32,
     /// Value; bits above `width` are zero.
     pub value: u64,
@@ -35,14 +35,14 @@ pub struct Field {
     pub names: &'static [&'static str],
 }
 
-/// A reader of fields.
+/// Reader of fields.
 pub trait Fields {
-    /// A field of 1 to 64 bits.
+    /// Reads a field of 1 to 64 bits.
     fn field(&mut self, field: Field);
-    /// A field of any number of bytes, least significant byte first.
+    /// Reads a field of any number of bytes, least significant byte first.
     fn wide(&mut self, name: &'static str, bytes: &[u8]);
-    /// True if the next so many fields are of no use to this reader: it has gone past them and must not be
-    /// told of them.
+    /// True if this reader has no use for the next `count` fields. It has then skipped them, and they must
+    /// not be listed.
     #[inline(always)]
     fn passes_fields(&mut self, count: usize) -> bool {
         let _ = count;
@@ -50,25 +50,26 @@ pub trait Fields {
     }
 }
 
-/// Typed ways to give a field, for every reader.
+/// Typed ways to list a field, for every reader.
 pub trait FieldsExt: Fields {
-    /// A field whose type carries its width.
+    /// Lists a field whose type carries its width.
     fn bits(&mut self, name: &'static str, value: impl UnsignedInteger) {
         let width = bits_of_value(value);
         self.field(Field { name, width, value: value.as_u64(), names: &[] });
     }
 
-    /// A single bit.
+    /// Lists a single bit.
     fn flag(&mut self, name: &'static str, value: bool) {
         self.field(Field { name, width: 1, value: u64::from(value), names: &[] });
     }
 
-    /// A field whose width follows from the configuration.
+    /// Lists a field whose width depends on the configuration.
     fn sized(&mut self, name: &'static str, value: u64, width: u32) {
         self.field(Field { name, width, value, names: &[] });
     }
 
-    /// A bit for each of up to 128 things; beyond 64 of them as two fields of the name.
+    /// Lists a mask with one bit for each of up to 128 things; more than 64 are listed as two fields of that
+    /// name.
     fn mask(&mut self, name: &'static str, bits: u128, things: u32) {
         self.sized(name, bits as u64, things.min(64));
         if things > 64 {
@@ -76,8 +77,8 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// Fields of one name, one a lane, whose type carries their width. A reader that wants none of them does not
-    /// look at them one by one.
+    /// Lists one field per lane, all of one name, whose type carries their width. A reader without use for
+    /// them skips all at once.
     #[inline(always)]
     fn lanes<T: UnsignedInteger>(
         &mut self,
@@ -90,7 +91,8 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// The same with a width that follows from the configuration.
+    /// Lists one field per lane, all of one name, whose width depends on the configuration. A reader without
+    /// use for them skips all at once.
     #[inline(always)]
     fn sized_lanes(
         &mut self,
@@ -104,7 +106,7 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// A state register with named codes.
+    /// Lists a state register with named codes.
     fn state<E: Encoding>(&mut self, name: &'static str, value: E) {
         let value = u64::from(value.code());
         self.field(Field { name, width: E::WIDTH, value, names: E::NAMES });
@@ -117,23 +119,23 @@ fn bits_of_value<T: UnsignedInteger>(_: T) -> u32 {
     bits_of::<T>()
 }
 
-/// Bits of a number whose type carries its width, for the logic that works on it.
+/// Returns the width in bits of a number type that carries its width, for the logic that operates on it.
 #[must_use]
 pub const fn bits_of<T: UnsignedInteger>() -> u32 {
     T::BITS as u32
 }
 
-/// What travels in a channel or stands in an array cell. Derived, unless it has more to say than what its
-/// fields are: [`derive::Payload`].
+/// Beat of a channel or cell of a memory. Usually derived ([`derive::Payload`]); implemented by hand only if
+/// its description is not just a list of its fields.
 pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned + Send {
-    /// Widths that follow from the configuration, held once by the channel or array.
+    /// Widths that depend on the configuration, stored once per channel or memory.
     type Shape: Clone + Serialize + DeserializeOwned + Send;
 
-    /// Lists the fields; destructure `self` without `..`.
+    /// Lists the fields. Implementations destructure `self` without `..`.
     fn fields<F: Fields + ?Sized>(&self, shape: &Self::Shape, to: &mut F);
 }
 
-/// Bits of a payload: the sum over its fields.
+/// Returns the width of a payload in bits: the sum over its fields.
 pub fn width_of<T: Payload>(shape: &T::Shape) -> u32 {
     let mut sum = WidthSum(0);
     T::default().fields(shape, &mut sum);
@@ -151,7 +153,7 @@ impl Fields for WidthSum {
     }
 }
 
-/// A field of a payload whose value does not fit its width.
+/// Returns a field of a payload whose value does not fit its width, if there is one.
 #[inline]
 pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Unfit> {
     let mut excess = Excess(0);
@@ -159,7 +161,7 @@ pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Unfit> {
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
-/// The bits of all fields that lie above their widths.
+/// Reader that ORs the bits of all fields above their widths.
 struct Excess(u64);
 
 impl Fields for Excess {
@@ -179,7 +181,7 @@ fn find_misfit<T: Payload>(value: &T, shape: &T::Shape) -> Unfit {
     Unfit(field)
 }
 
-/// A field whose value needs more bits than it has.
+/// Field whose value needs more bits than its width.
 pub(super) struct Unfit(Field);
 
 impl fmt::Display for Unfit {
@@ -202,136 +204,137 @@ impl Fields for Misfit {
     fn wide(&mut self, _: &'static str, _: &[u8]) {}
 }
 
-/// A piece of combinational logic, for structure counts.
+/// Piece of combinational logic, for structure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Logic {
-    /// One output bit as the exclusive or of `fan_in` inputs.
+    /// Exclusive or of `fan_in` inputs, one output bit.
     XorTree {
-        /// Inputs of the tree.
+        /// Number of inputs of the tree.
         fan_in: u32,
     },
     /// `count` equality comparators of `width` bits.
     Comparator {
-        /// Bits compared.
+        /// Width of the operands in bits.
         width: u32,
-        /// How many.
+        /// Number of comparators.
         count: u32,
     },
-    /// `count` comparators that say which of two numbers of `width` bits is less.
+    /// `count` magnitude comparators of `width` bits: less-than.
     Less {
-        /// Bits compared.
+        /// Width of the operands in bits.
         width: u32,
-        /// How many.
+        /// Number of comparators.
         count: u32,
     },
-    /// First set bit of `inputs`.
+    /// Priority encoder: position of the first set bit among `inputs`.
     PriorityEncoder {
-        /// Request lines.
+        /// Number of request lines.
         inputs: u32,
     },
-    /// One of `ways` inputs of `width` bits.
+    /// Multiplexer: selects one of `ways` inputs of `width` bits.
     Mux {
-        /// Inputs.
+        /// Number of inputs.
         ways: u32,
-        /// Bits of each.
+        /// Width of each input in bits.
         width: u32,
     },
-    /// One line of `outputs`, by its number.
+    /// Decoder: asserts one of `outputs` lines, given its number.
     Decoder {
-        /// Lines.
+        /// Number of output lines.
         outputs: u32,
     },
-    /// `count` gates that no other piece has.
+    /// `count` single gates that belong to no other piece of logic.
     Gates {
-        /// How many, of two inputs.
+        /// Number of two-input gates.
         count: u32,
     },
     /// Adder or subtractor.
     Adder {
-        /// Bits.
+        /// Width in bits.
         width: u32,
     },
-    /// Adds or takes away one.
+    /// Incrementer or decrementer.
     Counter {
-        /// Bits.
+        /// Width in bits.
         width: u32,
     },
-    /// How many of `inputs` bits are set.
+    /// Population count: number of set bits among `inputs`.
     Population {
-        /// Bits counted.
+        /// Number of input bits.
         inputs: u32,
     },
-    /// Multiplier.
+    /// Multiplier of two variable factors.
     Multiplier {
-        /// Bits of one factor.
+        /// Width of the first factor in bits.
         width: u32,
-        /// Bits of the other.
+        /// Width of the second factor in bits.
         by: u32,
     },
     /// Multiplier by a constant.
     ConstantMultiplier {
-        /// Bits of the other factor.
+        /// Width of the variable factor in bits.
         width: u32,
-        /// The constant.
+        /// Constant factor.
         factor: u32,
     },
     /// Divider by a constant.
     ConstantDivider {
-        /// Bits of the dividend.
+        /// Width of the dividend in bits.
         width: u32,
-        /// The divisor.
+        /// Constant divisor.
         divisor: u32,
     },
 }
 
-/// A reader of blocks.
+/// Reader of block descriptions.
 pub trait Describe: Fields {
-    /// Opens a scope below the current one; `index` tells instances of one name apart.
+    /// Opens a scope below the current one; `index` distinguishes instances of one name.
     fn enter(&mut self, name: &'static str, index: Option<u32>);
-    /// Closes the scope opened last.
+    /// Closes the innermost open scope.
     fn leave(&mut self);
-    /// False if nothing inside the scope opened last is of use to this reader: the scope may be
-    /// left at once.
+    /// False if this reader has no use for the contents of the innermost open scope, which may then be closed
+    /// at once.
     fn wanted(&self) -> bool {
         true
     }
-    /// The scope opened last, though numbered, is one of a few parts and no entry of a table: waves and dumps have
-    /// it without being asked for it.
+    /// Marks the innermost open scope, although numbered, as one of a few components and not an entry of a
+    /// table. Waveforms and dumps include it by default.
     fn stands_alone(&mut self) {}
-    /// True if this reader has seen the scope opened last at this version, which is never the same for two
-    /// contents: the scope may be left at once.
+    /// True if this reader has already read the innermost open scope at this version, which may then be
+    /// closed at once. Different contents always have different versions.
     fn has_seen(&mut self, version: u64) -> bool {
         let _ = version;
         false
     }
-    /// True if nothing inside the next so many scopes, entries of one table, is of use to this reader: it has
-    /// gone past them and must not be told of them.
+    /// True if this reader has no use for the next `entries` scopes, all entries of one table. It has then
+    /// skipped them, and they must not be listed.
     fn passes(&mut self, entries: usize) -> bool {
         let _ = entries;
         false
     }
-    /// A signal worth seeing that is no state: waves and dumps only.
+    /// Reads a signal that is not state, for waveforms and dumps only.
     fn probe(&mut self, field: Field);
-    /// True if this reader has seen the next `count` statistics when their sum was this: counters never go
-    /// down, so that none of them has changed, and it has gone past them.
+    /// True if this reader has already read the next `count` statistics with this sum. Counters never
+    /// decrease, so an equal sum means that none has changed. The reader has then skipped them.
     fn has_seen_stats(&mut self, count: usize, sum: u64) -> bool {
         let _ = (count, sum);
         false
     }
-    /// A statistic, on its own or in a group of them: reported and compared at the end of a run, no hardware.
+    /// Reads a statistic, optionally in a group. Statistics are reported and compared at the end of a run;
+    /// they are not hardware.
     fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64);
-    /// A memory.
+    /// Reads a memory.
     fn array(&mut self, name: &'static str, array: &dyn ArrayView);
-    /// A channel, as storage of its receiver.
+    /// Reads a channel, as storage of its receiver.
     fn channel(&mut self, name: &'static str, depth: u32, beat_bits: u32);
-    /// A piece of logic.
+    /// Reads a piece of logic.
     fn logic(&mut self, name: &'static str, logic: Logic);
 }
 
-/// Conveniences for every reader of blocks.
+/// Convenience functions for every reader of blocks.
 pub trait DescribeExt: Describe {
-    /// Describes a part in a scope of its own.
+    /// Describes a component in a scope of its own.
     fn part(&mut self, name: &'static str, describe: impl FnOnce(&mut Self)) {
         self.enter(name, None);
         if self.wanted() {
@@ -340,7 +343,7 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
-    /// Describes one of several parts of one name.
+    /// Describes one of several components of the same name.
     fn parts(&mut self, name: &'static str, index: u32, describe: impl FnOnce(&mut Self)) {
         self.enter(name, Some(index));
         if self.wanted() {
@@ -349,8 +352,7 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
-    /// Describes the entries of a table in numbered scopes. A reader that wants none of them does not look
-    /// at them one by one.
+    /// Describes the entries of a table in numbered scopes. A reader without use for them skips all at once.
     fn entries<T>(
         &mut self,
         name: &'static str,
@@ -365,8 +367,8 @@ pub trait DescribeExt: Describe {
         }
     }
 
-    /// The logic around a table of registers: so many of its entries are read at a time, `width` bits of each, and one is
-    /// written.
+    /// Lists the logic around a table of registers with `reads` read ports of `width` bits and one write
+    /// port.
     fn table_ports(&mut self, reads: u32, entries: u32, width: u32) {
         for _ in 0..reads {
             self.logic("read", Logic::Mux { ways: entries, width });
@@ -374,18 +376,18 @@ pub trait DescribeExt: Describe {
         self.logic("write", Logic::Decoder { outputs: entries });
     }
 
-    /// A statistic that is in no group.
+    /// Lists a statistic that is in no group.
     fn stat(&mut self, name: &'static str, count: u64) {
         self.stat_in(None, name, count);
     }
 
-    /// A named state that is no register.
+    /// Lists a named state that is not a register.
     fn probe_state<E: Encoding>(&mut self, name: &'static str, value: E) {
         let value = u64::from(value.code());
         self.probe(Field { name, width: E::WIDTH, value, names: E::NAMES });
     }
 
-    /// A number of the given width that is no register.
+    /// Lists a number of the given width that is not a register.
     fn probe_sized(&mut self, name: &'static str, value: u64, width: u32) {
         self.probe(Field { name, width, value, names: &[] });
     }
@@ -393,7 +395,7 @@ pub trait DescribeExt: Describe {
 
 impl<D: Describe + ?Sized> DescribeExt for D {}
 
-/// Shows the fields of a payload without counting them as state.
+/// Reader that passes the fields of a payload on as signals that are not state.
 pub(crate) struct AsProbes<'a>(pub &'a mut dyn Describe);
 
 impl Fields for AsProbes<'_> {
@@ -445,7 +447,7 @@ mod tests {
     #[derive(Clone, Default, Hash, Serialize, Deserialize, Payload)]
     #[payload(shape = Shape)]
     struct Beat {
-        /// A flag.
+        /// Marks a write.
         write: bool,
         count: u6,
         id: u32,
@@ -474,7 +476,7 @@ mod tests {
         data: [u8; 3],
     }
 
-    /// A line a call: the name, the width and the value.
+    /// Reader that formats one line per call: name, width and value.
     #[derive(Default)]
     struct Lines(Vec<String>);
 

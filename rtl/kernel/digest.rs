@@ -1,11 +1,11 @@
 //! # State and beat hashes
-//! Two runs that are meant to be the same are compared by 64-bit digests of their state and of
-//! every beat that crossed a channel. Arrays keep theirs incrementally: a write exchanges the
-//! old cell's contribution for the new one's.
+//! Compares two runs that should be equal, by 64-bit digests of their state and of every beat that crossed a
+//! channel. Memories maintain their digest incrementally: a write replaces the contribution of the old cell
+//! by that of the new one.
 
 use std::hash::{Hash, Hasher};
 
-/// A deterministic 64-bit hasher: the same bytes give the same digest on every machine.
+/// Deterministic 64-bit hasher: equal bytes give equal digests on every host.
 #[derive(Clone, Copy, Debug)]
 pub struct Digest(u64);
 
@@ -16,7 +16,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Mixes one word in.
+    /// Mixes one word into the digest.
     pub fn word(&mut self, word: u64) {
         // Multiply and fold: both halves of the product depend on every input bit.
         let product = u128::from(self.0 ^ word) * 0xd6e8_feb8_6659_fd93;
@@ -39,7 +39,7 @@ impl Hasher for Digest {
     }
 }
 
-/// The digest of one value.
+/// Returns the digest of one value.
 pub fn digest_of(value: &impl Hash) -> u64 {
     let mut digest = Digest::default();
     value.hash(&mut digest);

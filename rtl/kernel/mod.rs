@@ -1,24 +1,24 @@
-//! The simulation kernel: clocks, registers, channels, arrays, and the one description of a
-//! block that waveforms, structure counts, state hashes and dumps all read.
+//! The simulation kernel: clocks, registers, channels, memories, and the description of each block.
+//! Waveforms, structure counts, state hashes and dumps are all generated from that one description.
 //!
 //! | file       | holds                                                                     |
 //! |------------|---------------------------------------------------------------------------|
 //! | `time`     | clock domains with exact rational ratios on one integer time base         |
 //! | `wake`     | which block is due at which edge: sleeping blocks cost nothing            |
-//! | `chan`     | registered valid/ready links, the only way for blocks to talk             |
+//! | `chan`     | registered valid/ready links, the only communication between blocks       |
 //! | `regs`     | flip-flops with a start-of-cycle copy `q` and a live value `d`            |
 //! | `array`    | SRAM, CAM and register files with counted ports                           |
-//! | `contract` | edges at which breaches of contracts are looked for, or are not            |
-//! | `turn`     | the order in which a part's ports may be used in a cycle                  |
-//! | `describe` | what a block is made of, listed once                                      |
-//! | `counters` | what a block has counted, listed once                                     |
-//! | `digest`   | state and beat hashes                                                     |
+//! | `contract` | edges with and without checks for violations of contracts                 |
+//! | `turn`     | order in which the ports of a component may be used within a cycle        |
+//! | `describe` | registers, memories and logic of a block, listed once                     |
+//! | `counters` | statistics of a block, listed once                                        |
+//! | `digest`   | hashes of state and of beats                                              |
 //! | `name`     | names in a saved state                                                    |
-//! | `net`      | blocks and the links between their ports: a machine as data               |
+//! | `net`      | netlist: blocks and the links between their ports, a machine as data      |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
 //!
-//! A block implements [`Block`]. Its `eval` is one rising clock edge: take `q` first, decide on
-//! `q`, write `d`, return when it wants to be evaluated next, judged on the *new* state only.
+//! A block implements [`Block`]. Its `eval` executes one rising clock edge. It first copies `q`, decides on
+//! `q`, writes `d`, and returns when it must be evaluated next, judged by the new state only.
 
 mod array;
 mod chan;
@@ -56,19 +56,20 @@ pub use time::{ClockError, Clocks};
 pub use turn::Turn;
 pub use wake::{BlockId, DOMAINS as MOST_DOMAINS, Edge, Wake};
 
-/// When a block wants its next clock edge, decided on its new state.
+/// Next clock edge at which a block must be evaluated, decided from its new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
     /// At the next edge of its clock.
     Next,
-    /// At the given cycle of its own clock, or earlier when a channel event wakes it.
+    /// At the given cycle of the block's own clock, or earlier if a channel event wakes it.
     At(u64),
-    /// Only when a beat arrives or a full channel gets room.
+    /// Only when a beat arrives or a full channel gets a free slot.
     UntilEvent,
 }
 
 impl Sleep {
-    /// The earlier of two wishes: a block made of parts sleeps as long as its most impatient part.
+    /// Returns the earlier of two wake-ups. A block with several components sleeps until the first of them
+    /// must be evaluated.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         match (self, other) {
@@ -80,17 +81,16 @@ impl Sleep {
     }
 }
 
-/// A clocked unit. Others see it only through channels, so its own state needs no commit phase.
+/// Clocked unit. Other blocks observe it only through channels, so its own state needs no commit phase.
 pub trait Block {
-    /// The channel ends that the parent lends for one edge: a block cannot use a port that it
-    /// does not name here.
+    /// Channel ends that the parent lends for one edge. A block cannot use a port that is not listed here.
     type Io<'a>;
 
-    /// One clock edge.
+    /// Executes one clock edge.
     fn eval(&mut self, io: Self::Io<'_>, at: &mut Edge<'_>) -> Sleep;
 
-    /// Lists every register, array and piece of logic once. Implementations destructure `Self`
-    /// without `..`, so that a register left out does not compile:
+    /// Lists every register, memory and piece of logic once. Implementations destructure `Self` without `..`,
+    /// so that an omitted register is a compile error:
     ///
     /// ```compile_fail,E0027
     /// # use rtl::kernel::{Describe, FieldsExt};

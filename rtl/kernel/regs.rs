@@ -1,23 +1,23 @@
 //! # Flip-flops
-//! A small bundle of registers. `edge` hands out the value at the start of the cycle (`q`, a
-//! copy) and the value being formed for the next one (`d`, live): decide on `q`, write `d`.
+//! A small bundle of registers. `edge` returns the value at the start of the cycle (`q`, a copy) and the
+//! value being formed for the next cycle (`d`, a reference). Blocks decide on `q` and write `d`.
 
-/// A bundle of flip-flops, a few hundred bytes at most.
+/// Bundle of flip-flops, at most a few hundred bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Regs<S: Copy>(S);
 
 impl<S: Copy> Regs<S> {
-    /// Registers with the given reset values.
+    /// Creates registers with the given reset values.
     pub const fn new(reset: S) -> Self {
         Self(reset)
     }
 
-    /// Opens a clock edge: the committed value and the next one.
+    /// Starts a clock edge: returns the committed value `q` and a reference to the next value `d`.
     pub fn edge(&mut self) -> (S, &mut S) {
         (self.0, &mut self.0)
     }
 
-    /// The committed value between edges.
+    /// Returns the committed value between edges.
     pub const fn q(&self) -> &S {
         &self.0
     }

@@ -1,8 +1,9 @@
 //! # The evaluation loop
-//! Jumps to the next tick at which any block is due and evaluates the blocks due there. Because
-//! blocks see only what was committed before, the order among them is free: `shuffle` draws a new
-//! one at every edge. `evaluate_all` switches sleeping off; `lint` does too, and reports a block
-//! that acts although nothing had woken it (a missed wake-up, which would be a hang without it).
+//! Advances to the next tick at which any block is due, and evaluates the blocks due then. Unlike a loop over
+//! all blocks, it skips sleeping blocks and idle time. Blocks see only what was committed before the edge, so
+//! their order is free: `shuffle` draws a new one at every edge. `evaluate_all` disables sleeping. `lint`
+//! does too, and reports a block that acts without having been woken: a missed wake-up, which would otherwise
+//! be a hang.
 
 use std::hash::Hasher;
 use std::ops::ControlFlow;
@@ -12,32 +13,33 @@ use serde::{Deserialize, Serialize};
 use super::wake::{BlockSet, DOMAINS};
 use super::{AnyEdge, ArrayView, BlockId, Describe, Digest, Edge, FastEdge, Field, Fields, Logic, Sleep, Wake};
 
-/// How blocks are evaluated.
+/// Options for the evaluation of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
     /// Evaluate every block at every edge of its clock.
     pub evaluate_all: bool,
     /// Report blocks that act without having been woken; implies `evaluate_all`.
     pub lint: bool,
-    /// Draw the order of evaluation anew at every edge, from this seed.
+    /// Draw a new order of evaluation at every edge, from this seed.
     pub shuffle: Option<u64>,
-    /// Keep the digests of memories and beats of which [`Simulator::state_digest`] is made.
+    /// Maintain the digests of memories and beats that [`Simulator::state_digest`] combines.
     pub digest: bool,
-    /// Do not look whether [contracts](super::contract) are kept, if none of the above is asked for.
+    /// Skip the checks of [contracts](super::contract), if none of the other options is set.
     pub unchecked: bool,
 }
 
 impl Mode {
-    /// The fast way, for runs that nobody looks at closely.
+    /// Fastest mode, for runs without debugging.
     pub const FAST: Self = Self { evaluate_all: false, lint: false, shuffle: None, digest: false, unchecked: true };
 
-    /// Whether breaches of contracts are looked for.
+    /// True if violations of contracts are checked.
     #[must_use]
     pub fn is_checked(self) -> bool {
         self != Self::FAST
     }
 
-    /// Whether all blocks of an edge are looked at together, so that none can [run apart](Simulator::separate).
+    /// True if all blocks of an edge are evaluated together, so that none can [run
+    /// independently](Simulator::separate).
     #[must_use]
     pub fn is_slow(self) -> bool {
         self.everyone() || self.shuffle.is_some()
@@ -48,13 +50,13 @@ impl Mode {
     }
 }
 
-/// What the simulator evaluates: a machine, or a testbench.
+/// Blocks that the simulator evaluates: a machine or a testbench.
 pub trait Blocks {
-    /// Blocks in each clock domain; block `slot` of a domain is below its count.
+    /// Returns the number of blocks in each clock domain; their slots are numbered from 0.
     fn population(&self) -> Vec<u8>;
-    /// One edge of one block.
+    /// Executes one edge of one block.
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
-    /// One edge of all blocks of a domain that are due.
+    /// Executes one edge of all blocks of a domain that are due.
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         for half in [0, 64].map(|first| Seats::of(first, 64)) {
             let mut left = due.among(half);
@@ -69,22 +71,22 @@ pub trait Blocks {
             }
         }
     }
-    /// The same at an edge without checks; blocks that know no other way are evaluated with them.
+    /// Executes one edge of all due blocks of a domain without checks. By default it evaluates them with
+    /// checks.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         at.with_edge(|at| self.eval_due(due, at));
     }
-    /// The description of one block, inside the scopes that it stands in and with the channels
-    /// that it receives from.
+    /// Describes one block, inside its scopes and with the channels that it receives from.
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
 }
 
-/// Blocks that run apart from the others for a while.
+/// Blocks that run independently of the others for a while.
 pub trait Apart {
-    /// One edge of those of a domain that are due; whether they go on.
+    /// Executes one edge of the due blocks of a domain; breaks if they must not run on.
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
-/// Slots side by side in one word of a domain's set, for those who ask often which of them are due.
+/// Adjacent slots in one word of a domain's block set, as a mask for frequent tests of which are due.
 #[derive(Clone, Copy, Debug)]
 pub struct Seats {
     word: u8,
@@ -92,7 +94,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// So many, from a first one on, all in the same half of 128.
+    /// Selects `count` slots from `first` on, all in the same half of the 128 slots.
     #[must_use]
     pub fn of(first: u8, count: u8) -> Self {
         let mask = u64::MAX >> (64 - count) << (first % 64);
@@ -100,17 +102,17 @@ impl Seats {
     }
 }
 
-/// The blocks of one domain that are due at an edge.
+/// Blocks of one domain that are due at an edge.
 #[derive(Debug)]
 pub struct Due {
     domain: u8,
     blocks: BlockSet,
-    /// Those that are due at the next edge again.
+    /// Blocks that are due again at the next edge.
     again: BlockSet,
 }
 
 impl Due {
-    /// One block.
+    /// Selects one block.
     #[must_use]
     pub fn one(block: BlockId) -> Self {
         let mut blocks = BlockSet::EMPTY;
@@ -118,37 +120,38 @@ impl Due {
         Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
     }
 
-    /// What is left to be said of the next edge: a cycle that a block named stands in the wheel already.
+    /// Returns the sleep of a single evaluated block, except for a wake-up at a given cycle, which is in the
+    /// wheel already.
     #[must_use]
     pub fn sleep(&self) -> Sleep {
         if self.again.is_empty() { Sleep::UntilEvent } else { Sleep::Next }
     }
 
-    /// Clock domain of the blocks.
+    /// Returns the clock domain of the blocks.
     #[must_use]
     pub fn domain(&self) -> u8 {
         self.domain
     }
 
-    /// The slots that are due, a bit per slot of the word.
+    /// Returns the slots that are due, one bit per slot of the word.
     #[must_use]
     #[inline(always)]
     pub fn among(&self, seats: Seats) -> u64 {
         self.blocks.word(seats.word) & seats.mask
     }
 
-    /// A block of a word.
+    /// Returns the id of a block, given its bit in a word.
     fn block(&self, seats: Seats, bit: u32) -> BlockId {
         BlockId { domain: self.domain, slot: seats.word * 64 + bit as u8 }
     }
 
-    /// Blocks of a word that are due at the next edge again.
+    /// Marks blocks of a word as due again at the next edge.
     #[inline(always)]
     pub fn once_more(&mut self, seats: Seats, blocks: u64) {
         self.again.add(seats.word, blocks);
     }
 
-    /// A block of a word wishes to be due at a cycle.
+    /// Schedules a block of a word for a later cycle.
     #[inline(always)]
     pub fn later(&self, seats: Seats, bit: u32, cycle: u64, at: &mut impl AnyEdge) {
         self.wish(seats.word * 64 + bit as u8, cycle, at);
@@ -161,26 +164,26 @@ impl Due {
     }
 }
 
-/// The evaluation loop with its wake wheels.
+/// Evaluation loop with its wake wheels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Simulator {
     wake: Wake,
     mode: Mode,
-    /// The mode asks for more than the fast way.
+    /// True if the mode rules out the fast loop over due blocks.
     slowly: bool,
     checked: bool,
     population: Vec<u8>,
     random: u64,
     tick: u64,
-    /// The blocks of each domain that were evaluated last, and when.
+    /// Blocks of each domain that were evaluated last, with the tick of that edge.
     taken: [(u64, BlockSet); DOMAINS],
-    /// The tick before which blocks that run apart have been evaluated.
+    /// Tick before which all edges of independently running blocks have been evaluated.
     reached: u64,
     started: bool,
 }
 
 impl Simulator {
-    /// A simulator at tick 0 in which every block of `blocks` is due.
+    /// Creates a simulator at tick 0 in which every block is due.
     #[must_use]
     pub fn new(periods: &[u32], blocks: &impl Blocks, mode: Mode) -> Self {
         let population = blocks.population();
@@ -206,36 +209,35 @@ impl Simulator {
         }
     }
 
-    /// The same in another mode.
+    /// Returns the simulator with another mode.
     #[must_use]
     pub fn in_mode(self, mode: Mode) -> Self {
         Self { mode, slowly: mode.is_slow(), checked: mode.is_checked(), ..self }
     }
 
-    /// Time of the last edge, in ticks.
+    /// Returns the tick of the last edge.
     #[must_use]
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// The next tick at which a block is due; `None` when all sleep for ever.
+    /// Returns the next tick at which a block is due; `None` if no block is scheduled.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
         let due = self.wake.next_tick()?;
         if !self.mode.everyone() || !self.started {
             return Some(due);
         }
-        // Nobody sleeps through an edge, but the machine still rests when nothing is due any more.
+        // No block sleeps through an edge in this mode, but the run still ends when no block is due.
         let edges = (0..self.population.len()).filter(|&domain| self.population[domain] > 0);
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
 
-    /// Gives blocks away to a simulator of their own, with which they run apart from the others: on another
-    /// thread if one likes. What crosses between the sides is exchanged by `Chan::meet` before it is
-    /// seen.
+    /// Moves blocks to a separate simulator, in which they run independently of the others, possibly on
+    /// another thread. `Chan::meet` exchanges what crosses between both sides before it becomes visible.
     ///
     /// # Panics
-    /// In a mode that looks at all blocks of an edge together.
+    /// In a mode that evaluates all blocks of an edge together.
     #[must_use]
     pub fn separate(&mut self, theirs: impl IntoIterator<Item = BlockId>) -> Self {
         assert!(!self.slowly, "blocks that are shuffled or all evaluated do not run apart");
@@ -247,7 +249,8 @@ impl Simulator {
         Self { wake: self.wake.separate(sets), population: self.population.clone(), reached, ..*self }
     }
 
-    /// Takes back what [`Self::separate`] gave away; both have come to the same tick. The last edge is then that of either.
+    /// Takes back the blocks that [`Self::separate`] moved, when both sides have reached the same tick. The
+    /// last edge is then the later one of both sides.
     pub fn rejoin(&mut self, parted: Self) {
         self.reached = self.reached.max(parted.reached);
         self.wake.rejoin(parted.wake, self.reached);
@@ -255,7 +258,8 @@ impl Simulator {
         self.started |= parted.started;
     }
 
-    /// Runs blocks that [`Self::separate`] gave away, through their edges before `until` up to one at which they break off.
+    /// Runs blocks moved by [`Self::separate`] through all their edges before `until`, or up to an edge at
+    /// which they break off.
     #[inline(always)]
     pub fn run(&mut self, until: u64, blocks: &mut impl Apart) {
         if self.checked {
@@ -284,18 +288,19 @@ impl Simulator {
         }
     }
 
-    /// Passes over the time up to `until`, in which nothing is due or nobody is to see what is.
+    /// Skips the time up to `until`, in which no block is due or edges are irrelevant.
     pub fn jump(&mut self, until: u64) {
         self.reached = until;
     }
 
-    /// The tick that [`Self::run`] came to: nothing is due before it.
+    /// Returns the tick that [`Self::run`] has reached: no block is due before it.
     #[must_use]
     pub fn reached(&self) -> u64 {
         self.reached
     }
 
-    /// The wake wheels, for a beat or a credit of a link whose ends are apart, with the tick from which on they are told.
+    /// Returns the wake wheels, and the tick from which a beat or credit of a link between both sides is
+    /// scheduled.
     pub(crate) fn told(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }
@@ -305,25 +310,25 @@ impl Simulator {
         self.rouse_at(block, self.tick + 1);
     }
 
-    /// The same, at its first edge at or after `tick`, however far that is.
+    /// Wakes a block from outside at its first edge at or after `tick`, however far ahead that is.
     pub fn rouse_at(&mut self, block: BlockId, tick: u64) {
         self.wake.at_tick(self.tick, block, tick);
     }
 
-    /// Bit set of the blocks of `domain` that were evaluated at the last tick.
+    /// Returns the blocks of `domain` that were evaluated at the last tick, as a bit set.
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {
         let (tick, blocks) = self.taken[domain];
         if tick == self.tick { blocks.bits() } else { 0 }
     }
 
-    /// Bit set of the blocks of `domain` that were sent a beat since this was last asked: with
-    /// [`Self::evaluated`], all whose description can have changed.
+    /// Returns the blocks of `domain` that were sent a beat since the previous call, as a bit set. Together
+    /// with [`Self::evaluated`], these are all blocks whose description can have changed.
     pub fn take_touched(&mut self, domain: usize) -> u128 {
         self.wake.take_touched(domain).bits()
     }
 
-    /// Evaluates everything due at the next tick and returns that tick, or `None` at rest.
+    /// Evaluates all blocks due at the next tick and returns that tick; `None` if no block is due.
     ///
     /// # Panics
     /// In lint mode, if a block acts without having been woken.
@@ -331,7 +336,8 @@ impl Simulator {
         self.step_before(u64::MAX, blocks)
     }
 
-    /// The same, but only if the next tick comes before `end`: `None` at rest and at the end.
+    /// Evaluates all blocks due at the next tick if it is before `end`; `None` otherwise or if no block is
+    /// due.
     ///
     /// # Panics
     /// As [`Self::step`].
@@ -361,8 +367,8 @@ impl Simulator {
         Some(tick)
     }
 
-    /// Digest of the state of all blocks as it is now; memories count if they were told to keep
-    /// theirs.
+    /// Returns the digest of the current state of all blocks. Memories are included if they maintain a
+    /// digest.
     #[must_use]
     pub fn state_digest(&self, blocks: &impl Blocks) -> u64 {
         let mut digest = Digest::default();
@@ -416,7 +422,7 @@ impl Simulator {
     }
 }
 
-/// Digest of one block's registers and memories.
+/// Returns the digest of one block's registers and memories.
 fn digest_of_block(blocks: &impl Blocks, block: BlockId) -> u64 {
     let mut state = StateDigest(Digest::default());
     blocks.describe(block, &mut state);
@@ -451,19 +457,19 @@ pub(super) mod tests {
     use super::*;
     use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
 
-    /// A beat that stations pass round.
+    /// Beat that stations pass around the ring.
     #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
     pub(in crate::kernel) struct Token {
         pub hops: u16,
     }
 
-    /// Passes tokens on after thinking about each for some cycles; a token dies of old age.
+    /// Block that holds each token for some cycles and forwards it; after 60 hops a token is dropped.
     #[derive(Default)]
     struct Station {
         held: Option<(u64, u16)>,
         passed: u32,
         sleeps_wrongly: bool,
-        /// Changes with every evaluation.
+        /// Register that changes with every evaluation.
         drift: Option<u8>,
     }
 
@@ -501,7 +507,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Stations of two clocks in a ring.
+    /// Ring of stations in two clock domains.
     struct Ring {
         stations: Vec<Station>,
         links: Vec<Chan<Token>>,
@@ -624,7 +630,7 @@ pub(super) mod tests {
         ring.run(Mode { lint: true, ..Mode::default() });
     }
 
-    /// A block that takes a beat and sleeps although another is there, beside one that never sleeps.
+    /// Block that takes one beat and sleeps although another is waiting, next to a block that never sleeps.
     struct Drain(Chan<Token>);
 
     impl Blocks for Drain {

@@ -1,31 +1,31 @@
 //! # Clock domains on one integer time base
-//! All clocks of a machine divide one common tick exactly, so that a 700 MHz core, a 1400 MHz
-//! crossbar and 924 MHz DRAM keep their true ratios for ever: their tick is 1/46.2 GHz and their
-//! periods are 66, 33 and 50 ticks. Every clock has an edge at tick 0.
+//! Expresses all clocks of a machine as multiples of one common tick. Ratios are exact, so that a 700 MHz
+//! core, a 1400 MHz crossbar and a 924 MHz DRAM never drift. Their tick is 1/46.2 GHz and their periods are
+//! 66, 33 and 50 ticks. Every clock has an edge at tick 0.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The clocks of a machine, in the order in which they were given.
+/// Clocks of a machine, in the order in which they were given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     ticks_per_second: u64,
     periods: Box<[u32]>,
 }
 
-/// Why a set of frequencies has no usable common time base.
+/// Reasons why a set of frequencies has no usable common time base.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ClockError {
-    /// A clock that never ticks.
+    /// A clock frequency is 0.
     #[error("clock {index} is 0 kHz, expected 1 kHz or more")]
     Zero {
-        /// Position of the clock in the list given.
+        /// Position of the clock in the given list.
         index: usize,
     },
     /// The least common multiple of the frequencies is too large for exact ticks.
     #[error("the clocks {khz:?} kHz have no common tick with periods below 2^32: round them to a common divisor")]
     NoCommonTick {
-        /// The frequencies given, in kHz.
+        /// Given frequencies in kHz.
         khz: Vec<u32>,
     },
 }
@@ -34,7 +34,7 @@ impl Clocks {
     /// Finds the common tick of the given frequencies in kHz.
     ///
     /// # Errors
-    /// A frequency of zero, or frequencies so unrelated that a period exceeds 32 bits.
+    /// If a frequency is 0, or if the frequencies have so few common divisors that a period exceeds 32 bits.
     pub fn new(khz: &[u32]) -> Result<Self, ClockError> {
         let mut common: u64 = 1;
         for (index, &f) in khz.iter().enumerate() {
@@ -54,25 +54,25 @@ impl Clocks {
         Ok(Self { ticks_per_second: common * 1000, periods })
     }
 
-    /// Clocks of these periods in ticks of a nanosecond: a bench has periods and no frequencies.
+    /// Creates clocks from periods in ticks of one nanosecond, for testbenches, which have no frequencies.
     #[must_use]
     pub fn of_periods(periods: &[u32]) -> Self {
         Self { ticks_per_second: 1_000_000_000, periods: periods.into() }
     }
 
-    /// Ticks in one period of clock `domain`.
+    /// Returns the period of clock `domain` in ticks.
     #[must_use]
     pub fn period(&self, domain: usize) -> u32 {
         self.periods[domain]
     }
 
-    /// Periods of all clocks, in ticks.
+    /// Returns the periods of all clocks in ticks.
     #[must_use]
     pub fn periods(&self) -> &[u32] {
         &self.periods
     }
 
-    /// Ticks in one second.
+    /// Returns the number of ticks in one second.
     #[must_use]
     pub fn ticks_per_second(&self) -> u64 {
         self.ticks_per_second

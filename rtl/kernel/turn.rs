@@ -1,21 +1,22 @@
-//! # The order of ports within a cycle
-//! A part is called by its block in program order, and a later call sees what an earlier one did. In hardware all of that
-//! happens at once, through ports that are there once and in an order that is wired. A part states that order in its
-//! header and holds one of these, which refuses any other and a second use of a port. It looks for that only in
-//! builds with debug assertions, and only where its owner is told the time; elsewhere it is nothing at all.
+//! # Order of port uses within a cycle
+//! Checks that a component's ports are used in a fixed order. A block calls the functions of its components
+//! in program order, and a later call sees the effects of earlier ones. In hardware, all of them happen in
+//! the same cycle, through one physical port each, in an order fixed by the wiring. A component states that
+//! order in its header and owns a [`Turn`], which rejects any other order and a second use of a port. Checks
+//! are compiled in with debug assertions only, and start when the owner first calls [`Turn::at`].
 
-/// Which port of a part was used last.
+/// Port of a component that was used last in the current cycle.
 #[derive(Clone, Debug)]
 pub struct Turn {
     #[cfg(debug_assertions)]
     ports: &'static [&'static str],
-    /// The cycle, and the ports up to the one used last.
+    /// Tick of the current cycle, and one more than the number of the port used last; 0 if none was used.
     #[cfg(debug_assertions)]
     now: Option<(u64, usize)>,
 }
 
 impl Turn {
-    /// The ports of a part, in order.
+    /// Creates the record for the ports of a component, listed in their order of use.
     #[must_use]
     pub const fn new(ports: &'static [&'static str]) -> Self {
         #[cfg(not(debug_assertions))]
@@ -28,7 +29,7 @@ impl Turn {
         }
     }
 
-    /// What follows happens in the cycle at this tick.
+    /// Starts the cycle at this tick, unless it has started already.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) {
         #[cfg(debug_assertions)]
@@ -39,10 +40,10 @@ impl Turn {
         let _ = tick;
     }
 
-    /// Port `port` is used, perhaps again: it is there for each of several things at once.
+    /// Uses port `port`, which is replicated and may be used again in the same cycle.
     ///
     /// # Panics
-    /// If a later one was used in this cycle.
+    /// If a later port was used in this cycle.
     #[inline(always)]
     pub fn take_again(&mut self, port: usize) {
         #[cfg(debug_assertions)]
@@ -54,10 +55,10 @@ impl Turn {
         self.take(port);
     }
 
-    /// Port `port` is used, counted from 0.
+    /// Uses port `port`, counted from 0.
     ///
     /// # Panics
-    /// If it or a later one was used in this cycle.
+    /// If this port or a later one was used in this cycle.
     #[inline(always)]
     pub fn take(&mut self, port: usize) {
         #[cfg(debug_assertions)]

@@ -1,32 +1,32 @@
 //! # Wake wheel: which block is due at which edge
-//! Every clock domain keeps a ring of 256 future cycles, each a bit set of blocks. A block that
-//! sleeps is in no set and costs nothing; time in which every set is empty is jumped. An extra
-//! wake is harmless, a missing one is a hang, so every rule here errs towards waking: a block's wish
-//! farther ahead than the ring becomes an early wake, after which the block wishes again. A beat
-//! does not wish again: one that arrives beyond the ring, on a link that is long in cycles of its
-//! receiver, stands in a list of its own.
+//! Schedules blocks for future edges. Each clock domain has a timing wheel: a ring of 256 future cycles, each
+//! a bit set of blocks. A sleeping block is in no set and costs nothing, and time in which every set is empty
+//! is skipped. An extra wake-up is harmless, a missing one is a hang, so every rule here errs on the side of
+//! waking. If a block requests a wake-up beyond the ring, it is woken early and requests another one. A beat
+//! cannot repeat its request. If it arrives beyond the ring, on a link that is long in receiver cycles, a
+//! separate list holds the wake-up.
 
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array as BigArray;
 
-/// A block: its clock domain and its place in that domain's bit set.
+/// Identifies a block by its clock domain and its position in that domain's bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BlockId {
-    /// Clock domain, an index into the machine's clocks.
+    /// Clock domain, as an index into the machine's clocks.
     pub domain: u8,
-    /// Position inside the domain, 0 to 127.
+    /// Position within the domain, 0 to 127.
     pub slot: u8,
 }
 
-/// Future cycles that one ring spans.
+/// Number of future cycles that one ring spans.
 const SPAN: u64 = 256;
-/// Clock domains of the largest machine; one of more than 128 blocks counts as several of the same clock. The number of
-/// one is taken modulo this, so that no access has to be checked by the host.
+/// Maximum number of clock domains; a clock with more than 128 blocks counts as several domains. Domain
+/// numbers are taken modulo this number, so that the compiler can omit bounds checks.
 pub const DOMAINS: usize = 8;
 
-/// Set of the blocks of one domain: a bit per slot.
+/// Set of blocks of one domain, one bit per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockSet([u64; 2]);
 
@@ -36,7 +36,7 @@ impl BlockSet {
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
-        // Counted in words of the host, as the shift is.
+        // The index is computed in the word size of the host, as the shift is.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }
@@ -67,13 +67,13 @@ impl BlockSet {
         self.0[0] | self.0[1] == 0
     }
 
-    /// Those that are in both.
+    /// Returns the blocks that are in both sets.
     #[inline]
     pub(super) fn and(self, other: Self) -> Self {
         Self([self.0[0] & other.0[0], self.0[1] & other.0[1]])
     }
 
-    /// Those that are not in `other`.
+    /// Returns the blocks that are not in `other`.
     fn without(self, other: Self) -> Self {
         Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
     }
@@ -97,26 +97,26 @@ impl std::ops::BitOrAssign for BlockSet {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Domain {
     period: NonZeroU64,
-    /// No set is filled for a cycle before `base`; every filled one is below `base + SPAN`.
+    /// First cycle of the ring: all filled sets are for cycles from `base` to below `base + SPAN`.
     base: u64,
-    /// The earliest filled cycle, or `u64::MAX`; not known while a cycle's blocks are evaluated.
+    /// Earliest filled cycle, or `u64::MAX`; undefined while the blocks of a cycle are evaluated.
     next: u64,
-    /// The tick of that cycle's edge, or `u64::MAX`.
+    /// Tick of the edge of cycle `next`, or `u64::MAX`.
     next_at: u64,
     slots: Box<BigArray<BlockSet, { SPAN as usize }>>,
     filled: [u64; 4],
-    /// Cycles beyond the ring and the block that each wakes, in no order.
+    /// Cycles beyond the ring, each with the block to wake, in no particular order.
     far: Vec<(u64, u8)>,
-    /// The earliest of them, or `u64::MAX`.
+    /// Earliest cycle in `far`, or `u64::MAX`.
     next_far: u64,
-    /// Blocks that were sent a beat, since somebody last asked.
+    /// Blocks that were sent a beat since the last [`Wake::take_touched`].
     touched: BlockSet,
-    /// Blocks that are due by this wheel; the others have one of their own, and are not woken here.
+    /// Blocks that this wheel schedules. All others have a wheel of their own, and are not woken here.
     own: BlockSet,
 }
 
 impl Domain {
-    /// One in which no block is due.
+    /// Creates a wheel in which no block is due.
     fn new(period: NonZeroU64) -> Self {
         Self {
             period,
@@ -132,7 +132,7 @@ impl Domain {
         }
     }
 
-    /// Gives blocks away to a wheel of their own, with the cycles for which they are due.
+    /// Moves blocks to a separate wheel, together with the cycles for which they are due.
     fn separate(&mut self, theirs: BlockSet) -> Self {
         let mut parted = Self { base: self.base, own: theirs, ..Self::new(self.period) };
         if theirs.is_empty() {
@@ -151,12 +151,12 @@ impl Domain {
         parted
     }
 
-    /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
+    /// Takes back the blocks that [`Self::separate`] moved, when both sides have reached tick `until`.
     fn rejoin(&mut self, parted: Self, until: u64) {
         if parted.own.is_empty() {
             return;
         }
-        // Whatever either has filled is not before this cycle and less than a span behind it.
+        // All cycles filled on either side are at or after this cycle, and less than a span beyond it.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
             *slot |= *theirs;
@@ -167,7 +167,7 @@ impl Domain {
         self.note_filled();
     }
 
-    /// Sets what follows from the filled cycles.
+    /// Recomputes the state that is derived from the filled cycles.
     fn note_filled(&mut self) {
         self.filled = [0; 4];
         for (at, slot) in self.slots.iter().enumerate() {
@@ -183,7 +183,7 @@ impl Domain {
         cycle - self.base < SPAN
     }
 
-    /// The ring may lag behind a domain that has slept: nothing is due before its next edge.
+    /// Advances the ring of a domain that has slept: no block is due before its next edge.
     fn catch_up(&mut self, now: u64) {
         self.base = self.next.min(now / self.period + 1);
     }
@@ -195,7 +195,7 @@ impl Domain {
         self.next_at = cycle.saturating_mul(self.period.get());
     }
 
-    /// Fills a set that the ring spans.
+    /// Schedules a block for a cycle that the ring spans.
     #[inline]
     fn fill(&mut self, cycle: u64, slot: u8) {
         let at = (cycle % SPAN) as usize;
@@ -207,7 +207,7 @@ impl Domain {
     }
 
     fn fill_far(&mut self, cycle: u64, slot: u8) {
-        // A blocked sender may ask for the same wake again and again.
+        // A blocked sender may request the same wake-up repeatedly.
         if !self.far.contains(&(cycle, slot)) {
             self.far.push((cycle, slot));
             self.next_far = self.next_far.min(cycle);
@@ -215,10 +215,10 @@ impl Domain {
         }
     }
 
-    /// A block is due at its first edge at or after `tick`.
+    /// Schedules a block for its first edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
-        // A link that leads away has its other end there.
+        // A block of another wheel is scheduled there, when the message on its link is exchanged.
         if !self.own.contains(slot) {
             return;
         }
@@ -231,7 +231,7 @@ impl Domain {
         }
     }
 
-    /// Fills a set that the ring does not seem to span.
+    /// Schedules a block for a cycle that may be beyond the ring.
     #[cold]
     #[inline(never)]
     fn fill_beyond(&mut self, now: u64, cycle: u64, slot: u8) {
@@ -243,7 +243,7 @@ impl Domain {
         }
     }
 
-    /// A block wishes to be due at a cycle that the ring does not seem to span.
+    /// Schedules a block that requests a cycle that may be beyond the ring; it is then woken early.
     #[cold]
     #[inline(never)]
     fn wish_beyond(&mut self, now: u64, cycle: u64, slot: u8) {
@@ -251,15 +251,15 @@ impl Domain {
         self.fill(cycle.min(self.base + SPAN - 1), slot);
     }
 
-    /// Takes the blocks of the next edge, with its cycle. When the one after it is due is not known
-    /// before [`Self::end`].
+    /// Removes and returns the blocks of the next edge, with its cycle. The following due cycle is undefined
+    /// until [`Self::end`].
     #[inline]
     fn begin(&mut self) -> (u64, BlockSet) {
         let cycle = self.next;
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
-        // No wish from here on is for an earlier one.
+        // No request from here on can be for an earlier cycle.
         self.next = self.base;
         let mut due = std::mem::take(&mut self.slots[at]);
         if cycle == self.next_far {
@@ -268,7 +268,7 @@ impl Domain {
         (cycle, due)
     }
 
-    /// Ends the edge that was begun at `tick`; `again` are due at the very next one.
+    /// Ends the edge started at `tick`; the blocks in `again` are due at the immediately following one.
     #[inline]
     fn end(&mut self, tick: u64, again: BlockSet) {
         let at = (self.base % SPAN) as usize;
@@ -282,8 +282,8 @@ impl Domain {
         }
     }
 
-    /// Ends an edge and takes the blocks of the very next one, if any are due at it: those of `again` and those that
-    /// were woken for it.
+    /// Ends an edge and starts the immediately following one, if any blocks are due at it: those in `again`
+    /// and those woken for it.
     #[inline(always)]
     fn go_on(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
@@ -332,22 +332,22 @@ impl Domain {
     }
 }
 
-/// The wake wheels of all clock domains.
+/// Wake wheels of all clock domains.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
-    /// The first two domains that have blocks here, or one twice.
+    /// First two domains that have blocks here; if only one has, it is given twice.
     own: (u8, u8),
-    /// There are more than these.
+    /// True if more than two domains have blocks here.
     has_more: bool,
 }
 
 impl Wake {
-    /// An empty wheel for clocks of the given periods in ticks.
+    /// Creates empty wheels for clocks of the given periods in ticks.
     ///
     /// # Panics
-    /// If there are more than 8 domains, or a period is 0: the machine's wiring is wrong.
+    /// If there are more than 8 domains, or if a period is 0: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
         assert!(periods.len() <= DOMAINS, "{} clock domains, expected {DOMAINS} or fewer", periods.len());
@@ -355,7 +355,7 @@ impl Wake {
             Some(period) => period,
             None => panic!("a clock has a period of 0 ticks, expected 1 or more"),
         };
-        // In a domain that is not used nothing is ever due.
+        // No block is ever due in an unused domain.
         let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
         Self {
             domains: Box::new(std::array::from_fn(domain)),
@@ -365,8 +365,8 @@ impl Wake {
         }
     }
 
-    /// Gives blocks, a set of each domain, away to a wheel of their own. From then on neither wakes the blocks of the
-    /// other: whoever brings the two sides together does ([`Chan::meet`](super::Chan::meet)).
+    /// Moves blocks, given as one set per domain, to separate wheels. From then on, neither side wakes blocks
+    /// of the other. The exchange between both sides does ([`Chan::meet`](super::Chan::meet)).
     pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
         let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
         let is_here = |domain: &Domain| !domain.own.is_empty();
@@ -377,7 +377,7 @@ impl Wake {
         Self { domains: Box::new(parted), num_domains: self.num_domains, own, has_more }
     }
 
-    /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
+    /// Takes back the blocks that [`Self::separate`] moved, when both sides have reached tick `until`.
     pub(super) fn rejoin(&mut self, parted: Self, until: u64) {
         for (own, theirs) in self.domains.iter_mut().zip(*parted.domains) {
             own.rejoin(theirs, until);
@@ -389,14 +389,14 @@ impl Wake {
         &mut self.domains[usize::from(domain) % DOMAINS]
     }
 
-    /// Wakes `block` at its first edge at or after `tick`, seen from tick `now`.
+    /// Wakes `block` at its first edge at or after `tick`, as requested at tick `now`.
     #[inline(never)]
     pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
         self.domain(block.domain).wake_at(now, tick, block.slot);
     }
 
-    /// Wakes `block` for a beat that it sees from `tick` on, and notes that what is to be seen of
-    /// its channels has changed, though it may sleep on until then.
+    /// Wakes `block` for a beat that is visible from `tick` on. Also records that the description of its
+    /// channels has changed, although it may sleep until then.
     #[inline(never)]
     pub(super) fn deliver(&mut self, now: u64, block: BlockId, tick: u64) {
         let domain = self.domain(block.domain);
@@ -404,7 +404,7 @@ impl Wake {
         domain.wake_at(now, tick, block.slot);
     }
 
-    /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
+    /// Wakes `block` at the given cycle of its own clock, which is after tick `now`.
     #[inline]
     pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
         let domain = self.domain(block.domain);
@@ -415,14 +415,14 @@ impl Wake {
         }
     }
 
-    /// The earliest tick at which any block is due.
+    /// Returns the earliest tick at which any block is due.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
         let due = self.domains[..self.num_domains].iter().fold(u64::MAX, |due, domain| due.min(domain.next_at));
         (due != u64::MAX).then_some(due)
     }
 
-    /// The domain and the tick of the earliest edge at which any block is due, if that is before `end`.
+    /// Returns the domain and tick of the earliest edge at which any block is due, if it is before `end`.
     #[inline(always)]
     pub(super) fn first_before(&self, end: u64) -> Option<(u8, u64)> {
         if self.has_more {
@@ -440,22 +440,23 @@ impl Wake {
         edges.min().filter(|(tick, _)| *tick < end).map(|(tick, domain)| (domain, tick))
     }
 
-    /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle. Nothing more is
-    /// taken of it before [`Self::end`].
+    /// Removes and returns the blocks of `domain` that are due at `tick`, with the domain's cycle.
+    /// [`Self::end`] must follow before the next call for this domain.
     #[inline]
     pub(super) fn begin(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
         let domain = self.domain(domain);
         (domain.next_at == tick).then(|| domain.begin())
     }
 
-    /// Ends the edge of `domain` that was begun at `tick`; the blocks of `again` are due at its next.
+    /// Ends the edge of `domain` started at `tick`; the blocks in `again` are due at its next edge.
     #[inline]
     pub(super) fn end(&mut self, domain: u8, tick: u64, again: BlockSet) {
         self.domain(domain).end(tick, again);
     }
 
-    /// Ends the edge of `domain` at `tick` and takes the blocks of its very next one, with its tick and cycle, if any are
-    /// due at it, it comes before `until`, and no other domain is due before it.
+    /// Ends the edge of `domain` at `tick` and starts its immediately following one, returning tick, cycle
+    /// and due blocks. `None` if no block is due then, if it is not before `until`, or if another domain is
+    /// due first.
     #[inline(always)]
     pub(super) fn go_on(&mut self, domain: u8, tick: u64, again: BlockSet, until: u64) -> Option<(u64, u64, BlockSet)> {
         let tick_after = tick + self.domain(domain).period.get();
@@ -472,25 +473,25 @@ impl Wake {
         None
     }
 
-    /// Both in one: whoever is due again wishes for itself.
+    /// Starts and ends an edge in one call: blocks that are due again reschedule themselves.
     pub(super) fn take(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
         let taken = self.begin(domain, tick)?;
         self.end(domain, tick, BlockSet::EMPTY);
         Some(taken)
     }
 
-    /// The blocks of `domain` that were sent a beat since this was last asked.
+    /// Returns the blocks of `domain` that were sent a beat since the previous call.
     pub(super) fn take_touched(&mut self, domain: usize) -> BlockSet {
         std::mem::take(&mut self.domains[domain].touched)
     }
 
-    /// Number of clock domains.
+    /// Returns the number of clock domains.
     #[must_use]
     pub fn num_domains(&self) -> usize {
         self.num_domains
     }
 
-    /// Period of `domain` in ticks.
+    /// Returns the period of `domain` in ticks.
     #[must_use]
     pub fn period(&self, domain: usize) -> u64 {
         self.domains[domain].period.get()
@@ -505,12 +506,12 @@ pub struct Edge<'k> {
     /// Cycle of the block's own clock.
     pub cycle: u64,
     pub(crate) wake: &'k mut Wake,
-    /// Counts channel beats sent and taken, for the lint mode of the simulator.
+    /// Number of channel beats sent and taken, for the lint mode of the simulator.
     pub(crate) actions: u32,
 }
 
 impl<'k> Edge<'k> {
-    /// An edge for driving a block by hand, outside a [`Simulator`](super::Simulator).
+    /// Creates an edge for driving a block by hand, outside a [`Simulator`](super::Simulator).
     pub fn new(tick: u64, cycle: u64, wake: &'k mut Wake) -> Self {
         Self { tick, cycle, wake, actions: 0 }
     }
@@ -577,7 +578,7 @@ mod tests {
         wake.at_cycle(0, block(0, 6), 200);
         assert_eq!(wake.next_tick(), Some(2000));
         assert_eq!(take(&mut wake, 0, 2000), Some((200, 1 << 6)));
-        // Within the ring by now, in both places at once.
+        // The cycle is within the ring by now, so it is in both the ring and the list.
         wake.at_tick(2000, block(0, 6), 3000);
         assert_eq!(take(&mut wake, 0, 3000), Some((300, 1 << 5 | 1 << 6)));
         assert_eq!(wake.next_tick(), Some(5000));
@@ -597,7 +598,7 @@ mod tests {
         assert_eq!(take(&mut wake, 0, 102_000), Some((10_200, 4)));
     }
 
-    /// Who is due before a tick, with the ticks and domains.
+    /// Returns all wake-ups before a tick, as tick, domain and slot.
     fn drain(wake: &mut Wake, end: u64) -> Vec<(u64, u8, u8)> {
         let mut drained = Vec::new();
         while let Some((domain, tick)) = wake.first_before(end) {
@@ -607,7 +608,7 @@ mod tests {
         drained
     }
 
-    /// Far wakes included; what a side is told of the other's blocks is not its matter.
+    /// Includes wake-ups beyond the ring. Each side ignores wake-ups for blocks of the other side.
     #[test]
     fn blocks_of_wheels_that_were_apart_are_due_when_they_were() {
         let (one, other) = (block(0, 3), block(0, 70));

@@ -1,10 +1,10 @@
 //! # Messages between an SM core and its LSU
-//! One memory instruction of 32 lanes out, one reply back: a load or an atomic brings its data when all
-//! lanes have them, a store or a reduction is acknowledged once, when all its lines have reached
-//! the point of coherence.
+//! The core sends one memory instruction of 32 lanes and receives one reply. A load or an atomic is answered
+//! with its data, once all lanes have them. A store or a reduction is acknowledged once, when all its lines
+//! have reached the point of coherence.
 //!
-//! A field that has no meaning for the access at hand holds whatever it held before: the sender
-//! does not clear it, the receiver does not look at it.
+//! A field without meaning for a kind of access holds stale bits: the sender does not clear it, and the
+//! receiver ignores it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,91 +13,91 @@ use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Payload};
 use arbitrary_int::u2;
 
-/// Lanes of a warp, or of each half of a warp of 64.
+/// Lanes of a warp, or of each half of a 64-lane warp.
 pub const LANES: usize = 32;
 
-/// What an access does to memory.
+/// Kind of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum AccessKind {
-    /// Reads it; answered by [`WarpReplyKind::Loaded`].
+    /// Load; answered by [`WarpReplyKind::Loaded`].
     #[default]
     Load,
-    /// Writes it; answered by [`WarpReplyKind::Stored`].
+    /// Store; answered by [`WarpReplyKind::Stored`].
     Store,
-    /// Reads and changes each lane's word as one, lane after lane; answered by
-    /// [`WarpReplyKind::Loaded`] with the old words.
+    /// Atomic read-modify-write of each lane's word, lane after lane; answered by [`WarpReplyKind::Loaded`]
+    /// with the old words.
     Atomic,
-    /// The same for a warp that does not want the old words; answered by [`WarpReplyKind::Stored`].
+    /// Atomic whose old words are not returned; answered by [`WarpReplyKind::Stored`].
     Reduce,
 }
 
 impl AccessKind {
-    /// Whether words are read and changed as one.
+    /// True for an atomic read-modify-write, with or without the old words.
     #[must_use]
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic | Self::Reduce)
     }
 }
 
-/// Which cache serves an access, and whether a store leaves its line there.
+/// Address space of an access, which selects its cache and the write policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum MemorySpace {
-    /// Shared by all threads: the L1D, written through.
+    /// Global memory, shared by all threads: L1D, written through.
     #[default]
     Global,
-    /// Private to a thread: the L1D, written back.
+    /// Local memory, private to a thread: L1D, written back.
     Local,
-    /// Constants: the constant cache; loads only.
+    /// Constant memory: constant cache, loads only.
     Const,
-    /// Texels: the texture cache; loads only.
+    /// Texture memory: texture cache, loads only.
     Texture,
 }
 
-/// Core to LSU: one warp memory instruction.
+/// Message from core to LSU: one warp memory instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = AccessShape)]
 pub struct WarpAccess {
-    /// What it does.
+    /// Kind of access.
     #[payload(state)]
     pub kind: AccessKind,
-    /// Address space; atomics and reductions are global.
+    /// Address space; always global for atomics and reductions.
     #[payload(state)]
     pub space: MemorySpace,
     /// True if the access must not look in the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
-    /// Warps resident in the SM, 7 bits; 0 if nobody counts them.
+    /// Number of warps resident in the SM, 7 bits; 0 in machines that do not count them.
     #[payload(only(shape.counts_warps))]
     pub resident: Warps,
     /// Warp slot, 6 bits.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
+    /// Half of a 64-lane warp, 1 bit; 0 for a 32-lane warp.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
-    /// Program counter.
+    /// Program counter of the instruction.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Which of the beats of its instruction.
+    /// Number of this beat within its instruction.
     pub beat: u2,
-    /// log2 of the bytes a lane moves: 0 to 3; 2 or 3, as the type says, if atomic.
+    /// log2 of the bytes per lane: 0 to 3. For atomics 2 or 3, as the type requires.
     #[payload(width = 2)]
     pub size_log2: u8,
-    /// Active lanes.
+    /// Mask of the active lanes.
     pub mask: u32,
-    /// What an atomic or a reduction does.
+    /// Operation of an atomic or a reduction.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Byte address of each lane, aligned to the size.
+    /// Byte address of each lane, aligned to the access size.
     #[payload(width = shape.addr_bits)]
     pub address: [u64; LANES],
-    /// What is stored: low word, then high word for accesses of 8 bytes. Of an atomic or a
-    /// reduction the operand `b` of [`isa::lanes::global_atomic`], but of compare-and-swap `c`, the
-    /// value that memory gets if the comparison holds.
+    /// Data to store: low words, then high words for accesses of 8 bytes. For an atomic or a reduction, the
+    /// operand `b` of [`isa::lanes::global_atomic`]. For a compare-and-swap, the operand `c`, the value that
+    /// memory gets if the comparison holds.
     pub data: [[u32; LANES]; 2],
-    /// Of compare-and-swap the operand `b` of [`isa::lanes::global_atomic`], the value that memory must
-    /// hold: low word, high word.
+    /// Value that memory must hold for a compare-and-swap to succeed, the operand `b` of
+    /// [`isa::lanes::global_atomic`]: low words, then high words.
     pub compare: [[u32; LANES]; 2],
 }
 
@@ -122,20 +122,20 @@ impl Default for WarpAccess {
     }
 }
 
-/// Widths that the configuration gives to the messages of this file.
+/// Widths of the messages of this file, which the configuration sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessShape {
-    /// Bits of a byte address.
+    /// Width of a byte address in bits.
     pub addr_bits: u32,
-    /// Bits of a program counter.
+    /// Width of a program counter in bits.
     pub pc_bits: u32,
-    /// Halves of a warp: 1 or 2.
+    /// Number of 32-lane halves per warp: 1 or 2.
     pub halves: u32,
-    /// An access says how many warps are resident.
+    /// True if each access carries the number of resident warps.
     pub counts_warps: bool,
 }
 
-/// What an LSU reply means.
+/// Kind of a reply from the LSU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum WarpReplyKind {
@@ -146,7 +146,7 @@ pub enum WarpReplyKind {
     Stored,
 }
 
-/// LSU to core.
+/// Message from LSU to core: reply to one warp memory instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = AccessShape)]
 pub struct WarpReply {
@@ -156,20 +156,20 @@ pub struct WarpReply {
     /// Warp slot, 6 bits.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
+    /// Half of a 64-lane warp, 1 bit; 0 for a 32-lane warp.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the load.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Which of its beats.
+    /// Number of the beat within its instruction.
     pub beat: u2,
-    /// log2 of the bytes that a lane of the beat moves.
+    /// log2 of the bytes per lane in this beat.
     #[payload(width = 2)]
     pub size_log2: u8,
-    /// Lanes loaded.
+    /// Mask of the loaded lanes.
     pub mask: u32,
-    /// Bytes loaded, not extended: low word, high word. Lanes out of the mask, the high words of
-    /// accesses below 8 bytes and the words of a store's reply hold whatever the row held last.
+    /// Loaded bytes, not extended: low words, then high words. Lanes outside the mask, high words of accesses
+    /// below 8 bytes and words of a store's reply hold stale values of the pending-table row.
     pub data: [[u32; LANES]; 2],
 }

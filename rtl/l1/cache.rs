@@ -1,27 +1,27 @@
 //! # Cache of the LSU
-//! Tags, data and MSHR, and what they do with an access: the status function of loads, and how a
-//! store or an atomic goes past the copy (li2015 section 2.2, khairy2015 section 3.1). The L1D, the
-//! constant cache and the texture cache are three of these; the latter two only ever load.
+//! Combines tags, data and MSHR with the status function of loads and the write path of stores and atomics
+//! (li2015 section 2.2, khairy2015 section 3.1). The L1D, the constant cache and the texture cache are
+//! instances of it; the last two serve only loads.
 //!
 //! | port    | dir | payload      | contract                                                      |
 //! |---------|-----|--------------|---------------------------------------------------------------|
-//! | `load`  | in  | `LineAccess` | once a cycle over all caches; a refused access changes nothing |
-//! | `beside` | in  | `LineAccess` | further loads of the L1D in the cycle of an accepted one: taken if they hit in banks that it leaves |
-//! | `write` | in  | `LineAccess` | the same port; stores, reductions and atomics of the L1D       |
-//! | `fill`  | in  | `Reply`      | a line that the cache asked for                               |
-//! | `drain` | out | waiter       | one a cycle over all caches                                   |
-//! | `recall` | in | line         | once a cycle, through ports of its own, where the L2 recalls lines |
-//! | `supply` | in | line         | the same, for another SM, where there is a sharing tracker    |
+//! | `load`  | in  | `LineAccess` | one per cycle over all caches; a refused access changes nothing |
+//! | `beside` | in  | `LineAccess` | further L1D loads in the cycle of an accepted one; served if they hit in unused banks |
+//! | `write` | in  | `LineAccess` | shares the port of `load`; stores, reductions and atomics of the L1D |
+//! | `fill`  | in  | `Reply`      | a line that the cache requested                               |
+//! | `drain` | out | waiter       | one per cycle over all caches                                 |
+//! | `recall` | in | line         | one per cycle, through ports of its own, in machines where the L2 recalls lines |
+//! | `supply` | in | line         | one per cycle, through ports of its own, for another SM, in machines with a sharing tracker |
 //!
-//! What goes to memory is put into the miss queue that all caches share, and what is answered into
-//! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
-//! hit or of a modified line that gives way.
+//! Requests to memory enter the miss queue, which all caches share; results enter the pending table. The data
+//! array has two read ports. In the cycle in which a waiter reads, a hit or the writeback of a modified
+//! victim reads too.
 //!
-//! The data of an L1D that fetches sectors are banks, one for each sector of a line. With `l1.lookups` above 1 an access
-//! leaves the banks of the sectors that it does not touch, and further loads read theirs from there: together they
-//! read no more than one line has, so that ports of the data and the way to the pending table stay as they are. They may
-//! only hit. There is one port into the MSHR and one into the miss queue, which the access has: a miss, a load that waits,
-//! a store, an atomic and what goes past come one a cycle.
+//! In an L1D that fetches sectors, the data array has one bank per sector of a line. With `l1.lookups` above
+//! 1, further loads read the banks that the first access of the cycle leaves unused. Together they read no
+//! more than one line, so the data ports and the path to the pending table keep their width. These further
+//! loads may only hit, because the MSHR and the miss queue have one port each, which the first access uses.
+//! So at most one miss, pending hit, store, atomic or bypass is served per cycle.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
@@ -56,22 +56,22 @@ use crate::noc::packet::Reply;
 use crate::throttle::Losses;
 use crate::tracker::Found;
 
-/// Caches of the LSU.
+/// Number of caches of the LSU.
 pub const CACHES: usize = 3;
 
-/// A cache of the LSU.
+/// Name of a cache of the LSU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheId {
-    /// Global and local memory.
+    /// L1 data cache, for global and local memory.
     L1d,
-    /// Constants.
+    /// Constant cache.
     Const,
-    /// Texels.
+    /// Texture cache.
     Texture,
 }
 
 impl CacheId {
-    /// The cache with this number.
+    /// Returns the cache with this number; the numbers are those of the declaration order.
     pub(super) fn from_number(number: u32) -> Self {
         match number {
             0 => Self::L1d,
@@ -80,7 +80,7 @@ impl CacheId {
         }
     }
 
-    /// The cache that serves a memory space.
+    /// Returns the cache that serves a memory space.
     #[must_use]
     pub fn of(space: MemorySpace) -> Self {
         match space {
@@ -91,7 +91,7 @@ impl CacheId {
     }
 }
 
-/// The cache.
+/// State of one cache.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Cache {
     path: String,
@@ -99,39 +99,41 @@ pub(super) struct Cache {
     fail_order: FailOrder,
     tags: TagStore,
     data: Array<LineData>,
-    /// What is here of each line, where a miss brings sectors.
+    /// Sector states of each line; only in a cache whose misses fetch sectors.
     sectors: Option<SectorStore>,
-    /// Loads looked up in a cycle.
+    /// Loads looked up per cycle.
     lookups: u32,
-    /// Banks that the last access and the loads beside it have read, a bit each; of no meaning where lines come whole.
+    /// Bit mask of the data banks that the last access, and the loads served in the same cycle, have read.
+    /// Meaningless without sectors.
     banks: u8,
     ways: u32,
-    /// Every byte and every sector of a line.
+    /// Mask of all bytes of a line; `all_sectors` is the mask of all its sectors.
     whole: u128,
     all_sectors: u8,
     mshr: Mshr,
-    /// Send loads past it.
+    /// Schemes that make loads bypass this cache.
     schemes: Schemes,
-    /// Notices the lines that warps lose, for the throttle.
+    /// Detector of lines that warps have lost to other lines, for the throttle.
     losses: Option<Box<dyn Losses>>,
-    /// The warp of the last miss had lost the line.
+    /// True if the warp of the last miss had lost the line before.
     lost: bool,
-    /// Set of the last access, which tells a refused one what to wait for.
+    /// Set of the last access. A refused access waits for a change in this set.
     pub probed: u32,
-    /// A line that is written on its way stays when it arrives.
+    /// Test hook: a line that a store overtook in flight stays valid when it arrives.
     keeps_overtaken: bool,
-    /// A global store changes the copy.
+    /// True if a global store updates the copy instead of evicting it.
     updates: bool,
-    /// The sharing tracker hears of lines that give way.
+    /// True if evictions are reported to the sharing tracker.
     notifies: bool,
     pub stats: L1Stats,
 }
 
 impl Cache {
-    /// An empty cache at `path` with the lines and the order of refusals of `l1`.
+    /// Creates an empty cache at `path`, with the line size and the fail order of `l1`.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
         let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
-        // Recalls and supplies look lines up beside the accesses of the SM: a machine has one of them.
+        // Recalls and supplies need the same extra ports, since both look lines up in parallel with the
+        // accesses of the SM. A machine has at most one of the two.
         let is_recalled = is_recalled || is_tracked;
         let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index } = config;
         let line_bytes = l1.line_bytes;
@@ -185,27 +187,28 @@ impl Cache {
         }
     }
 
-    /// From now on these notice the lines that warps lose.
+    /// Sets the detector of lost lines that the throttle uses.
     pub fn notice_losses(&mut self, losses: Option<Box<dyn Losses>>) {
         self.losses = losses;
     }
 
-    /// Whether the warp of the last miss had lost the line.
+    /// True if the warp of the last miss had lost the line before.
     pub fn had_lost(&self) -> bool {
         self.lost
     }
 
-    /// Keeps from now on what it has asked for before it was written: testbenches show what for it must not.
+    /// Test hook: stops invalidating fills that a store overtook, so that a test can show that the checker
+    /// catches it.
     pub fn keep_overtaken(&mut self) {
         self.keeps_overtaken = true;
     }
 
-    /// Starts to refuse reads of lines that nobody wrote.
+    /// Starts to panic on reads of data rows that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.data.refuse_unwritten();
     }
 
-    /// Starts to keep digests of the arrays.
+    /// Starts to keep digests of the array contents.
     pub fn record(&mut self) {
         self.tags.record();
         self.data.record();
@@ -218,15 +221,16 @@ impl Cache {
         self.schemes.record();
     }
 
-    /// True if no line is on its way.
+    /// True if no line is in flight and no waiter is left.
     pub fn is_idle(&self) -> bool {
         self.mshr.is_empty()
     }
 
-    /// Forgets every line at the end of a kernel; modified lines are local memory, which is dead.
+    /// Invalidates all lines at the end of a kernel. Modified lines are dropped without a writeback: they
+    /// belong to local memory, which dies with the kernel.
     ///
     /// # Panics
-    /// If a line is still on its way.
+    /// If a line is still in flight.
     pub fn flush(&mut self) {
         assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.path);
         self.tags.clear();
@@ -239,32 +243,32 @@ impl Cache {
         self.schemes.clear();
     }
 
-    /// Leaves so many ways in use, of which none holds a line.
+    /// Flushes the cache and limits it to `ways` ways.
     pub fn set_ways(&mut self, ways: u32) {
         self.flush();
         self.tags.set_ways(ways);
     }
 
-    /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
+    /// True if every reserved way has exactly one pending MSHR entry, and every line exactly one tag.
     pub fn is_consistent(&self) -> bool {
         self.tags.reserved() == self.mshr.pending_lines() && self.tags.is_consistent() && self.has_consistent_sectors()
     }
 
-    /// The set of a line.
+    /// Returns the set of a line.
     pub fn set_of(&self, line: u64) -> u32 {
         self.tags.set_of(line)
     }
 
-    /// True if waiters of an arrived line have not left yet.
+    /// True if a line has arrived that still has waiters.
     pub fn has_ready(&self) -> bool {
         self.mshr.has_ready()
     }
 
-    /// A line arrives, or sectors of one: its set, and the sectors that stay. `None` if waiters of an earlier line
-    /// still have to read the place that it fills.
+    /// Fills a line, or sectors of one. Returns its set and the mask of the sectors that stay valid. Returns
+    /// `None` if waiters of an earlier line still have to read the way.
     ///
     /// # Panics
-    /// If nobody waits for the line.
+    /// If no MSHR entry is pending for the line.
     pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, u8)> {
         let &Reply { line, sectors, .. } = reply;
         let Some(set_way) = self.mshr.set_way_of(line, sectors) else {
@@ -283,8 +287,8 @@ impl Cache {
         Some((set, if kept { self.all_sectors } else { 0 }))
     }
 
-    /// One waiter of the line that arrived first gets its bytes: line, waiter, and whether it was the
-    /// last one of the line.
+    /// Delivers the bytes of the line that arrived first to one of its waiters. Returns the line, the waiter,
+    /// and true if this was the last waiter.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let filled = self.mshr.ready_entries();
         let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
@@ -293,36 +297,37 @@ impl Cache {
         Some((line, waiter, self.mshr.ready_entries() != filled))
     }
 
-    /// True if a global store changes the copy.
+    /// True if a global store updates the copy.
     pub fn updates(&self) -> bool {
         self.updates
     }
 
-    /// Brings the counters up to date that the tags keep.
+    /// Copies the counters that the tags keep into the statistics.
     pub fn settle(&mut self) {
         let Moves { promotions, demotions } = self.tags.moves();
         (self.stats.promotions, self.stats.demotions) = (promotions, demotions);
     }
 
-    /// Entries of the miss queue that a miss takes: a victim may have to be written back, or told of.
+    /// Returns the number of miss-queue entries that a miss takes: one for the read, and one for a victim's
+    /// writeback or eviction notice.
     #[inline(always)]
     fn needed(&self, victim: Option<Victim>) -> u32 {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
-    /// The way that gives way to a miss.
+    /// Selects the victim way of a miss.
     #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
     }
 
-    /// The same where a scheme may know better.
+    /// Selects the victim way of a miss, where a bypass scheme may overrule the replacement policy.
     #[inline(never)]
     fn chosen_victim(&self, set: u32, line: u64) -> Option<Victim> {
         self.schemes.victim(&self.tags, set).or_else(|| self.tags.victim(set, line))
     }
 
-    /// The status function of a load (khairy2015 section 3.1).
+    /// Status function of a load (khairy2015 section 3.1): hits, merges, allocates or refuses.
     pub fn load(
         &mut self,
         at: &impl AnyEdge,
@@ -342,7 +347,8 @@ impl Cache {
         outcome
     }
 
-    /// What becomes of the load, and the way that serves it or is to.
+    /// Looks a load up in a cache of whole lines. Returns the outcome, and the way that serves the load now
+    /// or after its fill.
     #[inline(always)]
     fn look_up(
         &mut self,
@@ -388,7 +394,7 @@ impl Cache {
         }
     }
 
-    /// Takes all that a miss needs. Returns the line that gives way and whether it was modified.
+    /// Allocates everything that a miss needs. Returns the evicted line, with true if it was modified.
     fn allocate(
         &mut self,
         at: &impl AnyEdge,
@@ -402,7 +408,7 @@ impl Cache {
         let (tracked, asked) = if self.sectors.is_some() { (sectors, sectors) } else { (WHOLE, self.all_sectors) };
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
         if let Some((old, true)) = old {
-            // The victim's bytes must leave before the fill overwrites them.
+            // Read the bytes of the victim now, before the fill overwrites them.
             let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.look(set, victim.way).here));
             let data = &self.data.read(at, set_way)[0];
             self.banks = self.all_sectors;
@@ -454,9 +460,9 @@ impl Cache {
         Outcome::Refused(self.fail_order.first(all), all)
     }
 
-    /// A store (li2015 section 2.2), or an atomic, which goes the same way: what the copy would
-    /// become is known at the L2 only, so there must be none. `None`: waits for loads of the line that
-    /// still read the old bytes.
+    /// Executes a store (li2015 section 2.2) or an atomic. An atomic bypasses like a store and invalidates
+    /// the copy, since only the L2 computes the new value. Returns `None` if the access must wait for loads
+    /// of the line that still read the old bytes.
     pub fn write(
         &mut self,
         at: &impl AnyEdge,
@@ -512,7 +518,7 @@ impl Cache {
         Some(outcome)
     }
 
-    /// What a store or an atomic has memory do with the bytes of a mask.
+    /// Enqueues the memory request of a store or an atomic, for the bytes of `byte_mask`.
     fn send_on(&mut self, at: &impl AnyEdge, request: &LineAccess, byte_mask: u128, queue: &mut MissQueue) {
         let &LineAccess { kind, space, line, slot, lanes, .. } = request;
         if let Some(losses) = &mut self.losses
@@ -537,14 +543,14 @@ impl Cache {
         });
     }
 
-    /// A bank of the L2 gives a line up, and so does the cache. A copy on its way may have been asked
-    /// for after that: to let it go as well costs a miss, to tell the two apart an order between two
-    /// networks.
+    /// Drops a line because an L2 bank evicts it. An in-flight fill may be newer than the recall. It is
+    /// dropped anyway, at the cost of a miss: telling the two apart would need ordering across two networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
         self.give_up(at, line, Mshr::recall)
     }
 
-    /// The same in the place of an access: a load that goes past all copies leaves none behind.
+    /// Drops a line because a coherent load bypasses all copies of it. Uses the access port, not the recall
+    /// port.
     pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
         self.give_up(at, line, Mshr::close)
     }
@@ -556,8 +562,9 @@ impl Cache {
             return self.give_up_sectors(at, (set, probe), line, close);
         }
         match probe {
-            // A thread's own line, newer than the bank's: nobody else will miss it, and to write it back
-            // first would make the bank wait for the requests that wait for the bank.
+            // The line belongs to one thread and is newer than the copy of the bank. No other thread reads
+            // it. Writing it back first would deadlock: the bank would wait for requests that wait for the
+            // bank.
             Probe::Present { modified: true, .. } => Recalled::Kept,
             Probe::Present { way, .. } => {
                 self.tags.invalidate(at, set, way);
@@ -577,7 +584,7 @@ impl Cache {
         }
     }
 
-    /// Another SM is to be supplied with a line: its bytes, if they are here and are those of memory.
+    /// Looks a line up for another SM. Returns the bytes if the line is present and equal to memory.
     #[inline(never)]
     pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (Found, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
@@ -595,8 +602,8 @@ impl Cache {
         }
     }
 
-    /// The line on its way to a place must not stay, nor serve a load that comes from now on: through one of two ports of
-    /// the MSHR.
+    /// Invalidates an in-flight line on arrival, and closes its MSHR entry to later loads. `close` selects
+    /// the MSHR port to use.
     fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
@@ -606,7 +613,7 @@ impl Cache {
         }
     }
 
-    /// Lists tags, data and MSHR.
+    /// Adds tags, data, sectors, MSHR and schemes to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             path: _,
@@ -636,7 +643,8 @@ impl Cache {
             sectors.describe(to);
         }
         if *lookups > 1 {
-            // Each bank has the row of the lookup whose sectors it holds, which must be of no other.
+            // Each bank reads the row of the lookup that uses its sector. No two lookups may use the same
+            // bank.
             let banks = self.all_sectors.count_ones();
             let width = data.spec().rows.next_power_of_two().ilog2();
             to.logic("bank_row", Logic::Mux { ways: *lookups, width: banks * width });
@@ -648,13 +656,13 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // Decoupled tags list their moves themselves.
+        // Decoupled tags list their promotions and demotions themselves.
         let has = L1Has { stores: *id == CacheId::L1d, sectors: sectors.is_some(), decoupled: false, recalls: true };
         stats.describe(&has, to);
     }
 }
 
-/// Failing conditions of a miss, a bit each.
+/// Returns the mask of failing conditions of a miss, bit `Fail as u8` each.
 fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     let bit = |fails: bool, fail: Fail| u8::from(fails) << fail as u8;
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)

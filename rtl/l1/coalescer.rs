@@ -1,28 +1,34 @@
 //! # Coalescer
-//! Splits one warp memory instruction into line requests, one a cycle: the lowest lane that still
-//! waits names the line, every waiting lane in that line joins. Where the L1D looks several lines of a load up in a
-//! cycle (`l1.lookups`), as many of a load leave in one, each of the lanes that those before it have left.
+//! Splits one warp memory instruction into line requests, one per cycle. The lowest lane without a request
+//! selects the line, and all other such lanes in that line join. Where the L1D looks up several lines of a
+//! load per cycle (`l1.lookups`), that many requests of a load leave per cycle. Each of them serves lanes
+//! that earlier requests of the cycle did not.
 //!
 //! | port   | dir | payload      | contract                                                    |
 //! |--------|-----|--------------|-------------------------------------------------------------|
 //! | `take` | in  | `WarpAccess` | only while idle; at least one lane active                   |
-//! | `emit` | out | `LineAccess` | one a cycle while busy, first line first                    |
-//! | `emit` | out | `LineAccess` | further ones while `has_more` and there are outputs, one each |
+//! | `emit` | out | `LineAccess` | one per cycle while busy, first line first                  |
+//! | `emit` | out | `LineAccess` | further ones while `has_more`, one per further output       |
 //!
-//! One cycle: `emit`, then `take`, if no lane is left of the instruction before. Stores and atomics have one output: most of
-//! the coalescer is the network that brings their bytes to their places in a line.
-//! Latency: an instruction taken in one cycle gives its first request in the next. Lines come in
-//! the order of their lowest lanes, so a store's bytes and a load's lanes are deterministic. Of two
-//! lanes of one store that write the same byte the higher lane wins.
+//! In one cycle, in this order:
+//! 1. `emit`, once per output.
+//! 2. `take`, if no lane of the previous instruction is left.
 //!
-//! Atomics: no two lanes of a request name the same word, so that lanes of one word take effect in
-//! lane order, request after request. A compare-and-swap brings two operands a lane; a request
-//! serves lanes of one half of the line and carries the values to compare in the other half.
+//! Stores and atomics have one output: the network that moves their bytes to their positions in a line is
+//! most of the coalescer's area.
 //!
-//! Constants: one word a request goes to all lanes that name it, as a constant cache broadcasts.
-//! Where loads are judged, [`super::bypass::contention`] counts the lines of an instruction as it is taken, and each of its
-//! requests says what came of it.
-//! Area: 32 comparators of a line address, one priority encoder over the lanes, for each output.
+//! Latency: an instruction accepted in one cycle emits its first request in the next. Lines come in the order
+//! of their lowest lanes, so a store's bytes and a load's lanes are deterministic. If two lanes of one store
+//! write the same byte, the higher lane wins.
+//!
+//! Atomics: no two lanes of a request name the same word, so lanes of one word take effect in lane order,
+//! request after request. A compare-and-swap has two operands per lane. Its request serves lanes of one half
+//! of the line, and carries their comparison values in the other half.
+//!
+//! Constants: each request delivers one word to all lanes that name it, as a constant cache broadcasts. If
+//! loads are tested for contention, [`super::bypass::contention`] counts the lines of an instruction when it
+//! is accepted. Each of its requests carries the result.
+//! Area: for each output, 32 line-address comparators and one priority encoder over the lanes.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 
@@ -36,27 +42,27 @@ use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload};
 
-/// One line request of one warp instruction.
+/// Line request of one warp instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = LineShape)]
 pub struct LineAccess {
-    /// What it does.
+    /// Kind of access.
     #[payload(state)]
     pub kind: AccessKind,
     /// Address space.
     #[payload(state)]
     pub space: MemorySpace,
-    /// True if the L1 must not be looked up for it.
+    /// True if the L1 must not be looked up for the request.
     pub uncached: bool,
-    /// True if its line must not come into the L1, because its instruction contends.
+    /// True if the line must not be inserted in the L1, because its instruction contends.
     #[payload(only(shape.judged))]
     pub contends: bool,
-    /// Running number in this SM.
+    /// Running number within the SM.
     pub id: u32,
     /// Warp slot.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Program counter, for statistics: no hardware carries it on.
+    /// Program counter; statistics only, no hardware carries it.
     #[payload(skip)]
     pub pc: u32,
     /// Row of the pending table.
@@ -65,18 +71,18 @@ pub struct LineAccess {
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Lanes served.
+    /// Mask of the lanes served.
     pub lanes: u32,
-    /// Sectors that a load touches, a bit each; of no meaning if only lines are read.
+    /// Mask of the sectors that a load touches; meaningless if only whole lines are read.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// What an atomic does; of no meaning otherwise.
+    /// Operation of an atomic; meaningless for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Bytes stored, or the words of an atomic.
+    /// Mask of the bytes stored, or of the words of an atomic.
     #[payload(only(!shape.data_beside), bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// Data stored, or the operands of an atomic as [`AtomicOp::perform`] finds them.
+    /// Data stored, or the operands of an atomic in the layout that [`AtomicOp::perform`] expects.
     #[payload(only(!shape.data_beside), bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
@@ -103,47 +109,48 @@ impl Default for LineAccess {
     }
 }
 
-/// Widths of what names a line and carries its bytes.
+/// Widths of queue entries that carry a line address and its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineShape {
-    /// Bits of a line address.
+    /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Bytes of a line.
+    /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// Loads tell whether they contend.
+    /// True if loads carry the result of the contention test.
     pub judged: bool,
-    /// A miss brings sectors.
+    /// True if misses fetch sectors.
     pub sectored: bool,
-    /// The bytes stored, and which they are, lie in a memory beside the queues.
+    /// True if the bytes to store and their mask lie in a separate memory, not in the queues.
     pub data_beside: bool,
 }
 
-/// The instruction being split.
+/// Coalescer with the instruction that it splits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coalescer {
     access: WarpAccess,
     slot: u8,
     waiting: u32,
-    /// Lane `i` names word `i` of one line: follows from the addresses, kept for the host's speed.
+    /// True if lane `i` names word `i` of one line. Derived from the addresses; kept for simulation speed.
     in_order: bool,
-    /// Which lanes go together, unless they are in order: follows from the addresses likewise.
+    /// Groups of lanes that name the same line or word; used if the lanes are not in order. Derived from the
+    /// addresses.
     units: Units,
     next_id: u32,
     line_log2: u32,
     line_bits: u32,
-    /// Loads tell which sectors they touch.
+    /// True if loads carry the mask of the sectors that they touch.
     by_sector: bool,
-    /// Requests of a load of the L1D in one cycle.
+    /// Requests of an L1D load emitted per cycle.
     outputs: u32,
-    /// Tells which loads had better leave the L1D alone.
+    /// Test for loads that should not allocate in the L1D, if a scheme uses it.
     contention: Option<Contention>,
-    /// The instruction is one of these.
+    /// True if the current instruction contends.
     contends: bool,
 }
 
 impl Coalescer {
-    /// An idle coalescer for lines of `line_bytes`; `by_sector` if loads are to tell which sectors they
-    /// touch.
+    /// Creates an idle coalescer for lines of `line_bytes`. `by_sector` makes loads carry the sectors that
+    /// they touch.
     #[must_use]
     pub fn new(line_bytes: u32, line_bits: u32, by_sector: bool) -> Self {
         Self {
@@ -162,49 +169,49 @@ impl Coalescer {
         }
     }
 
-    /// Lets so many requests of a load of the L1D leave in one cycle.
+    /// Sets the number of requests of an L1D load that can leave per cycle.
     pub fn widen(&mut self, outputs: u32) {
         self.outputs = outputs;
     }
 
-    /// Whether a request may leave beside one that has left in this cycle.
+    /// True if another request may leave in the same cycle as an earlier one.
     #[must_use]
     pub fn has_more(&self) -> bool {
         let &WarpAccess { kind, space, .. } = &self.access;
         self.busy() && kind == AccessKind::Load && matches!(space, MemorySpace::Global | MemorySpace::Local)
     }
 
-    /// Has loads say whether they contend for the L1D, as a test says.
+    /// Makes loads carry the result of a contention test.
     pub fn judge(&mut self, contention: Contention) {
         self.contention = Some(contention);
     }
 
-    /// Whether the instruction that was taken last contends; `None` if that is not judged.
+    /// True if the instruction accepted last contends; `None` without a contention test.
     #[must_use]
     pub fn contends(&self) -> Option<bool> {
         self.contention.as_ref().map(|_| self.contends)
     }
 
-    /// The warp of the instruction that is or was last in work.
+    /// Returns the warp of the current or last instruction.
     #[must_use]
     pub fn warp(&self) -> u8 {
         self.access.warp
     }
 
-    /// True while an instruction has lanes left to send.
+    /// True while an instruction has lanes without a request.
     #[must_use]
     pub fn busy(&self) -> bool {
         self.waiting != 0
     }
 
-    /// Takes an instruction whose pending-table row is `slot`.
+    /// Accepts an instruction whose pending-table row is `slot`.
     pub fn take(&mut self, access: &WarpAccess, slot: u8) {
         debug_assert!(!self.busy() && access.mask != 0, "an instruction is taken while idle, with a lane");
         self.waiting = access.mask;
         self.slot = slot;
         self.in_order = in_order(&access.address, self.line_log2);
         if !self.in_order || access.space == MemorySpace::Const {
-            // Constant memory gives a word at a time, all other memory a line.
+            // Constant memory delivers a word per request, all other memory a line.
             let is_const = access.space == MemorySpace::Const;
             let unit_log2 = if is_const { u32::from(access.size_log2.max(2)) } else { self.line_log2 };
             self.units.take(&access.address, unit_log2);
@@ -216,7 +223,7 @@ impl Coalescer {
         self.hold(access);
     }
 
-    /// Lines that an instruction of other than constant memory touches.
+    /// Counts the lines that an instruction touches; not for constant memory.
     fn lines(&self, access: &WarpAccess) -> u32 {
         if self.in_order {
             return 1;
@@ -229,7 +236,7 @@ impl Coalescer {
         lines
     }
 
-    /// Copies what has a meaning for the access.
+    /// Copies the fields that have a meaning for the access.
     fn hold(&mut self, access: &WarpAccess) {
         let WarpAccess {
             kind,
@@ -267,7 +274,7 @@ impl Coalescer {
         self.in_order
     }
 
-    /// Writes the next line request over an old one.
+    /// Writes the next line request into `request`, which holds an old one.
     pub fn emit(&mut self, request: &mut LineAccess) {
         debug_assert!(self.busy());
         let access = &self.access;
@@ -316,7 +323,7 @@ impl Coalescer {
         self.next_id = self.next_id.wrapping_add(1);
     }
 
-    /// Lists the instruction register and the comparators.
+    /// Adds the instruction register and the comparators to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             access,
@@ -356,9 +363,9 @@ impl Coalescer {
                 to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes });
             });
         }
-        // Atomics of one word go one after another.
+        // Lanes of an atomic that name the same word leave in separate requests.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
-        // The bytes of the line, each from the last lane that writes it: data, and values to compare.
+        // Each byte of the line comes from the highest lane that writes it: data, and comparison values.
         let line_bytes = 1 << *line_log2;
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
         to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });
@@ -370,17 +377,17 @@ impl Coalescer {
     }
 }
 
-/// The unit of memory that each lane names: lanes that name one go together.
+/// Memory unit (line or word) that each lane names. Lanes that name the same unit share a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Units {
-    /// Low bits of the units' numbers.
+    /// Low bits of the unit numbers.
     low: [u32; LANES],
-    /// Their other bits differ.
+    /// True if the other bits of the unit numbers differ.
     is_far: bool,
     log2: u32,
 }
 
-/// The bit of each lane.
+/// Mask of each single lane.
 const LANE_BITS: [u32; LANES] = {
     let mut bits = [0; LANES];
     let mut lane = 0;
@@ -405,14 +412,14 @@ impl Units {
         self.log2 = log2;
     }
 
-    /// Lanes that name the unit of `leader`.
+    /// Returns the lanes that name the unit of `leader`.
     #[inline]
     fn with(&self, leader: usize, address: &[u64; LANES]) -> u32 {
         if self.is_far {
             return self.with_far(leader, address);
         }
         let unit = self.low[leader];
-        // No branch: the host's compiler compares the lanes side by side.
+        // Without a branch, the compiler vectorizes the comparisons.
         self.low.iter().zip(&LANE_BITS).fold(0, |all, (low, bit)| all | if *low == unit { *bit } else { 0 })
     }
 
@@ -423,7 +430,7 @@ impl Units {
     }
 }
 
-/// Sectors of their line that `lanes` name, a bit each; an aligned access lies in one.
+/// Returns the mask of the sectors that `lanes` name in their line. An aligned access lies in one sector.
 #[inline(never)]
 fn touched(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
     let within_line = (1 << line_log2) - 1;
@@ -431,7 +438,7 @@ fn touched(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
     (0..LANES).filter(|lane| lanes >> lane & 1 != 0).fold(0, |sectors, lane| sectors | 1 << sector(lane))
 }
 
-/// Byte offset of word `i`.
+/// Byte offset of word `i` in a line.
 const WORDS: [u64; LANES] = {
     let mut words = [0; LANES];
     let mut lane = 0;
@@ -442,14 +449,14 @@ const WORDS: [u64; LANES] = {
     words
 };
 
-/// Lane `i` names word `i` of one line.
-// Kept apart from what follows it, with which the host's compiler makes scalars of its vectors.
+/// True if lane `i` names word `i` of one line.
+// Not inlined: next to the code of its caller, the compiler does not vectorize the loop.
 #[inline(never)]
 fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     let in_line = (1 << line_log2) - 1;
-    // Not the first address itself: one lane less to compare would break the vectors up.
+    // Comparing all lanes, the first included, keeps the loop in whole vectors.
     let line = address[0] & !in_line;
-    // Four sums side by side, which the host's vector registers hold.
+    // Four independent sums, which fit the vector registers of the host.
     let mut disorder = [0; 4];
     for (lanes, words) in address.as_chunks::<4>().0.iter().zip(WORDS.as_chunks::<4>().0) {
         for ((disorder, at), word) in disorder.iter_mut().zip(lanes).zip(words) {
@@ -459,7 +466,7 @@ fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     disorder == [0; 4] && in_line >= WORDS[LANES - 1]
 }
 
-/// Places the bytes that `lanes` store in their line; returns their mask.
+/// Copies the bytes that `lanes` store to their positions in the line. Returns the mask of the bytes.
 fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_BYTES]) -> u128 {
     let mut byte_mask = 0;
     let bytes = 1usize << access.size_log2;
@@ -475,8 +482,8 @@ fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_
     byte_mask
 }
 
-/// Forms the part of a request of an atomic that depends on its lanes, and returns them: of the
-/// lanes that wait, those in the line of the first, none of whose words another of them names.
+/// Writes the fields of an atomic's request that depend on its lanes, and returns the lanes that it serves.
+/// They are the waiting lanes in the line of the first one, at most one lane per word.
 #[inline(never)]
 fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mut LineAccess) -> u32 {
     request.data = [0; LINE_BYTES];
@@ -542,7 +549,7 @@ mod tests {
 
     #[test]
     fn lines_that_differ_in_their_highest_bits_alone_are_two() {
-        // 2^41 lines of 128 bytes, whose numbers are alike in their low 32 bits.
+        // The line numbers differ by 2^41, so their low 32 bits are equal.
         let lines = split(load(0b111, |lane| 0x1000 + ((lane % 2) << 48)));
         let seen: Vec<_> = lines.iter().map(|line| (line.line, line.lanes)).collect();
         assert_eq!(seen, [(0x20, 0b101), (0x20 + (1 << 41), 0b010)]);

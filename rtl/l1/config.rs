@@ -13,26 +13,27 @@ use crate::choice::Place;
 use crate::config::Rules;
 use crate::index::IndexConfig;
 
-/// Most ways of a cache of an SM.
+/// Largest number of ways of a cache of an SM.
 pub(crate) const MOST_WAYS: u32 = 256;
-/// Most bytes of the lines of a cache of an SM: as many as those of the design `unbounded`, 30 times those of today's GPUs.
+/// Largest capacity in bytes of a cache of an SM: that of the design `unbounded`, 30 times that of today's
+/// GPU caches.
 const MOST_BYTES: u64 = 8 << 20;
-/// Most bytes that the tags of a cache take, of which one takes about so many.
+/// Largest size in bytes of the tags of a cache; `TAG_BYTES` is the approximate size of one tag.
 const MOST_TAG_BYTES: u64 = 8 << 20;
 const TAG_BYTES: u64 = 16;
 
-/// Which failing condition is reported when several refuse a load.
+/// Order that selects the reported condition when several conditions refuse a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailOrder {
-    /// Line, MSHR, miss queue.
+    /// Order line, MSHR, miss queue.
     MshrFirst,
-    /// Line, miss queue, MSHR: GPGPU-Sim's order.
+    /// Order line, miss queue, MSHR, as in GPGPU-Sim.
     QueueFirst,
 }
 
 impl FailOrder {
-    /// The condition that is reported of those that fail, a bit each.
+    /// Returns the condition to report out of a mask of failing conditions, bit `Fail as u8` each.
     pub(super) fn first(self, fails: u8) -> Fail {
         let order = match self {
             Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry],
@@ -43,94 +44,94 @@ impl FailOrder {
     }
 }
 
-/// What a global store does to the copy of its line.
+/// Effect of a global store on the copy of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreHit {
-    /// Drops it (li2015 section 2.2).
+    /// The store evicts the copy (li2015 section 2.2).
     Evict,
-    /// Changes it too (anssari2012 section 3.2).
+    /// The store updates the copy as well as memory (anssari2012 section 3.2).
     Update,
 }
 
-/// What a miss brings.
+/// Amount of data that a miss fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fetch {
-    /// The line.
+    /// The whole line.
     Line,
     /// The sectors of 32 bytes that a warp touches.
     Sectors,
 }
 
-/// How tags and lines of data belong together.
+/// Relation of tags to lines of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Organisation {
-    /// A tag a line.
+    /// One tag per line.
     Plain,
     /// More tags than lines (li2015 section 4).
     Decoupled,
 }
 
-/// The L1 data cache.
+/// Configuration of the L1 data cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L1Config {
-    /// Sets.
+    /// Number of sets.
     pub sets: u32,
-    /// Ways of a set.
+    /// Number of ways per set.
     pub ways: u32,
-    /// Bytes of a line.
+    /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// Lines on their way at a time.
+    /// Number of MSHR entries: lines in flight at a time.
     pub mshr_entries: u32,
-    /// Loads that wait for one line, the first included.
+    /// Number of loads that can wait for one line, including the first.
     pub mshr_merges: u32,
-    /// Requests waiting for the network.
+    /// Number of entries of the miss queue, for requests that wait for the network.
     pub miss_queue: u32,
-    /// Which failing condition is reported.
+    /// Order that selects the reported condition when several conditions refuse a load.
     pub fail_order: FailOrder,
-    /// What a miss brings.
+    /// Amount of data that a miss fetches.
     pub fetch: Fetch,
-    /// Line requests of one load that are looked up in a cycle, as far as their sectors lie in different banks of the data
-    /// and all but the first hit: 1, 2 or 4.
+    /// Line requests of one load looked up per cycle: 1, 2 or 4. All but the first must hit, and their
+    /// sectors must lie in different data banks.
     pub lookups: u32,
-    /// What becomes of the copy of a line that is stored to.
+    /// Effect of a global store on the copy of its line.
     pub store_hit: StoreHit,
-    /// Which loads go past the cache.
+    /// Scheme that selects the loads that bypass the cache.
     pub bypass: BypassConfig,
-    /// Bytes of the parts of a line that a load past the cache fetches if it touches them: 32, or 0 if it
-    /// fetches the whole line.
+    /// Size in bytes of the sectors that a bypassing load fetches if it touches them: 32, or 0 to fetch the
+    /// whole line.
     pub bypass_sectors: u32,
     /// Set index function.
     pub index: IndexConfig,
-    /// Which line makes room.
+    /// Replacement policy.
     pub replacement: ReplacementConfig,
-    /// How tags and lines belong together.
+    /// Relation of tags to lines of data.
     pub organisation: Organisation,
-    /// Tags of the decoupled organisation.
+    /// Tags of the decoupled organization.
     pub decoupled: DecoupledConfig,
-    /// Which SMs use the decoupled organisation as such.
+    /// SM dueling, which selects the SMs that use the decoupled organization.
     pub dueling: DuelingConfig,
-    /// Queues ahead of the tags.
+    /// Request queues ahead of the tags (memory request prioritization buffer).
     pub mrpb: MrpbConfig,
 }
 
 impl L1Config {
-    /// What it has in common with the read-only caches.
+    /// Returns the fields that the L1D shares with the read-only caches.
     #[must_use]
     pub fn cache(&self) -> CacheConfig {
         let &Self { sets, ways, mshr_entries, mshr_merges, ref index, .. } = self;
         CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone() }
     }
 
-    /// Where its schemes are.
+    /// Returns the location and the size of the cache for its schemes.
     pub(super) fn place<'a>(&self, path: &'a str) -> Place<'a> {
         Place { path, sets: self.sets, ways: self.ways }
     }
 
-    /// Whether probing the tags takes a cycle more.
+    /// True if probing the tags takes one more cycle.
     #[must_use]
     pub fn probes_twice(&self) -> bool {
         self.organisation == Organisation::Decoupled && self.decoupled.probe_extra > 0
@@ -164,7 +165,7 @@ impl L1Config {
             "not set with l1.organisation = \"decoupled\" or an l1.bypass of kind streaming",
             "one scheme decides which loads go past",
         );
-        // With one entry, a set full of modified local lines would refuse every miss for ever.
+        // With one entry, a set full of modified local lines would refuse every miss forever.
         let why = "a miss that displaces a modified line queues write-back and read at once";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
         rules.group("replacement", |rules| self.replacement.validate(self.sets, rules));
@@ -188,7 +189,7 @@ impl L1Config {
         });
     }
 
-    /// Checks how many lines are looked up in a cycle against all that has to keep up.
+    /// Checks `lookups` against everything that must sustain that many loads per cycle.
     fn validate_lookups(&self, rules: &mut Rules) {
         let (lookups, banks) = (self.lookups, self.line_bytes / SECTOR_BYTES);
         rules.expect(
@@ -220,18 +221,18 @@ impl L1Config {
     }
 }
 
-/// What any cache of the LSU has of its own; alone, the constant cache or the texture cache, whose
-/// lines, miss queue and order of refusals are the L1's.
+/// Fields of any cache of the LSU. Used alone, it configures the constant or the texture cache, which takes
+/// line size, miss queue and fail order from the L1D.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
-    /// Sets.
+    /// Number of sets.
     pub sets: u32,
-    /// Ways of a set.
+    /// Number of ways per set.
     pub ways: u32,
-    /// Lines on their way at a time.
+    /// Number of MSHR entries: lines in flight at a time.
     pub mshr_entries: u32,
-    /// Loads that wait for one line, the first included.
+    /// Number of loads that can wait for one line, including the first.
     pub mshr_merges: u32,
     /// Set index function.
     pub index: IndexConfig,
@@ -252,17 +253,17 @@ impl CacheConfig {
     }
 }
 
-/// The load-store unit around the L1.
+/// Configuration of the load-store unit around the L1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LsuConfig {
-    /// Warp memory instructions between first request and last answer.
+    /// Number of rows of the pending table: warp memory instructions from first request to reply.
     pub slots: u32,
-    /// Line requests between coalescer and tags.
+    /// Number of line requests that can wait between coalescer and tags.
     pub access_queue: u32,
-    /// Core cycles from the core's address stage to the coalescer.
+    /// Latency from the core's address stage to the coalescer [core cycles].
     pub request_latency: u32,
-    /// Core cycles from the pending table to the core's writeback.
+    /// Latency from the pending table to the core's writeback [core cycles].
     pub reply_latency: u32,
 }
 

@@ -1,33 +1,42 @@
 //! # Decoupled tag store
-//! More tags than lines (li2015 section 4): a tag counts how often its line was asked for, and only a
-//! line that was asked for often enough gets a place among the data. Loads of all others go past.
+//! Implements the decoupled L1D of li2015 section 4, which has more tags than lines. Each tag counts the
+//! loads of its line. Only a line whose count reaches a threshold is admitted to the data array; loads of
+//! other lines bypass the cache.
 //!
 //! | port        | dir | payload        | contract                                                     |
 //! |-------------|-----|----------------|--------------------------------------------------------------|
-//! | `sends_past`| out | line           | whether a load goes past; part of the probe                  |
-//! | `went_past` | in  | line           | it did: its tag counts it                                    |
-//! | `probe`     | in  | line           | once a cycle; says hit, reserved, or absent from the data    |
-//! | `claim`     | in  | victim, line   | the victim's place among the data is reserved for the line   |
+//! | `sends_past`| out | line           | true if a load of the line bypasses; part of the probe       |
+//! | `went_past` | in  | line           | the load has bypassed: its tag counts it                     |
+//! | `probe`     | in  | line           | once per cycle; returns hit, reserved, or absent from the data |
+//! | `claim`     | in  | victim, line   | reserves the victim's data way for the line                  |
 //! | `touch`, `invalidate`, `overtake`, `fill` | in | set, way | as for the tags of an ordinary cache |
 //!
-//! Ways are those of the data: to the rest of the cache this looks like its ordinary tags. A tag is a
-//! *candidate* as long as its line has no place, then *committed* to one. Places: the lowest free
-//! one, else that of the victim of the data's own replacement policy, whose tag becomes a candidate
-//! again with count 0. Tags: an empty one, else the candidate counted least, of equals the one
-//! used longest ago; a committed tag never goes, so that nothing resident or on its way is forgotten.
+//! Way numbers mean data ways, so the rest of the cache sees the interface of ordinary tags. A tag is a
+//! *candidate* while its line has no data way, and *committed* once it has one.
 //!
-//! Whoever gets or loses a place lowers the counts of all other tags of the set by one, so that old
-//! candidates fade. A refused access changes nothing, so that retries do not count.
+//! Data victim: the lowest free way, else the victim of the replacement policy of the data. The tag of an
+//! evicted line becomes a candidate with count 0. Tag victim: an empty tag, else the candidate with the
+//! lowest count, among equals the least recently used. A committed tag is never the victim, so no resident or
+//! in-flight line is lost.
 //!
-//! With threshold 0 every load is admitted, and a tag that loses its place becomes empty: the cache
-//! behaves as an ordinary one, hit for hit (*original* mode, which SM dueling switches).
+//! When a line gets or loses a data way, all other tags of the set age: their counts drop by one. So old
+//! candidates fade. A refused access changes nothing, so retries do not count.
 //!
-//! One cycle: `fill`, a new mode, a recall where the L2 recalls lines, then one access, each at most once, and each sees
-//! what those before it did: the ports of the arrays refuse more.
+//! With threshold 0 every load is admitted, and a tag that loses its data way becomes empty. The cache then
+//! behaves like an ordinary one, hit for hit. This is the *original* mode, which SM dueling switches.
 //!
-//! Area order: tag comparators, counts with their decrementers, minimum over the counts of a set.
-//! Beyond what li2015 section 6.5 counts there is nothing: whether a place is free and whose it is
-//! follow from the positions in the tags.
+//! In one cycle, in this order:
+//! 1. `fill`.
+//! 2. A change of mode.
+//! 3. A recall, in machines where the L2 recalls lines.
+//! 4. One access.
+//!
+//! Each happens at most once per cycle, which the ports of the arrays enforce, and sees the results of those
+//! before it.
+//!
+//! Area order: tag comparators, counters with decrementers, minimum over the counts of a set. Free data ways
+//! and their owners need no storage beyond that of li2015 section 6.5: both follow from the positions in the
+//! tags.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/streams.rs`.
@@ -48,16 +57,16 @@ use crate::kernel::{
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
 
-/// Lines that got or lost a place: statistics.
+/// Numbers of promotions and demotions of lines; statistics, no hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moves {
-    /// Candidates that got a place.
+    /// Candidates that got a data way.
     pub promotions: u64,
-    /// Lines that lost theirs, to another line, a store or a recall.
+    /// Lines that lost their data way to another line, a store or a recall.
     pub demotions: u64,
 }
 
-/// The tag store.
+/// Decoupled tag store of an L1D.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Decoupled {
     config: DecoupledConfig,
@@ -67,15 +76,15 @@ pub struct Decoupled {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
-    /// Places in use, where shared memory may have the others.
+    /// Number of usable data ways per set, if shared memory may occupy the others.
     in_use: Option<u32>,
-    /// Admits every line.
+    /// True in the original mode, which admits every line.
     original: bool,
     moves: Moves,
 }
 
 impl Decoupled {
-    /// All tags empty, all places free; `is_recalled` gives recalls ports of their own.
+    /// Creates a tag store with all tags empty and all data ways free. `is_recalled` adds ports for recalls.
     #[must_use]
     pub fn new(
         place: &Place<'_>,
@@ -117,8 +126,8 @@ impl Decoupled {
         store
     }
 
-    /// Switches between the original mode and the configured threshold. Candidates mean nothing in
-    /// the original mode: they are forgotten, in one cycle; whoever has a place keeps it.
+    /// Selects the original mode or the configured threshold. The original mode has no candidates: it clears
+    /// all of them in one cycle. Committed tags keep their data ways.
     pub fn set_original(&mut self, original: bool) {
         self.original = original;
         if self.is_original() {
@@ -130,20 +139,20 @@ impl Decoupled {
         }
     }
 
-    /// Lines that got or lost a place.
+    /// Returns the numbers of promotions and demotions.
     #[must_use]
     pub fn moves(&self) -> Moves {
         self.moves
     }
 
-    /// The set of a line.
+    /// Returns the set of a line.
     #[must_use]
     #[inline(never)]
     pub fn set_of(&self, line: u64) -> u32 {
         self.index.index(line)
     }
 
-    /// Whether a load of the line goes past the cache; changes nothing.
+    /// True if a load of the line bypasses the cache. Changes nothing.
     #[must_use]
     pub fn sends_past(&self, at: &Edge<'_>, line: u64) -> bool {
         let set = self.set_of(line);
@@ -154,7 +163,8 @@ impl Decoupled {
         past
     }
 
-    /// A load of the line has gone past the cache.
+    /// Counts a load that has bypassed the cache in the tag of its line. A line without a tag takes the tag
+    /// victim's, if there is one.
     pub fn went_past(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
@@ -175,7 +185,7 @@ impl Decoupled {
         }
     }
 
-    /// Looks a line up among the data.
+    /// Looks up a line in the data array.
     #[must_use]
     #[inline(never)]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
@@ -183,7 +193,8 @@ impl Decoupled {
         self.look(set, line)
     }
 
-    /// What the probe of this cycle finds, ahead of it.
+    /// Returns the result of this cycle's probe without using a read port. The probe itself may come later in
+    /// the cycle.
     #[must_use]
     pub fn look(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
@@ -197,8 +208,8 @@ impl Decoupled {
         }
     }
 
-    /// The place that a miss of the line takes; `None` if all are reserved. Without a tag to spare a
-    /// line must go even if a place is free: its tag goes to the newcomer.
+    /// Returns the data way that a miss of the line takes; `None` if all are reserved. If the set has no tag
+    /// to spare, a line is evicted even if a data way is free, because its tag is needed.
     #[must_use]
     #[inline(never)]
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
@@ -220,7 +231,7 @@ impl Decoupled {
         victim.map(|(_, victim)| victim)
     }
 
-    /// A line was used. Loads alone count (li2015 section 4.1).
+    /// Updates counts and ranks for a use of a line. Only loads increase the count (li2015 section 4.1).
     #[inline(never)]
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: Use) {
         let owner = self.owner_of(at, set, way);
@@ -237,7 +248,8 @@ impl Decoupled {
         lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
     }
 
-    /// A line was loaded from, and more of it is on its way: its place is reserved as long.
+    /// Updates counts and ranks for a load of the line, and reserves its data way while more of its sectors
+    /// are in flight.
     #[inline(never)]
     pub fn reopen(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
@@ -250,10 +262,10 @@ impl Decoupled {
         lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
     }
 
-    /// Reserves the place of a victim for a line that is admitted.
+    /// Reserves the data way of a victim for a line that is admitted.
     ///
     /// # Panics
-    /// If the line has a place already.
+    /// If the line has a data way already.
     #[inline(never)]
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
@@ -263,7 +275,8 @@ impl Decoupled {
         let loser = if holds { Some(self.owner_of(at, set, way)) } else { None };
         let known = self.find(set, source.line);
         let spare = self.spare(self.tags.row(set));
-        // A tag is chosen as the access found them; only if it found none to spare, the loser's goes.
+        // The tag is chosen as if the victim were still committed. The victim's tag is reused only if there
+        // was no other.
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
@@ -293,7 +306,7 @@ impl Decoupled {
         self.moves.demotions += u64::from(holds);
     }
 
-    /// Drops a line.
+    /// Drops a line and frees its data way.
     pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
         let emptied = self.without_place();
@@ -306,15 +319,15 @@ impl Decoupled {
         self.moves.demotions += 1;
     }
 
-    /// Marks a reserved place so that its line does not stay.
+    /// Marks a reserved data way, so that its line is invalidated on arrival.
     pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         self.lines.update(at, set, way, |line| line.inv_on_fill = true);
     }
 
-    /// A reserved place gets its line; returns whether it stays.
+    /// Fills a reserved data way. Returns true if the line stays valid.
     ///
     /// # Panics
-    /// If the place is not reserved: MSHR and tags disagree.
+    /// If the way is not reserved: MSHR and tags disagree.
     #[inline(never)]
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
         let kept = !self.lines.row(set)[way as usize].inv_on_fill;
@@ -322,11 +335,11 @@ impl Decoupled {
         kept
     }
 
-    /// All that was on its way to a reserved place is here, or must not stay; `kept` tells whether the line is newer
-    /// than memory's.
+    /// Sets the final state of a reserved data way, once everything in flight to it has arrived. `kept` is
+    /// `None` if the line is invalidated, and otherwise true if the line is newer than memory.
     ///
     /// # Panics
-    /// If the place is not reserved: MSHR and tags disagree.
+    /// If the way is not reserved: MSHR and tags disagree.
     pub fn complete(&mut self, at: &Edge<'_>, (set, way): (u32, u32), kept: Option<bool>) {
         let owner = self.owner_of(at, set, way);
         let status = self.tags.row(set)[owner].status;
@@ -342,18 +355,18 @@ impl Decoupled {
         }
     }
 
-    /// Places of a set that are in use.
+    /// Returns the number of usable data ways per set.
     fn ways(&self) -> u32 {
         self.in_use.unwrap_or(self.lines.spec().columns)
     }
 
-    /// Leaves so many places in use from now on, none of which holds a line.
+    /// Clears all tags and limits each set to `ways` data ways from now on.
     pub fn set_ways(&mut self, ways: u32) {
         self.in_use = Some(ways);
         self.clear();
     }
 
-    /// Forgets everything (kernel end).
+    /// Empties all tags and frees all data ways, at the end of a kernel.
     pub fn clear(&mut self) {
         let places = self.ways() as u16;
         self.tags.clear_with(|_, way| Tag { tlru: way as u16, ..Tag::default() });
@@ -361,13 +374,13 @@ impl Decoupled {
         self.free.clear_with(|_, _| Free(places));
     }
 
-    /// Reserved places, for invariants.
+    /// Counts the reserved data ways, for invariants.
     #[must_use]
     pub fn reserved(&self) -> u32 {
         self.rows().map(|row| row.iter().filter(|tag| tag.status == Status::Reserved).count() as u32).sum()
     }
 
-    /// In every set each committed tag has a place of its own, and the others are free.
+    /// True if in every set each committed tag has a data way of its own, and all other ways are free.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let ways = self.ways();
@@ -378,7 +391,7 @@ impl Decoupled {
         })
     }
 
-    /// Starts to keep digests.
+    /// Starts to keep digests of the array contents.
     pub fn record(&mut self) {
         self.tags.record();
         self.lines.record();
@@ -386,7 +399,7 @@ impl Decoupled {
         self.replacement.record();
     }
 
-    /// Lists arrays, comparators and the index unit.
+    /// Adds arrays, comparators and the index unit to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config: _, tags, lines, free, replacement, index, line_bits, in_use, original, moves } = self;
         let (tag_ways, ways) = (tags.spec().columns, lines.spec().columns);
@@ -402,11 +415,11 @@ impl Decoupled {
         let (tag, count) = (*line_bits - index.bits(), bits_of::<Count>());
         let [place, age] = [ways, tag_ways].map(|ways| ways.next_power_of_two().ilog2().max(1));
         to.logic("hit", Logic::Comparator { width: tag, count: tag_ways });
-        // What the tag that hits says, and whether it is admitted with one use more.
+        // Reads the tag that hits, and compares its count after one more use with the threshold.
         to.logic("of_hit", Logic::Mux { ways: tag_ways, width: count + place + 3 });
         to.logic("count", Logic::Counter { width: count });
         to.logic("admitted", Logic::Less { width: count, count: 1 });
-        // Each place against the tags that may own it: the victim, and its tag.
+        // Compares each data way with the tags that may own it, to find the victim and its tag.
         for _ in 0..tag_ways {
             to.logic("owner", Logic::Decoder { outputs: ways });
         }
@@ -414,17 +427,17 @@ impl Decoupled {
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways: tag_ways, width: tag });
         describe_ranks(ways, lines.cell_shape().bits, to);
-        // The tag that a new line takes: counted least, of equals the oldest.
+        // Selects the tag that a new line takes: lowest count, among equals the least recently used.
         to.logic("least", Logic::Less { width: count + age, count: tag_ways - 1 });
         to.logic("least_count", Logic::Mux { ways: tag_ways, width: count + age });
         to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
         to.part("tag_age", |to| describe_ranks(tag_ways, age, to));
-        // A fill and an access take uses from all tags.
+        // A fill and an access in one cycle may both decrement the counts of all tags.
         for _ in 0..2 * tag_ways {
             to.logic("age", Logic::Adder { width: count });
         }
-        // The access sees the row that the fill of the same cycle leaves, without candidates where the mode changes, and
-        // changes it: a new tag, another count, another status.
+        // The access sees the row after the fill of the same cycle, without candidates if the mode changes.
+        // It writes a new tag, a new count or a new state.
         let row = tag_ways * tags.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("forgotten", Logic::Gates { count: 2 * tag_ways * (count + 3) });
@@ -434,7 +447,7 @@ impl Decoupled {
         to.stat("demotions", moves.demotions);
     }
 
-    /// The line that has a place, read by the probe of this cycle.
+    /// Returns the line of a data way, in a set that this cycle's probe has read.
     #[must_use]
     #[inline(never)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {
@@ -446,13 +459,13 @@ impl Decoupled {
         (0..self.tags.spec().rows).map(|set| self.tags.row(set))
     }
 
-    /// Whether every line is admitted: then a set has no more tags in use than lines.
+    /// True if every line is admitted, so that a set uses no more tags than lines.
     #[must_use]
     pub fn is_original(&self) -> bool {
         self.original || (self.config.threshold == 0 && self.config.threshold_cmp == Comparison::AtLeast)
     }
 
-    /// Whether a line so often asked for gets a place.
+    /// True if a line with this count is admitted to the data array.
     fn admits(&self, count: Count) -> bool {
         let (count, threshold) = (u32::from(count), self.config.threshold);
         self.is_original()
@@ -462,12 +475,12 @@ impl Decoupled {
             }
     }
 
-    /// State of a tag that has lost its place.
+    /// Returns the state of a tag that has lost its data way.
     fn without_place(&self) -> Status {
         if self.is_original() { Status::Empty } else { Status::Candidate }
     }
 
-    /// What the tag of a line counts with this load; `None` if the line has a place.
+    /// Returns the count of a line after this load; `None` if the line has a data way.
     fn count(&self, set: u32, line: u64) -> Option<Count> {
         match self.find(set, line).map(|way| self.tags.row(set)[way]) {
             None => Some(Count::new(self.config.rc_init as u8)),
@@ -476,13 +489,13 @@ impl Decoupled {
         }
     }
 
-    /// The tag of a line.
+    /// Returns the tag of a line.
     fn find(&self, set: u32, line: u64) -> Option<usize> {
         let tag = line >> self.index.bits();
         self.tags.row(set).iter().position(|entry| entry.tag == tag && entry.status != Status::Empty)
     }
 
-    /// The tag committed to a place.
+    /// Returns the tag committed to a data way.
     fn owner(&self, set: u32, way: u32) -> Option<usize> {
         self.tags.row(set).iter().position(|tag| tag.status.is_committed() && u32::from(tag.pos) == way)
     }
@@ -494,14 +507,14 @@ impl Decoupled {
         owner
     }
 
-    /// The tag that a new candidate takes: an empty one, else of those that may go the one counted
-    /// least, of equals the one used longest ago.
+    /// Returns the tag that a new candidate takes: an empty tag, else the permitted tag with the lowest
+    /// count, among equals the least recently used.
     fn tag_victim(&self, row: &[Tag]) -> Option<usize> {
         let any = self.config.tag_victim == TagVictim::Any;
         self.least(row, |status| status == Status::Candidate || (any && status == Status::Valid))
     }
 
-    /// The tag that a line takes which is admitted as a stranger.
+    /// Returns the tag for a line that is admitted without having been a candidate.
     fn spare(&self, row: &[Tag]) -> Option<usize> {
         self.least(row, |status| status == Status::Candidate)
     }

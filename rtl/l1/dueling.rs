@@ -1,31 +1,41 @@
 //! # SM dueling
-//! Finds out while a kernel runs whether its loads are served better by the decoupled L1D or by an
-//! ordinary one, and switches the SMs accordingly (li2015 section 4.3, Table 3): SM 0 leads with the
-//! decoupled L1D, SM 1 with the original mode, and the others follow the leader with fewer misses.
+//! Measures at run time whether the decoupled or an ordinary L1D serves a kernel better, and switches the SMs
+//! accordingly (li2015 section 4.3, Table 3). SM 0 leads with the decoupled L1D, SM 1 leads in the original
+//! mode, and the other SMs follow the leader with fewer misses.
 //!
 //! | port   | dir              | payload | contract                                           |
 //! |--------|------------------|---------|----------------------------------------------------|
-//! | `seen` | in, two leaders  | `Seen`  | a load that the leader's L1D accepted; always taken |
-//! | `mode` | out, every SM    | `Mode`  | the mode of the SM from now on; sent when it changes |
+//! | `seen` | in, two leaders  | `Seen`  | a load that the leader's L1D accepted; never stalls |
+//! | `mode` | out, every SM    | `Mode`  | the new mode of the SM; sent when it changes       |
 //!
-//! The original mode wins if its miss rate is lower by more than a margin, otherwise the decoupled one:
-//! on kernels that miss nearly always the two rates are equal but for chance, and the decoupled L1D
-//! gains there nevertheless. Rates are compared without a division: m0 / a0 > (1 + margin / 100) m1 / a1
-//! is 100 m0 a1 > (100 + margin) m1 a0, and with a margin in points, m0 / a0 > m1 / a1 + margin / 100 is
-//! 100 m0 a1 > 100 m1 a0 + margin a0 a1. The paper gives a "miss rate difference threshold" of 10 % and
-//! does not say of what. Ten points would keep the decoupled L1D where it misses 15 % of the loads and
-//! the original 5 %, while section 4.3 has the higher miss rate lose and section 6.1 (b) sees no friendly
-//! kernel slowed down; a tenth of the original's rate agrees with both.
+//! The original mode wins only if its miss rate is lower by more than a margin; otherwise the decoupled L1D
+//! wins. Kernels that nearly always miss have two equal rates, up to chance, yet they gain from the decoupled
+//! L1D.
 //!
-//! The timer runs freely; at each of its ends the counters start anew. An interval in which a leader
-//! made too few accesses leaves the modes as they are. Leaders keep their modes if they are pinned;
-//! otherwise the first decision of a kernel holds for them too, and is the last: nobody is left to
-//! compare. The paper has "all the SMs" follow (section 4.3), turns bypassing on or off "in all SMs" and
-//! sees no loss (section 6.1 (b)), which an SM that keeps the wrong mode to the end would cause; a first
-//! interval, on the other hand, compares two cold caches.
-//! One cycle: the modes, where an interval ends, then what the leaders see, which counts for the next.
-//! Latency: an access counts in the cycle after it was accepted, a mode is in force in the cycle
-//! after the decision. A sleeping block has nothing to count until its timer ends.
+//! Rates are compared without a division. With a relative margin, m0 / a0 > (1 + margin / 100) m1 / a1
+//! becomes 100 m0 a1 > (100 + margin) m1 a0. With a margin in percentage points, m0 / a0 > m1 / a1 + margin /
+//! 100 becomes 100 m0 a1 > 100 m1 a0 + margin a0 a1.
+//!
+//! The paper gives a "miss rate difference threshold" of 10 % but not its base. Ten points would keep the
+//! decoupled L1D even if it misses 15 % of the loads and the original mode only 5 %. But in section 4.3 the
+//! higher miss rate loses, and section 6.1 (b) reports no slowdown of cache-friendly kernels. A tenth of the
+//! original mode's rate agrees with both.
+//!
+//! The interval timer runs freely, and the counters restart at the end of each interval. An interval in which
+//! a leader made too few accesses leaves the modes unchanged. Pinned leaders keep their modes. Otherwise the
+//! first decision of a kernel also applies to the leaders and is the last, because no two modes remain to
+//! compare.
+//!
+//! The paper suggests that leaders join. There "all the SMs" follow (section 4.3), and bypassing turns on or
+//! off "in all SMs" without a loss (section 6.1 (b)). A pinned SM in the wrong mode would cause a loss. On
+//! the other hand, the first interval compares two cold caches.
+//!
+//! In one cycle, in this order:
+//! 1. The modes are sent, at the end of an interval.
+//! 2. The loads of the leaders are counted, for the next interval.
+//!
+//! Latency: an access counts in the cycle after it was accepted; a mode takes effect in the cycle after the
+//! decision. A sleeping block has nothing to count until its timer ends.
 //! Area order: four counters, two products.
 //!
 //! Bench: its own tests.
@@ -37,49 +47,49 @@ use crate::kernel::{
     Block, Describe, Edge, FieldsExt, HasPorts, In, Logic, Many, Out, Payload, Ports, RxBank, Sleep, TxBank,
 };
 
-/// Most cycles of an interval.
+/// Largest interval [core cycles].
 const MOST_INTERVAL: u32 = 65_536;
 
-/// SM dueling.
+/// Configuration of SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DuelingConfig {
-    /// What becomes of the leaders.
+    /// Role of the leaders after a decision.
     pub leaders: Leaders,
-    /// Core cycles of an interval.
+    /// Length of an interval [core cycles].
     pub interval: u32,
-    /// Percent by which the original mode must miss less to win.
+    /// Margin by which the original mode must miss less to win, in percent.
     pub margin: u32,
-    /// What the margin is a part of.
+    /// Base of the margin.
     pub margin_of: MarginOf,
-    /// Accesses that each leader must make in an interval for it to count.
+    /// Smallest number of accesses of each leader in an interval that decides.
     pub min_accesses: u32,
 }
 
-/// What the margin between two miss rates is a part of.
+/// Base of the margin between two miss rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarginOf {
-    /// The loads: percentage points.
+    /// All loads, so the margin is in percentage points.
     Points,
-    /// The misses of the original mode.
+    /// Misses of the original mode, so the margin is relative.
     Misses,
 }
 
-/// What becomes of the leaders.
+/// Role of the leaders after a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaders {
-    /// There are none: every SM keeps the configured threshold.
+    /// No leaders: every SM keeps the configured threshold.
     None,
-    /// They keep their modes, and every interval decides anew.
+    /// Leaders keep their modes, and every interval decides anew.
     Pinned,
-    /// They join the others after the first decision of a kernel, which is the last.
+    /// Leaders adopt the first decision of a kernel like all other SMs, and it is the last.
     JoinOnce,
 }
 
 impl DuelingConfig {
-    /// Table 3 of li2015, without leaders.
+    /// Parameters of Table 3 of li2015, without leaders.
     pub const OFF: Self =
         Self { leaders: Leaders::None, interval: 500, margin: 10, margin_of: MarginOf::Misses, min_accesses: 16 };
 
@@ -103,13 +113,14 @@ impl DuelingConfig {
         }
     }
 
-    /// Whether an SM starts a kernel in the original mode.
+    /// True if an SM starts a kernel in the original mode.
     #[must_use]
     pub fn starts_original(&self, sm: u8) -> bool {
         self.leaders != Leaders::None && sm != 0
     }
 
-    /// Whether the original mode, whose counters come second, misses less by more than the margin.
+    /// True if the original mode misses less than the decoupled one by more than the margin. The array holds
+    /// the counters of the decoupled leader, then those of the original leader.
     #[must_use]
     pub fn original_wins(&self, [new, old]: [Tally; LEADERS]) -> bool {
         let [m0, a0, m1, a1] = [new.misses, new.accesses, old.misses, old.accesses].map(i64::from);
@@ -121,29 +132,29 @@ impl DuelingConfig {
     }
 }
 
-/// A load that a leader's L1D accepted.
+/// Message from a leading SM: a load that its L1D accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Seen {
-    /// It missed or went past.
+    /// True if the load missed or bypassed.
     pub missed: bool,
 }
 
-/// The mode of an L1D.
+/// Message to an SM: the mode of its L1D.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Mode {
-    /// Every load is admitted.
+    /// True if every load is admitted (original mode).
     pub original: bool,
 }
 
-/// SMs that lead.
+/// Number of SMs that lead.
 pub const LEADERS: usize = 2;
 
 /// Ports of SM dueling.
 #[derive(Default, Ports)]
 pub struct DuelingPorts {
-    /// Loads, of each leader.
+    /// Accepted loads, one port per leader.
     pub seen: Many<In<Seen>>,
-    /// To every SM.
+    /// Modes, one port per SM.
     pub mode: Many<Out<Mode>>,
 }
 
@@ -151,41 +162,41 @@ impl HasPorts for Dueling {
     type Ports = DuelingPorts;
 }
 
-/// Channel ends of the block.
+/// Channel ends of SM dueling at one clock edge.
 pub struct DuelingIo<'a> {
-    /// What the leaders see.
+    /// Accepted loads of the leaders.
     pub seen: RxBank<'a, Seen>,
     /// Modes of all SMs.
     pub mode: TxBank<'a, Mode>,
 }
 
-/// Accesses and misses of a leader in this interval.
+/// Accesses and misses of a leader in the current interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Loads accepted.
     pub accesses: u32,
-    /// Those that missed or went past.
+    /// Loads that missed or bypassed.
     pub misses: u32,
 }
 
-/// The duel.
+/// Block that runs the duel of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dueling {
     config: DuelingConfig,
     num_sms: usize,
     tallies: [Tally; LEADERS],
-    /// Cycle in which the interval ends that the counters belong to, if they are not all zero.
+    /// Cycle in which the interval of the current counters ends; `None` while they are all zero.
     ends: Option<u64>,
-    /// Mode of those that follow.
+    /// True if the following SMs are in the original mode.
     original: bool,
     decided: bool,
 }
 
 impl Dueling {
-    /// A duel for `num_sms` SMs.
+    /// Creates a duel for `num_sms` SMs.
     ///
     /// # Panics
-    /// If there are not even two leaders.
+    /// If there are fewer SMs than leaders.
     #[must_use]
     pub fn new(config: DuelingConfig, num_sms: u32) -> Self {
         assert!(num_sms as usize >= LEADERS, "{num_sms} SMs, expected {LEADERS} or more to lead");
@@ -194,13 +205,13 @@ impl Dueling {
         Self { config, num_sms, tallies, ends: None, original: true, decided: false }
     }
 
-    /// Starts anew with a kernel; the SMs do so themselves.
+    /// Restarts the duel for a new kernel. The SMs reset their modes themselves.
     pub fn restart(&mut self) {
         (self.tallies, self.ends) = ([Tally::default(); LEADERS], None);
         (self.original, self.decided) = (true, false);
     }
 
-    /// The interval is over.
+    /// Ends an interval: decides which mode wins, and sends it to the SMs that must switch.
     fn decide(&mut self, mode: &mut TxBank<'_, Mode>, at: &mut Edge<'_>) {
         let tallies = std::mem::take(&mut self.tallies);
         self.ends = None;
@@ -255,10 +266,10 @@ impl Block for Dueling {
             to.sized(accesses, u64::from(*a), bits);
             to.sized(misses, u64::from(*m), bits);
         }
-        // The timer itself runs freely: where it stands follows from the cycle.
+        // The timer itself runs freely, so its state follows from the cycle.
         to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
-        // Leaders that keep their modes are compared for ever.
+        // Pinned leaders are compared in every interval, so there is no decision to remember.
         if config.leaders == Leaders::JoinOnce {
             to.flag("decided", *decided);
         }
@@ -269,7 +280,7 @@ impl Block for Dueling {
         for product in products {
             to.logic(product, Logic::Multiplier { width: bits, by: bits });
         }
-        // Both sides in percent, the margin on one of them.
+        // Both sides are multiplied by 100, and the margin is added to one of them.
         for _ in 0..2 {
             to.logic("percent", Logic::ConstantMultiplier { width: 2 * bits, factor: 100 });
         }

@@ -1,5 +1,6 @@
 //! # Messages between an instruction cache and the LSU
-//! The instruction cache of a core has no way to memory of its own: the LSU sends what it misses, and brings the line.
+//! The instruction cache of a core has no network port of its own: the LSU sends the reads of its misses and
+//! returns the lines.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -8,31 +9,31 @@ use crate::cells::line::LINE_BYTES;
 use crate::kernel::{Payload, Rx, Tx};
 use crate::noc::packet::PacketShape;
 
-/// First number of a request for instructions: those of the LSU's own stay below, so that who follows a request through a
-/// waveform never takes one for the other.
+/// Lowest number of a request for instructions. The LSU numbers its own requests below, so that a waveform
+/// never shows the same number for both.
 pub const FIRST_ID: u32 = 1 << 31;
 
-/// Core to LSU: a line of instructions is wanted.
+/// Message from core to LSU: request for an instruction line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct LineWanted {
-    /// Running number of the request, from [`FIRST_ID`] on.
+    /// Running number of the request, counted from [`FIRST_ID`].
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
 }
 
-/// LSU to core: the line.
+/// Message from LSU to core: instruction line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct LineBrought {
-    /// Number of the request.
+    /// Number of the request that the line answers.
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Its bytes.
+    /// Bytes of the line.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
@@ -44,18 +45,18 @@ impl Default for LineBrought {
     }
 }
 
-/// The ends of an instruction cache.
+/// Channel ends of an instruction cache.
 pub struct FetchIo<'a> {
-    /// Lines that it wants.
+    /// Requests for lines that miss.
     pub wanted: Tx<'a, LineWanted>,
-    /// Lines that it gets.
+    /// Lines from the LSU.
     pub brought: Rx<'a, LineBrought>,
 }
 
-/// The ends of the LSU that serves it.
+/// Channel ends of the LSU that serves an instruction cache.
 pub struct SupplierIo<'a> {
-    /// Lines that it wants.
+    /// Requests for lines that miss in the instruction cache.
     pub wanted: Rx<'a, LineWanted>,
-    /// Lines that it gets.
+    /// Lines for the instruction cache.
     pub brought: Tx<'a, LineBrought>,
 }

@@ -1,41 +1,42 @@
-//! What each load instruction of a kernel found in the caches of the LSU: statistics, no hardware.
+//! Statistics of each load instruction of a kernel in the caches of the LSU. They model no hardware.
 
 use super::watch::Outcome;
 use crate::kernel::Counted;
 
-/// Classes of latencies.
+/// Number of latency classes of a histogram.
 pub const LOAD_LATENCIES: usize = 12;
 
-/// The class of so many cycles.
+/// Returns the latency class of a number of cycles: class 0 is below 16 cycles, and each further class
+/// doubles the limit.
 pub(super) fn class_of(cycles: u64) -> usize {
     let class = ((cycles / 8) | 1).ilog2() as usize;
     class.min(LOAD_LATENCIES - 1)
 }
 
-/// Line requests of one instruction, and the answers to its warps.
+/// Line requests of one load instruction, and the replies to its warps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct LoadStats {
-    /// All that were accepted.
+    /// Line requests accepted.
     pub accesses: u64,
-    /// Those that found their line.
+    /// Line requests that hit.
     pub hits: u64,
-    /// Those that joined a line in flight.
+    /// Line requests that merged with a line in flight.
     pub hit_pending: u64,
-    /// Those that asked memory.
+    /// Line requests that missed and were sent to memory.
     pub misses: u64,
-    /// Those on the bypass path.
+    /// Line requests that bypassed the cache.
     pub bypasses: u64,
-    /// Loads of a warp that were answered, those of 16 bytes a lane beat by beat.
+    /// Loads of a warp that were answered; a load of 16 bytes per lane counts once per beat.
     pub answers: u64,
-    /// Cycles from their coming to the LSU to the last byte, summed over all answers.
+    /// Sum of the load latencies, from arrival in the LSU to the last byte [core cycles].
     #[counted(cycles)]
     pub latency: u64,
-    /// Answers by their latency: below 16, 32, 64 and so on to below 16,384 cycles, and longer.
+    /// Loads by latency: below 16, 32, 64 and so on to below 16,384 core cycles, and longer.
     pub latencies: [u64; LOAD_LATENCIES],
 }
 
 impl LoadStats {
-    /// Counts what became of a load at the tags; a refused one comes again.
+    /// Counts the outcome of a load at the tags. A refused load is not counted, since it retries.
     pub(super) fn count(&mut self, outcome: Outcome) {
         let of_outcome = match outcome {
             Outcome::Hit => &mut self.hits,
@@ -53,7 +54,7 @@ impl LoadStats {
         self.accesses += 1;
     }
 
-    /// Counts an answer that took so many cycles.
+    /// Counts a reply with its latency [core cycles].
     pub(super) fn count_answer(&mut self, cycles: u64) {
         self.answers += 1;
         self.latency += cycles;

@@ -1,37 +1,48 @@
 //! # LSU and its caches
-//! Takes warp memory instructions, coalesces them into line requests, and answers them from a cache
-//! or from memory: the L1D (li2015 section 2.2, khairy2015 section 3.1), the constant cache or the
-//! texture cache (khairy2015 Table 1).
+//! Coalesces warp memory instructions into line requests and serves them from a cache or from memory. The
+//! caches are the L1D (li2015 section 2.2, khairy2015 section 3.1), the constant cache and the texture cache
+//! (khairy2015 Table 1).
 //!
 //! | port       | dir | payload      | contract                                                   |
 //! |------------|-----|--------------|------------------------------------------------------------|
-//! | `core_req` | in  | `WarpAccess` | taken when the coalescer is free and the pending table has a row |
-//! | `core_rsp` | out | `WarpReply`  | one for each instruction taken                             |
-//! | `mem_req`  | out | `Request`    | reads, stores, write-backs, atomics; FIFO within the miss queue |
-//! | `mem_rsp`  | in  | `Reply`      | always sinks, but for a fill whose way still drains        |
-//! | `recall.inv` | in | `Invalidate` | taken when its answer can leave                           |
-//! | `recall.inv_ack` | out | `InvalidateAck` | one for each line recalled, in the same cycle       |
-//! | `supply.forward` | in | `Forward` | taken when answer and line can leave                        |
-//! | `supply.supply` | out | `Reply` | the line to the SM that wants it, if it is here                |
-//! | `supply.answer` | out | `Answer` | one for each forward, in the same cycle                       |
-//! | `instructions.wanted` | in | `LineWanted` | a line that the core's instruction cache misses; taken when it is sent |
-//! | `instructions.brought` | out | `LineBrought` | that line, in the cycle in which it is taken; always has room |
+//! | `core_req` | in  | `WarpAccess` | accepted when the coalescer is idle and the pending table has a free row |
+//! | `core_rsp` | out | `WarpReply`  | one per accepted instruction                               |
+//! | `mem_req`  | out | `Request`    | reads, stores, writebacks, atomics; FIFO within the miss queue |
+//! | `mem_rsp`  | in  | `Reply`      | never stalls, except a fill into a way that waiters of its previous line still read |
+//! | `recall.inv` | in | `Invalidate` | accepted when its acknowledgement can leave               |
+//! | `recall.inv_ack` | out | `InvalidateAck` | one per recalled line, in the same cycle            |
+//! | `supply.forward` | in | `Forward` | accepted when both the answer and the line can leave        |
+//! | `supply.supply` | out | `Reply` | the line for the requesting SM, if it is present here          |
+//! | `supply.answer` | out | `Answer` | one per forward, in the same cycle                            |
+//! | `instructions.wanted` | in | `LineWanted` | a line that misses in the core's instruction cache; accepted when its read is sent |
+//! | `instructions.brought` | out | `LineBrought` | that line, in the cycle in which it arrives; always has room |
 //!
-//! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
-//! fill path 2 past it, an acknowledgement, or a line of instructions, which goes on to the core; a line that the L2 recalls is dropped, or one that another SM wants supplied; (2) one waiter of the oldest
-//! filled MSHR entry gets its bytes, the caches in turn; (3) one request goes to the network: a line of
-//! instructions that the core wants, or from the miss queue or on the bypass path, in turn where both wait; (4) the oldest line request probes the tags of its cache, where the fill of (1) is already
-//! visible, and with it, where `l1.lookups` is above 1, those behind it; (5) the coalescer emits its next line request, or of
-//! a load of the L1D as many as there are lookups, into what was free before (4).
+//! In one cycle, in this order:
+//! 1. A reply leaves to the core. The head of `mem_rsp` is accepted. It is a fill of a cache (fill path 1), a
+//!    bypass reply (fill path 2), an acknowledgement or an instruction line. The LSU drops a line that the L2
+//!    recalls, or supplies a line that another SM requests.
+//! 2. One waiter of the oldest filled MSHR entry gets its bytes. The caches take turns round robin.
+//! 3. One request enters the network: an instruction line, the head of the miss queue, or a load on the
+//!    bypass path. Requesters that compete for the port alternate.
+//! 4. The oldest line request probes the tags of its cache, where the fill of step 1 is already visible. With
+//!    `l1.lookups` above 1, the requests behind it probe in the same cycle.
+//! 5. The coalescer emits its next line request, or up to `l1.lookups` requests of an L1D load. Only queue
+//!    entries that were free before step 4 count as room.
+//!
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
-//! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
-//! a refused access changes nothing. Of one load instruction several requests are served in a cycle if the first is
-//! accepted and those right behind it hit, each in banks of the data that nobody before it touches; the first that does not
-//! ends the series and is the next cycle's head: requests keep their order, and nobody waits for longer.
-//! A load past the cache asks for its line or, where the machine has it so,
-//! for the sectors of it that it touches (xie2013 section 4.1). Atomics go past the L1D in the order of stores, and bring the line as it was before on
-//! fill path 2.
-//! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
+//! Ordering and stalls: a refused line request stays at the head of the queue, retries every cycle and blocks
+//! all requests behind it. A refused access changes nothing.
+//!
+//! One cycle can serve several requests of one load instruction: the first must be accepted, the ones right
+//! behind it must hit. Each must use data banks that no earlier request of the cycle uses. The first request
+//! that does not qualify ends the series and heads the queue in the next cycle. So requests keep their order,
+//! and none waits longer than with one lookup.
+//!
+//! A bypassing load reads its line or, if so configured, only the sectors that it touches (xie2013 section
+//! 4.1). Atomics bypass the L1D in order with the stores; fill path 2 returns the old line.
+//!
+//! A fill waits while waiters of the previous line still read its way. One waiter leaves per cycle, so the
+//! wait is bounded.
 //!
 //! Twin: `golden/l1/cache.rs`.
 
@@ -66,7 +77,7 @@ use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, Field
 use crate::throttle::message::Miss;
 use crate::throttle::side::L1Side;
 
-/// What the tag stage did last, for waves.
+/// Last outcome at the tag stage, for waveforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(4)]
 enum Shown {
@@ -83,44 +94,45 @@ enum Shown {
     Stall,
 }
 
-/// Constants of a run: fixed by the configuration and the kernel.
+/// Constants of a run, fixed by the configuration and the kernel.
 #[derive(Debug, Serialize, Deserialize)]
 struct Fixed {
     place: LsuPlace,
-    /// Every global load goes past the L1D.
+    /// True if every global load bypasses the L1D.
     sends_all: bool,
-    /// A load on the bypass path reads the sectors that it touches, not the line.
+    /// True if a load on the bypass path reads only the sectors that it touches, not the whole line.
     by_sector: bool,
-    /// Every sector of a line.
+    /// Mask of all sectors of a line.
     whole: u8,
-    /// Line requests of a load of the L1D that are looked up, and that the coalescer emits, in a cycle.
+    /// Line requests of an L1D load that the coalescer emits, and the tags look up, per cycle.
     lookups: u32,
-    /// Whether a scheme decides cycle by cycle what is at the head, or which way it goes.
+    /// True if a choice is due each cycle: which queue's request is the head, or whether the head bypasses
+    /// the L1D.
     chooses: bool,
-    /// Probing the tags takes two cycles, but for those of the original mode.
+    /// True if a tag probe takes two cycles, except in the original mode (threshold 0).
     probes_twice: bool,
-    /// The L1D starts a kernel in the original mode.
+    /// True if the L1D starts each kernel in the original mode.
     starts_original: bool,
-    /// The throttle is to learn what becomes of the loads of the L1D.
+    /// True if misses and bypasses of L1D loads are reported to the throttle.
     monitored: bool,
 }
 
 /// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Known {
-    /// Requests that were served beside the last head.
+    /// Number of requests served in the same cycle as the last head.
     beside: u32,
-    /// The head of the queue bypasses the cache.
+    /// True if the head of the access queue bypasses the cache.
     head_bypasses: bool,
-    /// What SM dueling has been told of the counters of the L1D.
+    /// Loads accepted and loads missed by the L1D, as last reported to SM dueling.
     told: (u64, u64),
-    /// Caches with waiters whose line has arrived, a bit each.
+    /// Bit mask of the caches that hold waiters whose line has arrived.
     ready: u64,
-    /// The head's refusal, if it was refused when it was probed last.
+    /// Refusal of the head at its last probe, if it was refused.
     refused: Option<Refusal>,
 }
 
-/// Statistics, and what waves and twins are shown.
+/// Statistics, waveform state, and the events that testbenches and golden twins check.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Noted {
     /// Statistics of each load instruction of the kernel, by program counter.
@@ -131,7 +143,7 @@ struct Noted {
     watch: Option<Watch>,
 }
 
-/// The load-store unit with its caches.
+/// Load-store unit with its caches.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lsu {
     fixed: Fixed,
@@ -139,27 +151,27 @@ pub struct Lsu {
     noted: Noted,
     coalescer: Coalescer,
     pending: Pending,
-    /// Line requests on their way to the tags.
+    /// Line requests between the coalescer and the tags.
     queue: AccessQueue,
-    /// The head has come into an empty queue and has had the first of two cycles of probing.
+    /// True while the head, which entered an empty queue, spends the first of its two probe cycles.
     probing: bool,
-    /// By [`CacheId`].
+    /// L1D, constant cache and texture cache, indexed by [`CacheId`].
     caches: [Cache; CACHES],
-    /// Whose waiter leaves next.
+    /// Round-robin arbiter that picks the cache whose waiter is served next.
     drain_turn: RoundRobin,
     miss_queue: MissQueue,
-    /// Whose turn it is at the network port when both paths want it.
+    /// True if a load on the bypass path goes first when the miss queue also requests the network port.
     bypass_turn: bool,
-    /// Whose turn it is at the network port when instructions and data want it.
+    /// True if an instruction line goes first when data requests also request the network port.
     instruction_turn: bool,
-    /// Modified lines on their way to memory.
+    /// Writebacks of modified lines that memory has not acknowledged yet.
     write_backs: u16,
-    /// What the throttle is to learn of this cycle.
+    /// Miss or bypass of this cycle, to be reported to the throttle.
     missed: Option<Miss>,
 }
 
 impl Lsu {
-    /// An empty LSU; `read_only` are the constant cache and the texture cache.
+    /// Creates an empty LSU; `read_only` configures the constant cache and the texture cache.
     #[must_use]
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, &place);
@@ -210,7 +222,8 @@ impl Lsu {
         }
     }
 
-    /// One clock edge, with a side band and an instruction cache to serve if there are any.
+    /// Evaluates one clock edge, with a throttle (`side`) and an instruction cache (`core`) if the core has
+    /// them.
     #[inline(always)]
     pub(crate) fn eval_beside(
         &mut self,
@@ -227,8 +240,8 @@ impl Lsu {
         if wants { Sleep::Next } else { sleep }
     }
 
-    /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
-    /// and a miss is told at once.
+    /// Evaluates one clock edge under a throttle. An end of period takes effect before everything else, and a
+    /// miss is reported in the same cycle.
     pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: L1Side<'_>, at: &mut impl AnyEdge) -> Sleep {
         let L1Side { mut misses, mut periods } = side;
         let ended = periods.as_mut().filter(|periods| periods.waiting(at)).map(|periods| periods.pop(at).may_close);
@@ -245,7 +258,7 @@ impl Lsu {
         if periods.is_some_and(|periods| periods.waiting(at)) { Sleep::Next } else { sleep }
     }
 
-    /// Step 5: the coalescer emits its next line request, for which there is room.
+    /// Step 5: the coalescer emits its next line request. The caller has checked that the queue has room.
     #[inline(always)]
     fn emit(&mut self, at: &impl AnyEdge) {
         if self.fixed.probes_twice {
@@ -254,7 +267,8 @@ impl Lsu {
         self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
     }
 
-    /// Still step 5: up to as many requests as there are lookups, into what was free before the head left with those beside it.
+    /// Step 5, continued: emits further requests, up to `lookups` in total. Entries freed at this edge do not
+    /// count as room.
     #[inline(never)]
     fn emit_beside(&mut self, at: &impl AnyEdge, left: bool) {
         let freed = if left { 1 + self.known.beside as usize } else { 0 };
@@ -267,7 +281,7 @@ impl Lsu {
         }
     }
 
-    /// Takes an instruction of the core when the coalescer is free and the pending table has a row.
+    /// Accepts an instruction from the core when the coalescer is idle and the pending table has a free row.
     #[inline(always)]
     fn take_instruction(&mut self, core_req: &mut Rx<'_, WarpAccess>, at: &mut impl AnyEdge) {
         if self.coalescer.busy() {
@@ -287,7 +301,7 @@ impl Lsu {
         self.fixed.place.interleave.partition(line) as u8
     }
 
-    /// One clock edge, checked or not.
+    /// Evaluates one clock edge, with or without checks of the port contracts.
     pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         if let Some(watch) = &mut self.noted.watch {
             *watch = Watch::default();
@@ -321,7 +335,7 @@ impl Lsu {
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing,
-            // There may be another head; if there is none, the last one's fate is to be shown no longer.
+            // The next request may become the head. Without one, the displayed outcome must return to `Idle`.
             false => !self.queue.is_empty() || self.noted.shown != Shown::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)

@@ -1,20 +1,24 @@
 //! # Miss queue
-//! What the caches of the LSU want from memory, in order: reads of lines or sectors, stores, write-backs of local
-//! lines, atomics; and what the sharing tracker is to hear of, where there is one. The
-//! head leaves when the network takes it; FIFO order is what keeps a load behind the SM's own
-//! earlier store to the same line.
+//! Holds the requests of all caches of the LSU to memory, in order: reads of lines or sectors, stores,
+//! atomics and writebacks of local lines. In machines with a sharing tracker it also holds the eviction
+//! notices. The head leaves when the network accepts it. FIFO order keeps a load behind the SM's own earlier
+//! store to the same line.
 //!
 //! | port   | dir | payload     | contract                                   |
 //! |--------|-----|-------------|--------------------------------------------|
 //! | `push` | in  | `MissEntry` | only while there is room                   |
-//! | `head` | out | `MissEntry` | the oldest; `pop` removes it               |
+//! | `head` | out | `MissEntry` | the oldest entry; `pop` removes it         |
 //!
-//! `holds_write` compares a line with every queued store and atomic: a load on the bypass path must
-//! not pass one of its own line.
-//! One cycle: that search, then `pop`, then up to two pushes, for which there is the room that `pop` has left.
+//! `holds_write` compares a line with every queued store and atomic, since a load on the bypass path must not
+//! overtake one to its own line.
+//!
+//! In one cycle, in this order:
+//! 1. `holds_write` searches the queue.
+//! 2. `pop` removes the head.
+//! 3. Up to two pushes enter; the entry that `pop` freed counts as room.
 //!
 //! Part of `rtl/l1/lsu.rs`.
-//! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.
+//! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
 //! Bench: its own tests and `tb/l1/lsu.rs`.
 
 use serde::{Deserialize, Serialize};
@@ -27,23 +31,23 @@ use crate::cells::line::{LINE_BYTES, SECTORS};
 use crate::kernel::{Describe, Encoding, Logic, Payload, width_of};
 use crate::noc::packet::TICKET_BITS;
 
-/// What memory is asked.
+/// Kind of a request to memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MissKind {
-    /// The line, for a primary miss.
+    /// Read of a line, for a primary miss.
     #[default]
     Read,
-    /// A store's bytes.
+    /// Store.
     Write,
-    /// A modified local line that gave way.
+    /// Writeback of an evicted modified local line.
     WriteBack,
-    /// An atomic, for the old words.
+    /// Atomic that returns the old words.
     Atomic,
-    /// An atomic whose old words nobody wants.
+    /// Atomic whose old words are not used.
     Reduce,
-    /// Nothing: a line has given way, which the sharing tracker is told.
+    /// Notice to the sharing tracker that a line was evicted; requests no data.
     Notice,
-    /// Sectors of a line that is here in part, or on its way in part.
+    /// Read of the missing sectors of a line that is partly present or partly in flight.
     Rest,
 }
 
@@ -55,11 +59,11 @@ impl Encoding for MissKind {
     }
 }
 
-/// One entry.
+/// Entry of the miss queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = LineShape)]
 pub struct MissEntry {
-    /// What is asked.
+    /// Kind of the request.
     #[payload(state)]
     pub kind: MissKind,
     /// Running number of the request.
@@ -67,23 +71,23 @@ pub struct MissEntry {
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Comes back with the answer.
+    /// Ticket that returns with the reply and names its destination.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Sectors to be brought.
+    /// Sectors to read, one bit each.
     #[payload(only(shape.sectored), width = SECTORS)]
     pub sectors: u8,
-    /// What an atomic does; of no meaning otherwise.
+    /// Operation of an atomic; meaningless for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Bytes to store.
+    /// Mask of the bytes to store.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data to store.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Tick at which it came: for statistics, no hardware.
+    /// Tick at which the request entered the queue; statistics only, no hardware.
     #[payload(skip)]
     pub since: u64,
 }
@@ -105,7 +109,7 @@ impl Default for MissEntry {
     }
 }
 
-/// The queue with its search for stores.
+/// Queue of memory requests, with a search for stores.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MissQueue {
     entries: Fifo<MissEntry>,
@@ -114,37 +118,37 @@ pub struct MissQueue {
 }
 
 impl MissQueue {
-    /// An empty queue of `depth` entries.
+    /// Creates an empty queue of `depth` entries.
     #[must_use]
     pub fn new(depth: u32, shape: LineShape) -> Self {
         Self { entries: Fifo::new(depth, shape), depth, shape }
     }
 
-    /// Entries in use.
+    /// Returns the number of entries in use.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// True when nothing waits.
+    /// True if the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Entries free.
+    /// Returns the number of free entries.
     #[must_use]
     pub fn room(&self) -> u32 {
         self.depth - self.len()
     }
 
-    /// Appends an entry; only while there is room. `form` finds an old one in its place and sets
-    /// every field that has a meaning.
+    /// Appends an entry; only while there is room. `form` gets a reused entry with old contents, and must set
+    /// every field that has a meaning for its kind.
     pub fn push_with(&mut self, form: impl FnOnce(&mut MissEntry)) {
         self.entries.push_with(form);
     }
 
-    /// The oldest entry.
+    /// Returns the oldest entry.
     #[must_use]
     pub fn head(&self) -> Option<&MissEntry> {
         self.entries.front()
@@ -155,19 +159,19 @@ impl MissQueue {
         self.entries.drop_front();
     }
 
-    /// True if a store, write-back or atomic of the line waits here.
+    /// True if a store, writeback or atomic to the line is queued.
     #[must_use]
     pub fn holds_write(&self, line: u64) -> bool {
         let writes = |kind| !matches!(kind, MissKind::Read | MissKind::Rest | MissKind::Notice);
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
-    /// Lists the entries and the comparators of the bypass path.
+    /// Adds the entries and the comparators for the bypass path to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, depth, shape } = self;
         entries.describe(to);
         to.logic("same_line", Logic::Comparator { width: shape.line_bits, count: *depth });
-        // A miss that evicts a modified line brings a second entry.
+        // A miss that evicts a modified line pushes a second entry in the same cycle.
         to.logic("second", Logic::Mux { ways: 2, width: *depth * width_of::<MissEntry>(shape) });
     }
 }

@@ -1,4 +1,4 @@
-//! The load-store unit with its caches: L1 data, constants, texture.
+//! Load-store unit of an SM, with its L1 data cache, constant cache and texture cache.
 
 pub mod access;
 pub mod bypass;

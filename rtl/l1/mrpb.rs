@@ -1,19 +1,23 @@
 //! # Access queue of the L1, with MRPB
-//! Line requests on their way from the coalescer to the tags: one queue, or, as memory request prioritisation buffer, a
-//! queue for each warp, so that requests of a warp reach the cache together (khairy2015 section 5, li2015 section 6.1).
+//! Holds line requests between the coalescer and the tags. It is one queue or a memory request prioritization
+//! buffer (MRPB). An MRPB has one queue per warp, so that the requests of a warp reach the cache together
+//! (khairy2015 section 5, li2015 section 6.1). With fewer queues, warps share them.
 //!
 //! | port       | dir | payload      | contract                                                           |
 //! |------------|-----|--------------|--------------------------------------------------------------------|
-//! | `push`     | in  | `LineAccess` | one a cycle, into the queue of its warp, which has room; into a single queue up to `l1.lookups` |
-//! | `select`   | in  | cycle        | ahead of all else in a cycle: which queue is drained now           |
-//! | `front`    | out | `LineAccess` | the oldest request of that queue                                   |
-//! | `second`   | out | `LineAccess` | the one behind it, in a single queue                               |
+//! | `push`     | in  | `LineAccess` | one per cycle, into the queue of its warp, which must have room; up to `l1.lookups` into a single queue |
+//! | `select`   | in  | cycle        | first of these ports in a cycle: selects the queue that is drained |
+//! | `front`    | out | `LineAccess` | the oldest request of the selected queue                           |
+//! | `second`   | out | `LineAccess` | the request behind it; single queue only                           |
 //!
-//! Latency: a request is seen in the cycle after its push, in a buffer of several queues `latency` cycles
-//! later. Ordering: requests of one warp keep their order; a fixed order may keep a warp of a high number
-//! waiting for as long as those below it have requests, which ends as they wait for data. A head that is refused
-//! stays selected only as long as the order says so. Area: the queues, one comparator tree of their levels, and a memory of
-//! one read and one write a cycle for the bytes of all stores that wait in a buffer of several queues.
+//! Latency: a request is visible in the cycle after its push; in an MRPB `latency` cycles after that.
+//!
+//! Ordering and stalls: requests of one warp stay in order. The fixed order can delay warps of high numbers
+//! while queues of lower numbers hold requests. That ends when those warps wait for data. A refused head
+//! stays selected only as long as the drain order selects its queue.
+//!
+//! Area: the queues and a comparator tree over their occupancies. An MRPB adds a memory for the bytes of all
+//! queued stores, with one read and one write per cycle.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 
@@ -31,50 +35,51 @@ use crate::kernel::{
     Accesses, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Storage, digest_of,
 };
 
-/// Which queue is drained next.
+/// Order in which the queues are drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrainOrder {
-    /// The lowest that holds a request.
+    /// Lowest-numbered queue that holds a request.
     Fixed,
-    /// The next one that does.
+    /// Round robin over the queues that hold a request.
     RoundRobin,
-    /// The one that holds most, the lowest of several.
+    /// Longest queue; the lowest-numbered one among equals.
     LongestFirst,
 }
 
-/// Which refused loads go past the cache instead of waiting.
+/// Refused loads that bypass the cache instead of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StallBypass {
-    /// None.
+    /// No refused load bypasses.
     None,
-    /// Those that find every way of their set reserved (khairy2015 Table 4).
+    /// Loads that find every way of their set reserved (khairy2015 Table 4).
     Associativity,
-    /// All (li2015 section 6.1).
+    /// All refused loads (li2015 section 6.1).
     All,
 }
 
-/// The buffer.
+/// Configuration of the memory request prioritization buffer (MRPB).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MrpbConfig {
-    /// Queues; warps share them by number. 0: there is no buffer but the access queue of the LSU.
+    /// Number of queues, shared by the warps modulo this number; 0: no MRPB, only the access queue of the
+    /// LSU.
     pub queues: u32,
-    /// Requests of a queue.
+    /// Number of requests per queue.
     pub depth: u32,
-    /// Which queue is drained next.
+    /// Order in which the queues are drained.
     pub order: DrainOrder,
-    /// Whether a queue is drained until it is empty.
+    /// True if a queue is drained until it is empty.
     pub greedy: bool,
-    /// Which refused loads go past the cache.
+    /// Refused loads that bypass the cache instead of waiting.
     pub bypass: StallBypass,
-    /// Cycles that the buffer adds.
+    /// Latency that the buffer adds [core cycles].
     pub latency: u32,
 }
 
 impl MrpbConfig {
-    /// No buffer.
+    /// Configuration without an MRPB.
     pub const NONE: Self =
         Self { queues: 0, depth: 1, order: DrainOrder::Fixed, greedy: false, bypass: StallBypass::None, latency: 0 };
 
@@ -87,7 +92,7 @@ impl MrpbConfig {
 }
 
 impl StallBypass {
-    /// Whether a load that fails for these conditions, a bit each, goes past.
+    /// True if a load with these failing conditions, bit `Fail as u8` each, bypasses.
     #[must_use]
     pub fn covers(self, fails: u8) -> bool {
         match self {
@@ -98,17 +103,17 @@ impl StallBypass {
     }
 }
 
-/// The access queue.
+/// Queue of line requests ahead of the tags.
 #[expect(clippy::large_enum_variant, reason = "the plain queue is looked at in every cycle, so it stands in place")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AccessQueue {
-    /// One queue.
+    /// Single queue without extra latency.
     Plain(Fifo<LineAccess>),
-    /// Several that are drained one at a time, or one behind a latency.
+    /// Several queues that are drained one at a time, or a single queue with extra latency.
     Buffer(Box<Buffer>),
 }
 
-/// The queues of an MRPB.
+/// Queues of an MRPB.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Buffer {
     queues: Box<[Fifo<LineAccess>]>,
@@ -117,13 +122,13 @@ pub struct Buffer {
     latency: u64,
     /// Queue that is drained now.
     current: u6,
-    /// Queue and cycle of the last push, until it can be seen.
+    /// Queue and cycle of the last push, until the request is visible.
     entering: Option<(u6, u64)>,
     stored: Stored,
 }
 
-/// The memory of the bytes that wait to be stored, with a bit for each that says whether it is: a row for each place of
-/// each queue. The model has them in the requests.
+/// Memory of the bytes to store, and their mask, of all queued requests: one row per queue entry. The model
+/// keeps the data in the requests and only counts the accesses of this memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stored {
     spec: ArraySpec,
@@ -131,7 +136,7 @@ struct Stored {
     accesses: Accesses,
 }
 
-/// The memory as its readers see it.
+/// Array view of the memory of bytes to store.
 struct StoredView<'a>(&'a Buffer);
 
 impl ArrayView for StoredView<'_> {
@@ -164,13 +169,14 @@ impl ArrayView for StoredView<'_> {
     }
 }
 
-/// Whether a request brings bytes.
+/// True if the request carries bytes to store.
 fn brings(access: &LineAccess) -> bool {
     access.kind != AccessKind::Load
 }
 
 impl AccessQueue {
-    /// One queue of `depth` requests, of which so many move in a cycle, or as many queues as `mrpb` has, at a path.
+    /// Creates the queue at `path`. It is an MRPB if `mrpb` configures one, else a single queue of `depth`
+    /// requests with up to `moves` pushes and pops per cycle.
     #[must_use]
     pub fn new(path: &str, depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         match mrpb {
@@ -202,14 +208,14 @@ impl AccessQueue {
         }
     }
 
-    /// Whether there is anything to select.
+    /// True if the queue is an MRPB, which selects a queue each cycle.
     #[must_use]
     pub fn selects(&self) -> bool {
         matches!(self, Self::Buffer(_))
     }
 
-    /// Selects the queue that is drained in this cycle. Returns whether its oldest request may be another
-    /// one than at the last selection although none has left.
+    /// Selects the queue that is drained in this cycle. Returns true if another queue than before is
+    /// selected, so that the head changes although no request has left.
     pub fn select(&mut self, cycle: u64) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -217,7 +223,7 @@ impl AccessQueue {
         }
     }
 
-    /// The request at the head of the selected queue.
+    /// Returns the head of the selected queue.
     #[must_use]
     #[inline]
     pub fn front(&self) -> Option<&LineAccess> {
@@ -227,7 +233,8 @@ impl AccessQueue {
         }
     }
 
-    /// The request behind the head of a single queue; several queues show their heads alone.
+    /// Returns the request behind the head of a single queue; `None` in an MRPB, which exposes only the
+    /// heads.
     #[must_use]
     pub fn second(&self) -> Option<&LineAccess> {
         match self {
@@ -236,7 +243,7 @@ impl AccessQueue {
         }
     }
 
-    /// Whether there is a request at the head of the selected queue.
+    /// True if the selected queue has a visible head.
     #[must_use]
     #[inline]
     pub fn has_front(&self) -> bool {
@@ -246,7 +253,7 @@ impl AccessQueue {
         }
     }
 
-    /// Drops the head of the selected queue.
+    /// Removes the head of the selected queue.
     #[inline]
     pub fn drop_front(&mut self) {
         match self {
@@ -259,7 +266,7 @@ impl AccessQueue {
         }
     }
 
-    /// Whether a request of a warp would find room.
+    /// True if a request of the warp has room.
     #[must_use]
     #[inline]
     pub fn has_room(&self, warp: u8) -> bool {
@@ -269,7 +276,7 @@ impl AccessQueue {
         }
     }
 
-    /// Requests of a warp that would find room.
+    /// Returns the number of requests of the warp that have room.
     #[must_use]
     pub fn room(&self, warp: u8) -> usize {
         match self {
@@ -278,7 +285,7 @@ impl AccessQueue {
         }
     }
 
-    /// Adds a request of a warp, formed in its place as by [`Fifo::push_with`].
+    /// Enqueues a request of the warp; `form` writes it in place, as in [`Fifo::push_with`].
     #[inline]
     pub fn push_with(&mut self, cycle: u64, warp: u8, form: impl FnOnce(&mut LineAccess)) {
         match self {
@@ -296,7 +303,7 @@ impl AccessQueue {
         }
     }
 
-    /// True if it holds nothing.
+    /// True if all queues are empty.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -306,7 +313,7 @@ impl AccessQueue {
         }
     }
 
-    /// Whether another request may be at the head in the next cycle, whatever else happens.
+    /// True if another request may be the head in the next cycle, whatever else happens.
     #[must_use]
     #[inline]
     pub fn turns(&self) -> bool {
@@ -316,7 +323,7 @@ impl AccessQueue {
         }
     }
 
-    /// Lists the queues, and which one is drained.
+    /// Adds the queues and the selection logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Plain(queue) => queue.describe(to),
@@ -344,7 +351,7 @@ impl Buffer {
         }
     }
 
-    /// Requests of a queue that can be seen.
+    /// Returns the number of visible requests of a queue.
     fn seen(&self, queue: u6) -> usize {
         let entering = self.entering.is_some_and(|(into, _)| into == queue);
         self.queues[queue.as_usize()].len() - usize::from(entering)
@@ -358,7 +365,7 @@ impl Buffer {
         u6::new(warp % self.queues.len() as u8)
     }
 
-    /// Several queues take turns.
+    /// True if a round robin over several nonempty queues changes the selection each cycle.
     fn alternates(&self) -> bool {
         let takes_turns = self.order == DrainOrder::RoundRobin && !self.greedy;
         takes_turns && self.queues.iter().filter(|queue| !queue.is_empty()).count() > 1

@@ -1,24 +1,31 @@
 //! # MSHR: miss status holding registers
-//! Remembers which lines are on their way, so that a second miss to such a line waits for the
-//! first fill instead of asking memory again (li2015 section 2.2).
+//! Tracks the lines in flight, so that a second miss to a line waits for the first fill, without another
+//! memory request (li2015 section 2.2).
 //!
 //! | port     | dir | payload        | contract                                                  |
 //! |----------|-----|----------------|-----------------------------------------------------------|
 //! | `alloc`  | in  | line, sectors, waiter | the sectors are untracked and an entry is free     |
 //! | `merge`  | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
-//! | `close`  | in  | entry          | a store overtook the line: no later load may join         |
-//! | `recall` | in  | entry          | the same, where the L2 recalls the line                   |
-//! | `fill`   | in  | line, sectors  | names what is pending in one entry; its waiters become ready |
-//! | `pop`    | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
+//! | `close`  | in  | entry          | a store overtook the line: no later load may merge        |
+//! | `recall` | in  | entry          | the L2 recalls the line: no later load may merge          |
+//! | `fill`   | in  | line, sectors  | matches one pending entry; its waiters become ready       |
+//! | `pop`    | out | waiter         | one per cycle, from the entry filled first, in arrival order |
 //!
-//! One cycle: `fill`, `recall`, `pop`, then one of `alloc`, `merge` and `close`, each at most once, and each sees what those
-//! before it did. A search (`lookup`, `free_for`, `set_way_of`, `drains`) belongs to the port that follows. Where lines come by
-//! sectors, `recall` is for every entry of a line at once, and so are `merge`, beside an `alloc`, and `close`.
-//! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry frees with its last
-//! waiter; until then its line cannot be allocated again, because a second entry for the line would
-//! make the search ambiguous. Where lines come by sectors, an entry tracks those that one request asked for, and a
-//! line may have several entries, of which no two have a sector in common.
-//! Area order: one comparator of a line address an entry, entries x merges waiters.
+//! In one cycle, in this order:
+//! 1. `fill`.
+//! 2. `recall`.
+//! 3. `pop`.
+//! 4. One of `alloc`, `merge` and `close`.
+//!
+//! Each port is used at most once per cycle, and sees the results of those before it. A search (`lookup`,
+//! `free_for`, `set_way_of`, `drains`) belongs to the port that follows it. In a cache of sectors, `recall`
+//! and `close` act on every entry of a line at once. So does `merge`, even in the cycle of an `alloc`.
+//!
+//! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed with its last
+//! waiter. Until then its line cannot be allocated again, because a second entry for the line would make the
+//! search ambiguous. In a cache of sectors, an entry tracks the sectors of one request. A line may have
+//! several entries, none of which share a sector.
+//! Area order: one line-address comparator per entry, entries x merges waiters.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
@@ -27,7 +34,7 @@ use serde_big_array::Array as BigArray;
 
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Turn};
 
-/// The ports of a cycle, in order.
+/// Ports in their order within a cycle.
 const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
 
 const fn turn() -> Turn {
@@ -38,16 +45,16 @@ const RECALL: usize = 1;
 const POP: usize = 2;
 const ACCESS: usize = 3;
 
-/// A load that waits for a line.
+/// Load that waits for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiter {
     /// Row of the pending table.
     pub slot: u8,
-    /// Lanes served by the line.
+    /// Lanes that the line serves.
     pub lanes: u32,
 }
 
-/// What an entry is doing.
+/// State of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -56,28 +63,29 @@ enum State {
     Ready,
 }
 
-/// What the search for a line says.
+/// Result of a search for sectors of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// Tracked and open: a load may join.
+    /// Tracked and open: a load may merge into this entry.
     Open(u16),
-    /// Tracked, but closed by a store or out of slots.
+    /// Tracked by this entry, but closed by a store or out of waiter slots.
     Full(u16),
-    /// Filled, waiters still leaving.
+    /// Filled, with waiters still to serve.
     Draining,
-    /// Not tracked, an entry is free.
+    /// Not tracked; this entry is free.
     Free(u16),
-    /// Not tracked, no entry is free.
+    /// Not tracked, and no entry is free.
     None,
 }
 
-/// A line comes whole: its sectors, whichever it has, are one.
+/// Sector mask in a cache of whole lines, where all sectors of a line arrive together.
 pub const WHOLE: u8 = 0b1111;
 
-/// Several times the entries, so that few lines on their way share a hash.
+/// Size of the table that speeds up the host's search. It is several times the usual number of entries, so
+/// that few lines in flight share a hash.
 const GUESSES: usize = 256;
 
-/// A bit an entry.
+/// Bit vector with one bit per entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Bits(Box<[u64]>);
 
@@ -111,27 +119,27 @@ impl Bits {
     }
 }
 
-/// The registers.
+/// Miss status holding registers of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
-    /// Entries in use, and those among them that are filled.
+    /// Entries in use; `ready` marks those of them that are filled.
     used: Bits,
     ready: Bits,
     closed: Bits,
-    /// Entries in use that are not filled.
+    /// Number of entries in use that are not filled.
     pending: u32,
     lines: Box<[u64]>,
-    /// Sectors that an entry waits for, if lines come by sectors, else [`WHOLE`].
+    /// Sectors that each entry waits for; [`WHOLE`] in a cache of whole lines.
     sectors: Box<[u8]>,
     set_way: Box<[u32]>,
     count: Box<[u8]>,
     head: Box<[u8]>,
     waiters: Box<[Waiter]>,
-    /// Ready entries in order of their fills.
+    /// Ready entries in the order of their fills.
     order: Box<[u16]>,
     order_len: u16,
-    /// For each hash of a line the entry that took such a line last: where the host looks before it
-    /// compares all entries, which hardware does at once.
+    /// Entry that last tracked a line with this hash. Speeds up the host, which checks it before it compares
+    /// all entries; hardware compares all at once.
     guess: Box<BigArray<u16, GUESSES>>,
     #[serde(skip, default = "turn")]
     turn: Turn,
@@ -142,16 +150,16 @@ pub struct Mshr {
 /// Widths of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MshrShape {
-    /// Bits of a line address.
+    /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Of a place among the data.
+    /// Width of a data-array position (set and way) in bits.
     pub set_way_bits: u32,
-    /// Sectors of a line, 1 if lines come whole.
+    /// Sectors per line; 1 in a cache of whole lines.
     pub sectors: u32,
 }
 
 impl Mshr {
-    /// Empty registers: `entries` lines (1 to 512) of `merges` waiters each.
+    /// Creates empty registers for `entries` lines (1 to 512) with `merges` waiters each.
     #[must_use]
     pub fn new(entries: u32, merges: u32, shape: MshrShape) -> Self {
         let n = entries as usize;
@@ -175,14 +183,16 @@ impl Mshr {
         }
     }
 
-    /// What is done next happens in the cycle at this tick: from the first time on, the order of ports is looked at.
+    /// Sets the cycle of the following calls to this tick. From the first call on, the order of ports is
+    /// checked.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) -> &mut Self {
         self.turn.at(tick);
         self
     }
 
-    /// An access or a recall is for one entry, or for each of those that a line has.
+    /// Uses the access or recall port: once per cycle for whole lines, but once per entry of a line in a
+    /// cache of sectors.
     #[inline(always)]
     fn take(&mut self, port: usize) {
         if self.shape.sectors == 1 { self.turn.take(port) } else { self.turn.take_again(port) }
@@ -201,7 +211,7 @@ impl Mshr {
         }
     }
 
-    /// Whether a load may join a pending entry.
+    /// True if a load may merge into this pending entry.
     #[must_use]
     #[inline]
     pub fn is_open(&self, entry: u16) -> bool {
@@ -209,9 +219,9 @@ impl Mshr {
         !self.closed.get(entry) && self.count[entry] != self.merges
     }
 
-    /// The free entry for sectors of a line that are neither here nor on their way; `None` if there is none or
-    /// one of the sectors still drains. What is on its way is known without a search, so only filled entries have to
-    /// be compared.
+    /// Returns the free entry for sectors of a line that are neither present nor in flight. Returns `None` if
+    /// no entry is free or one of the sectors still has waiters to serve. Since the sectors are known not to
+    /// be in flight, only filled entries are compared.
     #[must_use]
     pub fn free_for(&self, line: u64, sectors: u8) -> Option<u16> {
         let order = &self.order[..usize::from(self.order_len)];
@@ -244,25 +254,26 @@ impl Mshr {
         self.push(usize::from(entry), waiter);
     }
 
-    /// Refuses later loads: a store to the line has gone to memory.
+    /// Closes an entry to later loads, because a store to the line was sent to memory.
     pub fn close(&mut self, entry: u16) {
         self.take(ACCESS);
         self.closed.set(entry.into());
     }
 
-    /// Refuses later loads: the L2 has given the line up.
+    /// Closes an entry to later loads, because the L2 recalls the line.
     pub fn recall(&mut self, entry: u16) {
         self.take(RECALL);
         self.closed.set(entry.into());
     }
 
-    /// The sectors of an entry.
+    /// Returns the sectors that an entry tracks.
     #[must_use]
     pub fn sectors_of(&self, entry: u16) -> u8 {
         self.sectors[usize::from(entry)]
     }
 
-    /// What an entry waits for has arrived; returns the place it was to fill. `None` if it is not pending.
+    /// Fills the pending entry of these sectors. Returns the position (set and way) to fill, or `None` if no
+    /// entry is pending for them.
     pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
         let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
         self.turn.take(FILL);
@@ -273,13 +284,13 @@ impl Mshr {
         Some(self.set_way[entry])
     }
 
-    /// The place that pending sectors of a line will fill.
+    /// Returns the position (set and way) that pending sectors of a line will fill.
     #[must_use]
     pub fn set_way_of(&self, line: u64, sectors: u8) -> Option<u32> {
         self.find(line, sectors, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
     }
 
-    /// True if waiters of what filled them before still have to read these sectors of `set_way`.
+    /// True if filled entries still have waiters that must read these sectors at `set_way`.
     #[must_use]
     pub fn drains(&self, set_way: u32, sectors: u8) -> bool {
         let order = &self.order[..usize::from(self.order_len)];
@@ -293,13 +304,14 @@ impl Mshr {
         self.order_len != 0
     }
 
-    /// Filled entries that still have waiters.
+    /// Returns the number of filled entries that still have waiters.
     #[must_use]
     pub fn ready_entries(&self) -> u16 {
         self.order_len
     }
 
-    /// Takes one waiter of the entry filled first: line, place of its data, waiter.
+    /// Removes one waiter from the entry filled first. Returns its line, the position (set and way) of the
+    /// data, and the waiter.
     pub fn pop(&mut self) -> Option<(u64, u32, Waiter)> {
         if self.order_len == 0 {
             return None;
@@ -320,13 +332,13 @@ impl Mshr {
         Some((self.lines[e], self.set_way[e], waiter))
     }
 
-    /// True when no line is tracked.
+    /// True if no entry is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending == 0 && self.order_len == 0
     }
 
-    /// Lines on their way, each once.
+    /// Counts the lines in flight, each once.
     #[must_use]
     pub fn pending_lines(&self) -> u32 {
         let is_pending = |e: &usize| self.used.get(*e) && !self.ready.get(*e);
@@ -335,21 +347,21 @@ impl Mshr {
         pending.filter(is_first).count() as u32
     }
 
-    /// Every sector of a line that is on its way.
+    /// Returns the mask of all sectors of a line that are in flight.
     #[must_use]
     pub fn pending_sectors(&self, line: u64) -> u8 {
         let is_meant = |e: &usize| self.used.get(*e) && !self.ready.get(*e) && self.lines[*e] == line;
         (0..self.lines.len()).filter(is_meant).fold(0, |sectors, e| sectors | self.sectors[e])
     }
 
-    /// Lists entries and search logic. Registers of a free entry keep what they held last, as
-    /// flip-flops do.
+    /// Adds entries and search logic to the hardware description. The registers of a free entry keep their
+    /// last values, as flip-flops do.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             used,
             ready,
             closed,
-            // Of those in use, those that are not ready.
+            // Derived: number of entries that are used but not ready.
             pending: _,
             lines,
             sectors,
@@ -391,7 +403,8 @@ impl Mshr {
                 to.bits("lanes", *lanes);
             }
         });
-        // A fill and an access look for a line and for readers of a place in the same cycle.
+        // A fill and an access search for a line, and for waiters that still read a position, in the same
+        // cycle.
         for port in ["fill", "access"] {
             to.part(port, |to| {
                 to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
@@ -403,14 +416,14 @@ impl Mshr {
         }
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
         to.logic("fill_place", Logic::Mux { ways: entries, width: *set_way_bits });
-        // The entry and the waiter that leave, and what the access says of its own entry.
+        // Selects the entry and the waiter that leave, and the state of the entry that the access finds.
         let places = entries * u32::from(*merges);
         let entry_bits = entries.max(2).next_power_of_two().ilog2();
         to.logic("oldest", Logic::Mux { ways: entries, width: line_bits + set_way_bits + 2 * count_bits });
         to.logic("waiter", Logic::Mux { ways: places, width: 6 + u32::BITS });
         to.logic("open", Logic::Mux { ways: entries, width: count_bits });
         to.logic("full", Logic::Comparator { width: count_bits, count: 2 });
-        // Which registers take what comes.
+        // Write enables of the registers.
         to.logic("entry_of", Logic::Decoder { outputs: 3 * entries });
         to.logic("place_of", Logic::Decoder { outputs: places });
         to.logic("shift", Logic::Mux { ways: 2, width: entries * entry_bits });
@@ -430,7 +443,7 @@ impl Mshr {
         (free < self.lines.len() as u32).then_some(free as u16)
     }
 
-    /// The host looks for any of these sectors in the entry that took them last.
+    /// Records the entry as the first one to check in later searches for these sectors.
     #[inline(always)]
     fn expect(&mut self, line: u64, sectors: u8, entry: u16) {
         if self.shape.sectors == 1 {
@@ -442,7 +455,8 @@ impl Mshr {
         }
     }
 
-    /// The entry in use that tracks one of the sectors of a line, among those that are meant.
+    /// Finds the entry in use that tracks one of these sectors of a line, among the entries that `is_meant`
+    /// accepts.
     #[inline(always)]
     fn find(&self, line: u64, sectors: u8, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let is_of = |entry: usize| self.lines[entry] == line && self.sectors[entry] & sectors != 0;
@@ -468,7 +482,7 @@ impl Mshr {
     }
 }
 
-/// The top bits of a product with the golden ratio, which lines at any stride spread over.
+/// Hashes a line by the top bits of its product with the golden ratio, which spreads lines of any stride.
 fn hash(line: u64, sector: u32) -> usize {
     let place = line ^ u64::from(sector) << 62;
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GUESSES.ilog2())) as usize

@@ -1,22 +1,21 @@
 //! # Pending table
-//! One row for each warp memory instruction between its first line request and its last answer. A
-//! load or an atomic collects the bytes of its lanes as lines arrive; a store or a reduction collects
-//! acknowledgements. Line
-//! requests carry the row and the lanes they serve, so that answers may come in any order.
+//! Holds one row per warp memory instruction, from its first line request to its reply. A load or an atomic
+//! collects the bytes of its lanes as lines arrive; a store or a reduction collects acknowledgements. Line
+//! requests carry the row and the lanes that they serve, so the results may arrive in any order.
 //!
 //! | port          | dir | payload            | contract                                        |
 //! |---------------|-----|--------------------|-------------------------------------------------|
 //! | `alloc`       | in  | `WarpAccess`       | only while a row is free                        |
-//! | `lanes_in`    | out | row, lanes, sectors | which of the lanes name bytes of the sectors   |
+//! | `lanes_in`    | out | row, lanes, sectors | the subset of the lanes that name bytes of the sectors |
 //! | `deliver`     | in  | row, lanes, line   | the lanes wait for this line                    |
-//! | `acknowledge` | in  | row, lanes         | lanes that wait for no data are done            |
-//! | `take`        | out | `WarpReply`        | a row whose lanes all have their answer         |
+//! | `acknowledge` | in  | row, lanes         | marks lanes that wait for no data as done       |
+//! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
 //!
-//! Latency: a row completed in one cycle can be taken in the next. Among complete rows the one after
-//! the row taken last goes first, so that none starves.
+//! Latency: a row completed in one cycle can be taken in the next. Complete rows are taken round robin,
+//! starting after the row taken last, so that none starves.
 //!
 //! Part of `rtl/l1/lsu.rs`.
-//! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.
+//! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
 //! Bench: its own tests and `tb/l1/lsu.rs`.
 
 use arbitrary_int::u2;
@@ -38,23 +37,23 @@ struct Row {
     size_log2: u8,
     /// Byte offset of each lane in its line.
     offset: [u8; LANES],
-    /// Lane `i` reads word `i` of its line: follows from `offset`, kept for the host's speed.
+    /// True if lane `i` reads word `i` of its line. Derived from `offset`; kept for simulation speed.
     in_order: bool,
     data: [[u32; LANES]; 2],
-    /// When it came, and when the last of its line requests left the access queue.
+    /// Cycles of arrival and of the last lookup, for statistics.
     times: Times,
 }
 
-/// Cycles in the life of a load: for statistics, no hardware.
+/// Cycles in the life of a load; statistics only, no hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// It came to the LSU.
+    /// Cycle in which the load arrived in the LSU.
     pub begun: u64,
-    /// The last of its line requests so far was looked up, or left past the cache.
+    /// Cycle in which its last line request so far was looked up or left on the bypass path.
     pub looked_up: u64,
 }
 
-/// Offsets of lanes of which lane `i` reads word `i`.
+/// Byte offsets of the lanes if lane `i` reads word `i`.
 const IN_ORDER: [u8; LANES] = {
     let mut offset = [0; LANES];
     let mut lane = 0;
@@ -65,7 +64,7 @@ const IN_ORDER: [u8; LANES] = {
     offset
 };
 
-/// The table.
+/// Table of outstanding warp memory instructions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
     rows: Box<[Row]>,
@@ -77,7 +76,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// An empty table of `rows` rows (1 to 64) for lines of `line_bytes`.
+    /// Creates an empty table of `rows` rows (1 to 64) for lines of `line_bytes`.
     #[must_use]
     pub fn new(rows: u32, line_bytes: u32, shape: AccessShape) -> Self {
         let row = Row {
@@ -104,7 +103,7 @@ impl Pending {
         }
     }
 
-    /// A free row, if there is one.
+    /// Returns a free row, if there is one.
     #[must_use]
     pub fn free(&self) -> Option<u8> {
         let row = (!self.used).trailing_zeros();
@@ -117,7 +116,8 @@ impl Pending {
         self.used == 0
     }
 
-    /// Opens a row for an instruction in this cycle; `in_order` says that lane `i` names word `i` of one line.
+    /// Allocates a row for an instruction that arrives in this cycle. `in_order` is true if lane `i` names
+    /// word `i` of one line.
     pub fn alloc(&mut self, slot: u8, access: &WarpAccess, in_order: bool, cycle: u64) {
         debug_assert!(self.used >> slot & 1 == 0);
         self.used |= 1 << slot;
@@ -139,7 +139,7 @@ impl Pending {
         }
     }
 
-    /// Those of `lanes` that name bytes of these sectors of their line.
+    /// Returns the subset of `lanes` that name bytes of these sectors of their line.
     #[must_use]
     pub fn lanes_in(&self, slot: u8, lanes: u32, sectors: u8) -> u32 {
         let offset = &self.rows[usize::from(slot)].offset;
@@ -147,13 +147,13 @@ impl Pending {
         (0..LANES).filter(|&lane| lanes >> lane & 1 != 0 && is_in(lane)).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Gives `lanes` of a load or an atomic their bytes of a line.
+    /// Delivers the bytes of a line to `lanes` of a load or an atomic.
     pub fn deliver(&mut self, slot: u8, lanes: u32, line: &[u8; LINE_BYTES]) {
         let row = &mut self.rows[usize::from(slot)];
         debug_assert!(brings_data(row.kind) && row.left & lanes == lanes, "each lane is answered once");
         let mut todo = lanes;
         match row.size_log2 {
-            // The common cases, without the general one's byte handling.
+            // Fast paths for words of 4 and 8 bytes, without the byte handling of the general case.
             2 if row.in_order && lanes == u32::MAX => {
                 for (word, bytes) in row.data[0].iter_mut().zip(line.as_chunks().0) {
                     *word = u32::from_le_bytes(*bytes);
@@ -187,7 +187,7 @@ impl Pending {
         self.finish(slot, lanes);
     }
 
-    /// Lanes of a store or a reduction have reached memory.
+    /// Marks lanes of a store or a reduction as done. Memory has acknowledged them, or a local store has hit.
     pub fn acknowledge(&mut self, slot: u8, lanes: u32) {
         debug_assert!(!brings_data(self.rows[usize::from(slot)].kind));
         self.finish(slot, lanes);
@@ -199,12 +199,12 @@ impl Pending {
         self.done != 0
     }
 
-    /// A line request of a load leaves the access queue.
+    /// Records the cycle in which a line request of the row leaves the access queue.
     pub fn looked_up(&mut self, slot: u8, cycle: u64) {
         self.rows[usize::from(slot)].times.looked_up = cycle;
     }
 
-    /// Closes a complete row and writes its answer. Gives the times of a load.
+    /// Frees a complete row and writes its reply. Returns the times of a load, `None` for other kinds.
     ///
     /// # Panics
     /// If no row is complete.
@@ -226,7 +226,7 @@ impl Pending {
         (row.kind == AccessKind::Load).then_some(row.times)
     }
 
-    /// Lists the rows.
+    /// Adds the rows and their selection logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { rows, used, done, last_taken, offset_bits, shape } = self;
         let n = rows.len() as u32;
@@ -254,12 +254,13 @@ impl Pending {
         });
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
         to.logic("done_row", Logic::PriorityEncoder { inputs: n });
-        // The row that is answered, whole, and where the lanes lie of that which gets bytes.
+        // One port reads the whole row of the reply; another reads the lane offsets of the row that gets
+        // bytes.
         let lanes = LANES as u32;
         let words = rows.first().map_or(0, |row| row.data.as_flattened().len() as u32);
         to.table_ports(1, n, shape.pc_bits + 3 * lanes + lanes * offset_bits + u32::BITS * words);
         to.logic("lanes", Logic::Mux { ways: n, width: lanes * offset_bits });
-        // A lane takes any word of the line.
+        // Each lane can select any word of the line.
         to.logic("words", Logic::Mux { ways: (1 << *offset_bits) / 4, width: lanes * u32::BITS });
     }
 
@@ -273,12 +274,12 @@ impl Pending {
     }
 }
 
-/// Whether an access of this kind is answered with data.
+/// True if accesses of this kind are answered with data.
 fn brings_data(kind: AccessKind) -> bool {
     matches!(kind, AccessKind::Load | AccessKind::Atomic)
 }
 
-/// Word `number` of a line: words are aligned.
+/// Returns the aligned word `number` of a line.
 fn word(line: &[u8; LINE_BYTES], number: u8) -> u32 {
     let words = line.as_chunks().0;
     u32::from_le_bytes(words[usize::from(number) % words.len()])

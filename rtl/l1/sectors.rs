@@ -1,13 +1,14 @@
 //! # Sectors of the lines of a cache
-//! Where a miss brings the sectors of 32 bytes that a warp touches, a line may be here in part. Each sector is here, on
-//! its way, or absent; the tag is reserved as long as one is on its way, so that its way cannot be given to another line.
+//! Tracks the state of each 32-byte sector of a line: present, in flight or absent. A cache uses it if its
+//! misses fetch only the sectors that a warp touches. The tag of a line stays reserved while any of its
+//! sectors is in flight, so its way cannot be given to another line.
 //!
 //! | port     | dir | payload        | contract                                                       |
 //! |----------|-----|----------------|----------------------------------------------------------------|
-//! | `read`   | out | set            | beside each probe of an access or a recall, and by a fill      |
-//! | `write`  | in  | set, way       | by each of the three; in one cycle in the order of fill, recall, access; hits beside an access change nothing |
+//! | `read`   | out | set            | in parallel with each probe of an access or a recall, and by a fill |
+//! | `write`  | in  | set, way       | by fill, recall and access, in this order within a cycle; further hits of a cycle change nothing |
 //!
-//! A store to a sector on its way overtakes it: it serves those who wait for it, and is absent afterwards.
+//! A store to a sector in flight overtakes it: the sector still serves its waiters and is absent afterwards.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/cache.rs`.
@@ -16,37 +17,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Payload, Storage};
 
-/// The sectors of a line, a bit each; the shape is their number.
+/// States of the sectors of a line, one bit per sector. The payload shape is the number of sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Sectors {
-    /// Here.
+    /// Present sectors.
     #[payload(width = *shape)]
     pub here: u8,
-    /// On their way.
+    /// Sectors in flight.
     #[payload(width = *shape)]
     pub coming: u8,
-    /// On their way, but written since they were asked for: they must not stay.
+    /// Sectors in flight that were written after their request: they are invalidated on arrival.
     #[payload(width = *shape)]
     pub overtaken: u8,
-    /// Those here hold bytes of local memory that are newer than memory's.
+    /// True if the present sectors hold bytes of local memory that are newer than memory.
     pub modified: bool,
 }
 
 impl Sectors {
-    /// Whether nothing is left of the line.
+    /// True if no sector is present or in flight.
     pub fn is_gone(&self) -> bool {
         self.here | self.coming == 0
     }
 }
 
-/// Those of every line.
+/// Sector states of all lines.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SectorStore(Array<Sectors>);
 
 impl SectorStore {
-    /// All absent, in a cache at `path` of which a line has so many sectors, for so many lookups a cycle; `is_recalled`
-    /// gives recalls ports of their own.
+    /// Creates the states of a cache at `path` with all sectors absent. Lines have `sectors` sectors, and
+    /// `lookups` loads read per cycle. `is_recalled` adds ports for recalls.
     pub fn new(path: &str, (sets, ways): (u32, u32), sectors: u32, (lookups, is_recalled): (u32, bool)) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.sectors"),
@@ -60,32 +61,32 @@ impl SectorStore {
         Self(Array::new(spec, sectors))
     }
 
-    /// Those of every line of a set.
+    /// Reads the states of every line of a set.
     pub fn read(&self, at: &impl AnyEdge, set: u32) -> &[Sectors] {
         self.0.read(at, set)
     }
 
-    /// Those of a line in a set that is read in this cycle.
+    /// Returns the states of a line in a set that is read in this cycle.
     pub fn look(&self, set: u32, way: u32) -> Sectors {
         self.0.row(set)[way as usize]
     }
 
-    /// Changes those of a line.
+    /// Writes the states of a line.
     pub fn write(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), sectors: Sectors) {
         self.0.update(at, set, way, |cell| *cell = sectors);
     }
 
-    /// Forgets everything (kernel end).
+    /// Marks all sectors absent, at the end of a kernel.
     pub fn clear(&mut self) {
         self.0.clear_with(|_, _| Sectors::default());
     }
 
-    /// Starts to keep a digest.
+    /// Starts to keep a digest of the array contents.
     pub fn record(&mut self) {
         self.0.record();
     }
 
-    /// Lists the array.
+    /// Adds the array to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self(sectors) = self;
         to.array("sectors", sectors);

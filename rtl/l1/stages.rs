@@ -1,40 +1,42 @@
-//! How long loads were in each part of the machine on their way: statistics, no hardware.
+//! Time that loads spend in each stage of the memory system, as statistics. They model no hardware.
 
 use serde::{Deserialize, Serialize};
 
 use super::loads::{LOAD_LATENCIES, class_of};
 use crate::kernel::Counted;
 
-/// Stays in one part of the machine, in core cycles.
+/// Times spent in one stage of the memory system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct Stays {
-    /// How many there were.
+    /// Number of loads or reads that left the stage.
     pub number: u64,
-    /// Their cycles, summed.
+    /// Sum of the times in the stage [core cycles].
     #[counted(cycles)]
     pub cycles: u64,
-    /// How many by their cycles: below 16, 32, 64 and so on to below 16,384, and longer.
+    /// Loads or reads by time in the stage: below 16, 32, 64 and so on to below 16,384 core cycles, and
+    /// longer.
     pub latencies: [u64; LOAD_LATENCIES],
 }
 
-/// The parts, in the order in which a load comes through them. What another SM supplies, atomics and instructions are
-/// in none of the last three.
+/// Stages of the memory system, in the order in which a load passes them. Lines supplied by another SM,
+/// atomics and instruction lines are not part of the last three stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct Stages {
-    /// Loads of warps in the LSU, until the last of their line requests has been looked up or has left past the cache.
+    /// Time of a warp's loads in the LSU, until the last of their line requests was looked up or left on the
+    /// bypass path.
     pub tags: Stays,
-    /// Reads of lines or sectors in the miss queue.
+    /// Time of line or sector reads in the miss queue.
     pub miss_queue: Stays,
-    /// Reads from the L1 to the L2 bank, a sharing tracker before it included.
+    /// Time of reads from the L1 to the L2 bank, including a sharing tracker on the way.
     pub requests: Stays,
-    /// Reads in the L2 bank, until the reply leaves: the time in the DRAM included.
+    /// Time of reads in the L2 bank until the reply leaves, including the time in DRAM.
     pub l2: Stays,
-    /// Replies from the L2 bank to the L1.
+    /// Time of replies from the L2 bank to the L1.
     pub replies: Stays,
 }
 
 impl Stays {
-    /// Counts one of so many cycles.
+    /// Counts one load or read with its time in the stage [core cycles].
     pub(super) fn count(&mut self, cycles: u64) {
         self.number += 1;
         self.cycles += cycles;
@@ -43,7 +45,7 @@ impl Stays {
 }
 
 impl Stages {
-    /// Each under its name.
+    /// Returns each stage with its name.
     #[must_use]
     pub fn named(&self) -> [(&'static str, &Stays); 5] {
         let Self { tags, miss_queue, requests, l2, replies } = self;

@@ -1,6 +1,6 @@
 //! # Either tag store
-//! The L1D's tags are those of an ordinary cache or the decoupled ones of li2015 section 4; to the
-//! rest of the cache both look alike, way for way of the data. Which one it is never changes.
+//! Lets the L1D use ordinary tags or the decoupled tags of li2015 section 4 through one interface. Way
+//! numbers always mean ways of the data array. The choice is fixed by the configuration.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,23 +13,23 @@ use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Describe};
 
-/// The tags of a cache.
+/// Tag store of a cache.
 #[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "ordinary tags, which most accesses meet, take no detour over a box")]
 pub enum TagStore {
-    /// As many tags as lines.
+    /// Ordinary tags, one per line.
     Plain(Tags),
-    /// More tags than lines.
+    /// Decoupled tags, more than lines.
     Decoupled(Box<Decoupled>),
 }
 
 impl TagStore {
-    /// The tags of a read-only cache at `path`.
+    /// Creates the tags of a read-only cache at `path`.
     pub(super) fn plain(place: &Place<'_>, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
         Self::Plain(Tags::new(place, (&Lru {}.into(), false), index, line_bits, (1, is_recalled)))
     }
 
-    /// The tags of the L1D at `path`.
+    /// Creates the tags of the L1D at `path`.
     pub(super) fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
         let (place, policy) = (l1.place(path), &l1.replacement);
         match l1.organisation {
@@ -44,7 +44,7 @@ impl TagStore {
         }
     }
 
-    /// The ordinary tags, if it is these.
+    /// Returns the ordinary tags, or `None` if the tags are decoupled.
     #[must_use]
     pub fn as_plain(&self) -> Option<&Tags> {
         match self {
@@ -53,7 +53,7 @@ impl TagStore {
         }
     }
 
-    /// The decoupled tags, if it is these.
+    /// Returns the decoupled tags, or `None` if the tags are ordinary.
     pub(super) fn decoupled(&self) -> Option<&Decoupled> {
         match self {
             Self::Plain(_) => None,
@@ -61,7 +61,7 @@ impl TagStore {
         }
     }
 
-    /// As [`Self::decoupled`], to be changed.
+    /// Returns the decoupled tags for modification, or `None` if the tags are ordinary.
     pub(super) fn decoupled_mut(&mut self) -> Option<&mut Decoupled> {
         match self {
             Self::Plain(_) => None,
@@ -69,24 +69,25 @@ impl TagStore {
         }
     }
 
-    /// Admits every load, or as the threshold says: decoupled tags alone know the difference.
+    /// Selects the original mode, in which every load is admitted, or the configured threshold. No effect on
+    /// ordinary tags.
     pub(super) fn set_original(&mut self, original: bool) {
         if let Self::Decoupled(tags) = self {
             tags.set_original(original);
         }
     }
 
-    /// Whether decoupled tags admit every load, and are no more than the baseline's.
+    /// True if decoupled tags admit every load and so behave like the baseline's.
     pub(super) fn is_original(&self) -> bool {
         self.decoupled().is_some_and(Decoupled::is_original)
     }
 
-    /// Lines that got or lost a place; none in ordinary tags.
+    /// Returns the promotions and demotions so far; zero for ordinary tags.
     pub(super) fn moves(&self) -> Moves {
         self.decoupled().map(Decoupled::moves).unwrap_or_default()
     }
 
-    /// Leaves so many ways in use, and forgets every line.
+    /// Invalidates every line and limits each set to `ways` ways.
     pub(super) fn set_ways(&mut self, ways: u32) {
         match self {
             Self::Plain(tags) => tags.set_ways(ways),
@@ -94,7 +95,7 @@ impl TagStore {
         }
     }
 
-    /// The set of a line.
+    /// Returns the set of a line.
     #[inline]
     #[must_use]
     pub fn set_of(&self, line: u64) -> u32 {
@@ -112,7 +113,7 @@ impl TagStore {
         }
     }
 
-    /// What a probe finds, for invariants.
+    /// Returns the result of a probe without using a port, for schemes and invariants.
     pub(super) fn look(&self, set: u32, line: u64) -> Probe {
         match self {
             Self::Plain(tags) => tags.look(set, line),
@@ -136,7 +137,7 @@ impl TagStore {
         }
     }
 
-    /// See [`Tags::reopen`].
+    /// Updates the rank for a use of the line, and reserves its way while more of its sectors are in flight.
     pub(super) fn reopen(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.reopen(at, set, way),
@@ -166,7 +167,8 @@ impl TagStore {
         }
     }
 
-    /// See [`Tags::note`]: decoupled tags do not close.
+    /// Inserts the tag of a bypassing line without data, as in [`Tags::note`]. Decoupled tags never close, so
+    /// they insert nothing and return false.
     pub(super) fn note(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         match self {
             Self::Plain(tags) => tags.note(at, set, line),
@@ -188,7 +190,8 @@ impl TagStore {
         }
     }
 
-    /// All that was on its way to a place is here, or must not stay; `kept` tells whether the line is newer than memory's.
+    /// Sets the final state of a reserved way, once everything in flight to it has arrived. `kept` is `None`
+    /// if the line is invalidated, and otherwise true if the line is newer than memory.
     pub(super) fn complete(&mut self, at: &impl AnyEdge, place: (u32, u32), kept: Option<bool>) {
         match self {
             Self::Plain(tags) => {

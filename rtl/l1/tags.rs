@@ -1,19 +1,19 @@
 //! # Tag store of the baseline L1D
-//! Set-associative tags, with true LRU (li2015 section 2.2) or another policy. One probe and one fill a
-//! cycle, and one recall where the L2 recalls lines: the fill first, then the recall, then the access that probes; each is
-//! forwarded to those that come after it in the same cycle. Tags of several lookups a cycle have as many ports for
-//! accesses, whose first alone may miss: the others see what it leaves.
+//! Holds the set-associative tags of a cache, with true LRU (li2015 section 2.2) or another replacement
+//! policy. A cycle has one fill, one recall in machines where the L2 recalls lines, and one access. They
+//! happen in this order, and each sees the results of those before it. With several lookups per cycle there
+//! are as many access ports. Only the first access may miss; the others see its result.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
-//! | `probe` | in  | line           | once a lookup; says hit, reserved, or absent          |
-//! | `touch` | in  | set, way       | the accepted access becomes most recently used        |
-//! | `claim` | in  | set, way, line | the victim's way is reserved for the line             |
+//! | `probe` | in  | line           | one per lookup; returns hit, reserved, tag-only or absent |
+//! | `touch` | in  | set, way       | an accepted access makes the line most recently used  |
+//! | `claim` | in  | set, way, line | reserves the victim's way for the line                |
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
-//! | `note`  | in  | set, line      | a tag without data, where a closed cache looks on     |
+//! | `note`  | in  | set, line      | inserts a tag without data, while the cache is closed |
 //!
-//! Victim: the lowest invalid way, else the way of the highest rank that holds data; a reserved way is
-//! never a victim, because its fill is on the way.
+//! Victim: the lowest invalid way, else the unreserved way of the highest rank. A reserved way is never a
+//! victim, because its fill is in flight.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/cache.rs`.
@@ -32,17 +32,17 @@ use crate::kernel::{
 /// State of a way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Status {
-    /// Holds nothing.
+    /// Empty way.
     #[default]
     Invalid,
-    /// Its line is on the way.
+    /// Way whose line is in flight.
     Reserved,
-    /// Holds a line.
+    /// Way that holds a line.
     Valid,
-    /// Holds a line of local memory newer than memory's.
+    /// Way that holds a line of local memory that is newer than memory.
     Modified,
-    /// Valid, but only the tag is here: the line went past the cache while that was closed. A third bit, in tags that
-    /// have it.
+    /// Tag without data (tag-only): its line bypassed the cache while the cache was closed. Encoded as valid
+    /// plus a third bit, in tags that have one.
     Hollow = 0b110,
 }
 
@@ -54,27 +54,27 @@ impl Encoding for Status {
     }
 }
 
-/// One way of one set.
+/// Tag of one way of one set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagEntry {
-    /// State.
+    /// State of the way.
     pub status: Status,
     /// Line address above the index bits.
     pub tag: u64,
-    /// Rank in its set.
+    /// Replacement rank within the set; the highest is evicted first.
     pub rank: u8,
-    /// A store overtook the line on its way: it must not stay.
+    /// True if a store overtook the line in flight, so it is invalidated on arrival.
     pub inv_on_fill: bool,
 }
 
 /// Widths of a tag entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagShape {
-    /// Bits of the tag.
+    /// Width of the tag in bits.
     pub tag_bits: u32,
-    /// Of the rank.
+    /// Name and width of the replacement rank.
     pub rank: RankShape,
-    /// Whether there are tags without data.
+    /// True if tags can be without data, which takes one more status bit.
     pub hollow: bool,
 }
 
@@ -98,68 +98,68 @@ impl Payload for TagEntry {
     }
 }
 
-/// Who uses a line that is here.
+/// Kinds of use of a present line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// A load.
+    /// Load.
     Load,
-    /// A store that memory hears of, or another SM that is supplied.
+    /// Store that is also sent to memory, or supply of the line to another SM.
     Other,
-    /// A store that memory does not hear of: the line is modified.
+    /// Store that is not sent to memory; it makes the line modified.
     Modify,
 }
 
-/// The way that a miss would take.
+/// Way that a miss would take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
-    /// Way.
+    /// Way number.
     pub way: u32,
-    /// Whether it holds a line, which gives way.
+    /// True if the way holds a line, which would be evicted.
     pub holds: bool,
-    /// Whether that line must be written back.
+    /// True if that line must be written back.
     pub modified: bool,
 }
 
-/// What a probe finds.
+/// Result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// Data are here.
+    /// Line with its data in the cache.
     Present {
-        /// Way.
+        /// Way of the line.
         way: u32,
-        /// Newer than memory.
+        /// True if the line is newer than memory.
         modified: bool,
     },
-    /// On its way.
+    /// Line in flight.
     Reserved {
-        /// Way.
+        /// Way of the line.
         way: u32,
     },
-    /// Its tag alone is here: a load would bring its data into this way.
+    /// Tag without data. A load of the line would miss and fill this way.
     Hollow {
-        /// Way.
+        /// Way of the tag.
         way: u32,
     },
-    /// Not here: [`Tags::victim`] says which way a miss would take.
+    /// Line without a tag. [`Tags::victim`] returns the way that a miss would take.
     Absent,
 }
 
-/// The tag store.
+/// Tag store of a cache.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Tags {
     entries: Array<TagEntry>,
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
-    /// Ways in use, where shared memory may have the others.
+    /// Number of usable ways, if shared memory may occupy the others.
     in_use: Option<u32>,
-    /// Accesses a cycle.
+    /// Accesses per cycle.
     lookups: u32,
 }
 
 impl Tags {
-    /// All ways invalid, for so many accesses a cycle; `hollow` if there are to be tags without data. `is_recalled` gives
-    /// recalls ports of their own.
+    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. `hollow` allows tags
+    /// without data. `is_recalled` adds ports for recalls.
     #[must_use]
     pub fn new(
         place: &Place<'_>,
@@ -185,13 +185,13 @@ impl Tags {
         tags
     }
 
-    /// Leaves so many ways in use from now on, none of which holds a line.
+    /// Invalidates all lines and limits each set to `ways` ways from now on.
     pub fn set_ways(&mut self, ways: u32) {
         self.in_use = Some(ways);
         self.clear();
     }
 
-    /// The set of a line.
+    /// Returns the set of a line.
     #[must_use]
     pub fn set_of(&self, line: u64) -> u32 {
         self.index.index(line)
@@ -204,7 +204,8 @@ impl Tags {
         self.look(set, line)
     }
 
-    /// What the probe of this cycle finds, ahead of it.
+    /// Returns the result of this cycle's probe without using a read port. The probe itself may come later in
+    /// the cycle.
     #[must_use]
     #[inline]
     pub fn look(&self, set: u32, line: u64) -> Probe {
@@ -221,24 +222,26 @@ impl Tags {
         Probe::Absent
     }
 
-    /// The way of a set, read by the probe of this cycle, that gives way to a miss; `None` if every
-    /// way is reserved.
+    /// Returns the victim way of a miss in a set that this cycle's probe has read; `None` if every way is
+    /// reserved.
     #[must_use]
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<Victim> {
         self.victim_among(set, |_| true)
     }
 
-    /// The same among the ways that `may_give` allows; an invalid way needs no leave.
+    /// Returns the victim way of a miss among the ways that `may_give` allows. Invalid ways are always
+    /// allowed.
     #[must_use]
     #[inline(always)]
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The claim to go, and below it the way, so that of equal claims the lowest way's wins.
+        // The key is the eviction priority, then the inverted way number, so that among equals the lowest way
+        // wins.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
-            // An invalid way goes before all ranks, a reserved one never.
+            // An invalid way has priority over all ranks. A reserved way is skipped.
             let claim = match entry.status {
                 Status::Invalid => 1 << u8::BITS,
                 Status::Reserved => continue,
@@ -253,11 +256,11 @@ impl Tags {
         Some(Victim { way, holds, modified: status == Status::Modified })
     }
 
-    /// A way was used.
+    /// Updates rank and state of a way for a use of its line.
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: Use) {
         let Self { entries, replacement, .. } = self;
         if replacement.is_order() && by != Use::Modify && entries.row(set)[way as usize].rank == 0 {
-            // Already the one used last: what is written is what was there.
+            // The line is already the most recently used one: writing the row would not change it.
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
@@ -268,7 +271,7 @@ impl Tags {
         });
     }
 
-    /// A way was used, and more of its line is on the way: it is reserved as long.
+    /// Updates the rank for a use of the line, and reserves its way while more of its sectors are in flight.
     pub fn reopen(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
@@ -292,9 +295,9 @@ impl Tags {
         });
     }
 
-    /// Puts the tag of a line that goes past the cache in the place of the least recently used one, and
-    /// returns whether the line there gave way. A line on its way or newer than memory's never does: if
-    /// there is nothing else, the tag is not kept.
+    /// Inserts the tag of a bypassing line in place of the least recently used tag. Returns true if this
+    /// evicted a line. In-flight and modified lines are never evicted; if there is no other way, the tag is
+    /// not inserted.
     pub fn note(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         let rank = |entry: &TagEntry| match entry.status {
             Status::Invalid => Some(u32::MAX),
@@ -302,7 +305,7 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Of equal ones, which are invalid, the lowest.
+        // Only invalid ways can have equal keys; the lowest one is taken.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
@@ -315,7 +318,7 @@ impl Tags {
         old.status == Status::Valid
     }
 
-    /// Drops all tags without data in one cycle: a clear line of each, no port.
+    /// Invalidates all tags without data in one cycle. Each has a clear line, so this uses no port.
     pub fn drop_hollow(&mut self, at: &impl AnyEdge) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
@@ -325,17 +328,17 @@ impl Tags {
         }
     }
 
-    /// Drops a line.
+    /// Invalidates a way.
     pub fn invalidate(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.status = Status::Invalid);
     }
 
-    /// Marks a reserved way so that its line does not stay.
+    /// Marks a reserved way, so that its line is invalidated on arrival.
     pub fn overtake(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.inv_on_fill = true);
     }
 
-    /// A reserved way gets its line; returns whether it stays.
+    /// Fills a reserved way. Returns true if the line stays valid.
     ///
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
@@ -345,7 +348,7 @@ impl Tags {
         kept
     }
 
-    /// All that was on its way to a reserved way is here, or must not stay.
+    /// Sets the final state of a reserved way, once everything in flight to it has arrived.
     ///
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
@@ -362,12 +365,12 @@ impl Tags {
         }
     }
 
-    /// Forgets everything (kernel end).
+    /// Invalidates all ways, at the end of a kernel.
     pub fn clear(&mut self) {
         self.entries.clear_with(|_, way| TagEntry { rank: self.replacement.reset(way), ..TagEntry::default() });
     }
 
-    /// Reserved ways, for invariants.
+    /// Counts the reserved ways, for invariants.
     #[must_use]
     pub fn reserved(&self) -> u32 {
         let spec = self.entries.spec();
@@ -375,13 +378,13 @@ impl Tags {
         rows.filter(|entry| entry.status == Status::Reserved).count() as u32
     }
 
-    /// Starts to keep a digest.
+    /// Starts to keep digests of the array contents.
     pub fn record(&mut self) {
         self.entries.record();
         self.replacement.record();
     }
 
-    /// Lists the array, the comparators and the index unit.
+    /// Adds the array, the comparators and the index unit to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, replacement, index, line_bits, in_use, lookups } = self;
         let ways = entries.spec().columns;
@@ -396,14 +399,15 @@ impl Tags {
         describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
-        // The access sees the row that the fill of the same cycle leaves, and changes it: a new tag, or another status.
+        // The access sees the row after the fill of the same cycle, and writes a new tag or a new state.
         let row = ways * entries.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("kept", Logic::Mux { ways, width: 1 });
         to.logic("changed", Logic::Mux { ways: 2, width: row });
         to.logic("status", Logic::Gates { count: 20 * ways });
         for lookup in 1..*lookups {
-            // Without a victim, and behind the rows of all lookups before it.
+            // Further lookups select no victim, and see the rows as all earlier lookups of the cycle leave
+            // them.
             to.parts("beside", lookup, |to| {
                 to.part("index", |to| index.describe(to));
                 to.logic("hit", Logic::Comparator { width: tag, count: ways });
@@ -414,7 +418,7 @@ impl Tags {
         }
     }
 
-    /// The line that a way holds, read by the probe of this cycle.
+    /// Returns the line of a way, in a set that this cycle's probe has read.
     #[must_use]
     #[inline(always)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {

@@ -1,6 +1,6 @@
-//! # What the caches of the LSU did at one edge
-//! The LSU reports its accepted and refused events to whoever checks it: testbenches, and the
-//! golden twin that runs in lockstep under `--check`. Off, it costs one branch a cycle.
+//! # Events of the caches of the LSU at one edge
+//! Reports the accepted and refused events of the LSU to its checkers: testbenches, and the golden twin that
+//! runs in lockstep under `--check`. If disabled, it costs one branch per cycle.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,64 +10,64 @@ use super::mshr::Waiter;
 use crate::cells::line::SECTORS;
 use crate::kernel::Reason;
 
-/// Why an access was refused.
+/// Reason why an access was refused (reservation fail).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Fail {
     /// Every way of the set is reserved.
     LineAlloc,
-    /// No MSHR entry, or the line still drains.
+    /// No MSHR entry is free, or the line still has waiters to serve.
     MshrEntry,
-    /// The pending line is closed or full.
+    /// The MSHR entry of the line in flight is closed or full.
     MshrMerge,
     /// The miss queue lacks room.
     MissQueue,
 }
 
-/// Number of reasons.
+/// Number of reasons for a refusal.
 pub const NUM_FAILS: usize = Fail::ALL.len();
 
-/// What becomes of an access.
+/// Outcome of an access at the tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A load found its line.
+    /// Load that hit.
     Hit,
-    /// A load waits for a line on its way.
+    /// Load that waits for a line in flight.
     HitPending,
-    /// A load asked memory; the line that gave way and whether it was modified.
+    /// Load that missed and was sent to memory; with the evicted line, and true if it was modified.
     Miss(Option<(u64, bool)>),
-    /// A global store or an atomic dropped the copy.
+    /// Global store or atomic that evicted the copy.
     Evicted,
-    /// A local store wrote the copy.
+    /// Local store that updated the copy, which is written back later.
     WrittenBack,
-    /// A global store wrote the copy, as memory.
+    /// Global store that updated both the copy and memory.
     Updated,
-    /// A store or an atomic found no copy.
+    /// Store or atomic that found no copy.
     StoreMissed,
-    /// A store or an atomic overtook a line on its way.
+    /// Store or atomic to a line in flight, which is therefore invalidated on arrival.
     Overtook,
-    /// Refused: the reason reported and all failing conditions, bit `Fail as u8` each.
+    /// Refused access: the reported reason, and the mask of all failing conditions, bit `Fail as u8` each.
     Refused(Fail, u8),
 }
 
-/// What a recall by the L2 led to in a cache.
+/// Effect of a recall by the L2 on a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recalled {
-    /// Nothing: there is no copy.
+    /// No copy was found.
     Absent,
-    /// The copy is gone.
+    /// The copy was dropped.
     Dropped,
-    /// The copy on its way will be gone when it arrives.
+    /// The copy is in flight and will be dropped on arrival.
     Overtook,
-    /// The copy stays: only this SM knows its bytes, and only this SM uses them.
+    /// The copy stays: its bytes are modified local memory, which only this SM holds and uses.
     Kept,
 }
 
-/// One access at the tags.
+/// Access at the tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// A load that may allocate.
+    /// Load that may allocate.
     Load {
-        /// Where it was looked up.
+        /// Cache in which the line was looked up.
         cache: CacheId,
         /// Address space.
         space: MemorySpace,
@@ -75,94 +75,96 @@ pub enum Access {
         line: u64,
         /// Program counter of the load.
         pc: u32,
-        /// Who waits.
+        /// Pending-table row and lanes that wait for the line.
         waiter: Waiter,
-        /// Miss-queue entries in use when it was decided.
+        /// Miss-queue entries in use when the access was decided.
         queue_used: u32,
-        /// What became of it.
+        /// Outcome of the load.
         outcome: Outcome,
     },
-    /// A store.
+    /// Store.
     Store {
         /// Line address.
         line: u64,
-        /// Global or local.
+        /// Address space: global or local.
         space: MemorySpace,
-        /// Whose store it is.
+        /// Pending-table row and lanes of the store.
         waiter: Waiter,
-        /// Miss-queue entries in use when it was decided.
+        /// Miss-queue entries in use when the access was decided.
         queue_used: u32,
-        /// What became of it.
+        /// Outcome of the store.
         outcome: Outcome,
     },
-    /// An atomic or a reduction, or a store past a cache whose copies others update.
+    /// Atomic or reduction, or an uncached store in a cache where other stores update the copy.
     Atomic {
         /// Line address.
         line: u64,
-        /// Whose it is.
+        /// Pending-table row and lanes of the access.
         waiter: Waiter,
-        /// Miss-queue entries in use when it was decided.
+        /// Miss-queue entries in use when the access was decided.
         queue_used: u32,
-        /// What became of it.
+        /// Outcome of the access.
         outcome: Outcome,
     },
-    /// A load on the bypass path.
+    /// Load on the bypass path.
     Bypass {
         /// Line address.
         line: u64,
         /// Program counter of the load.
         pc: u32,
-        /// Who waits.
+        /// Pending-table row and lanes that wait for the reply.
         waiter: Waiter,
-        /// A scheme sent it there, not its instruction or the configuration.
+        /// True if a scheme chose the bypass; false if the instruction or the configuration did.
         chosen: bool,
     },
 }
 
-/// Accesses beside the first at one edge, at most.
+/// Largest number of further accesses served in the cycle of the first one.
 pub const BESIDE: usize = SECTORS as usize - 1;
 
-/// Events of one edge, in the order in which they happened: end of a period, fill, recall, supply, drain, mode,
-/// access, those beside it, instruction taken.
+/// Events of one edge, in order: end of a period, fill, recall, supply, drain, mode, access, further
+/// accesses, instruction accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// The core says that a period has ended, and whether the cache may close.
+    /// End of a throttle period; true if the cache may close.
     pub period: Option<bool>,
-    /// A line arrived, or sectors of one: where, its address, its sectors, and those that stay.
+    /// Fill of a line or of sectors: cache, line address, sectors, and the sectors that stay valid.
     pub fill: Option<(CacheId, u64, u8, u8)>,
-    /// A bank gave a line up: which, and what that led to in each cache.
+    /// Recall by an L2 bank: line address, and the effect in each cache.
     pub recall: Option<(u64, [Recalled; CACHES])>,
-    /// Another SM was to be supplied with sectors of a line, and whether they were there.
+    /// Request to supply another SM: line address, sectors, and true if they were present.
     pub supply: Option<(u64, u8, bool)>,
-    /// A waiter left an MSHR: of which cache, line and waiter.
+    /// Waiter that left an MSHR: cache, line address and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
-    /// The L1D now admits every load, or those that its threshold admits (SM dueling).
+    /// New mode from SM dueling: true if the L1D now admits every load, false if its threshold applies.
     pub original: Option<bool>,
-    /// A coherent load went past, and no copy of its line may stay: which line, and what that led to in each cache.
+    /// Coherent load that bypassed, so that no copy of its line may stay: line address, and the effect in
+    /// each cache.
     pub dropped: Option<(u64, [Recalled; CACHES])>,
-    /// The access at the tags.
+    /// First access at the tags.
     pub access: Option<Access>,
-    /// Those that were served beside it, in their order: hits of the same instruction.
+    /// Further accesses served in the same cycle, in order: hits of the same instruction.
     pub beside: [Option<Access>; BESIDE],
-    /// An instruction was taken: its row of the pending table.
+    /// Instruction accepted: its pending-table row.
     pub taken: Option<u8>,
-    /// An instruction was taken where loads are judged: its row of the pending table, and whether it contends.
+    /// Instruction accepted in a machine that tests loads for contention: its pending-table row, and true if
+    /// it contends.
     pub judged: Option<(u8, bool)>,
 }
 
 impl Watch {
-    /// All accesses at the tags, in their order.
+    /// Returns all accesses at the tags, in order.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.access.iter().chain(self.beside.iter().flatten())
     }
 
-    /// Whether a load went past the L1D.
+    /// True if a load bypassed the L1D.
     #[must_use]
     pub fn went_past(&self) -> bool {
         matches!(self.access, Some(Access::Bypass { .. }))
     }
 
-    /// The loads that the L1D accepted: their lines, and whether they missed or went past.
+    /// Returns the line of each load that the L1D accepted, with true if it missed or bypassed.
     pub fn accepted_loads(&self) -> impl Iterator<Item = (u64, bool)> {
         self.accesses().filter_map(|access| match *access {
             Access::Bypass { line, .. } => Some((line, true)),

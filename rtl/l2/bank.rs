@@ -1,46 +1,46 @@
 //! # L2 bank
-//! One slice of the L2 cache: write-back, write-allocate, true LRU (li2015 section 2, khairy2015
-//! Table 1; Fermi's L2). Holds the lines that the interleave of the partitions gives it, under the
-//! numbers that they have inside the partition. Where its lines are shorter than those of the L1s,
-//! `split` makes several requests of one, and one reply of several.
+//! One slice of the L2 cache: write-back, write-allocate, true LRU (li2015 section 2, khairy2015 Table 1;
+//! Fermi's L2). The partition interleave decides which lines a bank holds; the bank numbers them within the
+//! partition. If its lines are shorter than those of the L1s, `split` turns one request into several and
+//! gathers their replies.
 //!
 //! | port       | dir | payload       | contract                                                     |
 //! |------------|-----|---------------|--------------------------------------------------------------|
-//! | `req`      | in  | `Request`     | taken when the look-up pipeline has a free stage             |
-//! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic, `Ack` for a write or a reduction once the line's order has it |
-//! | `dram_req[c]` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups; lines that leave, where memory acknowledges them |
-//! | `dram_rsp[c]` | in  | `DramReply` | one of all channels in each cycle, but for those of a swap  |
-//! | `recall.inv` | out | `Invalidate` | one for each L1 with a copy of a line that leaves           |
-//! | `recall.inv_ack` | in | `InvalidateAck` | always taken                                          |
+//! | `req`      | in  | `Request`     | accepted when the lookup pipeline has a free stage           |
+//! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic; `Ack` for a write or a reduction as soon as it has its place in the order of the line |
+//! | `dram_req[c]` | out | `DramRequest` | bursts of fetches and writebacks in lookup order; also notices of clean evictions where memory acknowledges evictions |
+//! | `dram_rsp[c]` | in  | `DramReply` | at most one burst per cycle over all channels; none while a swap holds the data memories |
+//! | `recall.inv` | out | `Invalidate` | one per L1 that has a copy of an evicted line               |
+//! | `recall.inv_ack` | in | `InvalidateAck` | always accepted                                       |
 //!
-//! What becomes of a line that gives way is up to the flow, which is chosen once, when the bank is built. In the
-//! overlapped flow (`bank/overlapped`) it moves to a queue while its successor is fetched; in the transient flow
-//! (`bank/transient`) it leaves from where it lies. What they have in common is in `bank/core` and `bank/lines`:
-//! doors, look-up pipeline, memories, MSHR and what an access does to its line. A flow adds its own registers to
-//! that, and has its own order of a cycle.
+//! The flow of a bank handles the victim of a miss; it is chosen once, when the bank is built. In the
+//! overlapped flow (`bank/overlapped`) the victim moves to a writeback queue while the new line is fetched.
+//! In the transient flow (`bank/transient`) the victim is evicted from its way before the fetch. Both flows
+//! share `bank/core` and `bank/lines`: ports, lookup pipeline, memories, MSHR, and the effect of an access on
+//! its line. Each flow adds its own registers and has its own order of steps within a cycle.
 //!
-//! Latency: a request taken in cycle `c` is matched in `c + lookup_latency`; the reply of a hit is
-//! sent in the cycle after. In parts, a request takes a cycle for each to enter, and its reply waits for
-//! the last and a cycle more. A line whose last burst is taken in cycle `f` serves its first
-//! waiter in `f + 1`, whose reply is sent in the cycle after; by sectors, each waiter's own last burst counts.
+//! Latency: a request accepted in cycle `c` is matched against the tags in `c + lookup_latency`. The reply of
+//! a hit is sent in the next cycle. A split request takes one cycle per L2 line to enter; its reply leaves
+//! one cycle after the last line was answered. A line whose last burst arrives in cycle `f` serves its first
+//! waiter in `f + 1` and sends the reply one cycle later. With sector fetches, each waiter needs only the
+//! last burst of its own sectors.
 //!
-//! One access a cycle: a waiter of a complete line first, the oldest looked-up request otherwise.
-//! Waiters go first because they free what the look-up may be waiting for. A refused request holds
-//! up those behind it: the bank is the point of coherence, and requests of one SM must keep their
-//! order.
+//! One access is served per cycle: a waiter of a complete line first, otherwise the oldest request whose
+//! lookup is over. Waiters have priority because they free resources that the lookup may lack. A stalled
+//! request blocks the requests behind it: the bank is the point of coherence, and requests of one SM must
+//! keep their order.
 //!
-//! Order: the requests of a line take effect in the order of their look-ups. Accesses to a line on
-//! its way wait together in that order (`mshr`); a write or a reduction is acknowledged as soon as
-//! it has its place in it.
+//! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
+//! order (`mshr`). A write or a reduction is acknowledged as soon as it has its place in that order.
 //!
-//! Atomics: one pass through the atomic unit reads and writes the words, in the cycle in which the
-//! access is served and with both ports of the data memory, so that nothing comes between. The
-//! reply brings the line as it was before. With `bank/atomic_buffer` the unit works on the line there, and
-//! the data memory is read and written only when another line comes into it.
+//! Atomics: an atomic reads and writes its words in the one cycle in which it is served. It uses both ports
+//! of the data memory, so no other access can come between. Its reply holds the line as it was before. With
+//! `bank/atomic_buffer` the atomic unit works on the buffered line; the data memory is accessed only when the
+//! buffer changes lines.
 //!
-//! No deadlock: DRAM data always have their place, replies always sink in the SMs, and waiters need only
-//! room for a reply. Whatever a look-up waits for is freed by these without any further look-up. The
-//! flows say how, and why no fetch reads what is still on its way to memory.
+//! No deadlock: DRAM data always have a reserved place, SMs always accept replies, and waiters need only room
+//! for a reply. These steps free every resource that a lookup may lack, without any further lookup. The flows
+//! explain this in detail, and why no fetch reads memory before an in-flight writeback of the same line.
 //!
 //! Bench: `tb/l2`.
 
@@ -70,17 +70,17 @@ pub use transient::{Coherence, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, Lea
 /// Ports of an L2 bank.
 #[derive(Default, Ports)]
 pub struct L2Ports {
-    /// Requests of all SMs.
+    /// Requests from all SMs.
     pub req: In<Request>,
-    /// Replies to them.
+    /// Replies to the SMs.
     pub rsp: Out<Reply>,
-    /// Bursts to each DRAM channel.
+    /// Burst requests to memory, one port per DRAM channel.
     pub dram_req: Many<Out<DramRequest>>,
-    /// Bursts from each of them.
+    /// Bursts from memory, one port per DRAM channel.
     pub dram_rsp: Many<In<DramReply>>,
-    /// Recalls of lines in L1s, where it keeps these coherent.
+    /// Recalls of lines from L1s, where the bank keeps the L1s coherent.
     pub inv: Out<Invalidate>,
-    /// The answers to them.
+    /// Acknowledgments of recalls from L1s.
     pub inv_ack: In<InvalidateAck>,
 }
 
@@ -88,27 +88,27 @@ impl HasPorts for L2Bank {
     type Ports = L2Ports;
 }
 
-/// Channel ends of a bank.
+/// Channel ends that a bank uses during one clock edge.
 pub struct L2Io<'a> {
-    /// Requests of all SMs.
+    /// Requests from all SMs.
     pub req: Rx<'a, Request>,
-    /// Replies to them.
+    /// Replies to the SMs.
     pub rsp: Tx<'a, Reply>,
-    /// Bursts to each DRAM channel.
+    /// Burst requests to memory, one channel end per DRAM channel.
     pub dram_req: TxBank<'a, DramRequest>,
-    /// Bursts from each of them.
+    /// Bursts from memory, one channel end per DRAM channel.
     pub dram_rsp: RxBank<'a, DramReply>,
-    /// Messages to L1s and their answers, where the bank keeps L1s coherent.
+    /// Recalls to L1s and their acknowledgments, where the bank keeps the L1s coherent.
     pub recall: Option<RecallIo<'a>>,
 }
 
-/// One bank.
+/// One L2 bank.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct L2Bank {
     flow: Flow,
 }
 
-/// A bank with what its flow adds.
+/// State of a bank, which depends on its miss flow.
 #[derive(Debug, Serialize, Deserialize)]
 enum Flow {
     Overlapped(Box<Overlapped>),
@@ -116,7 +116,7 @@ enum Flow {
 }
 
 impl L2Bank {
-    /// An empty bank.
+    /// Returns an empty bank with the flow that `config` selects.
     #[must_use]
     pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
         let flow = match &config.flow {
@@ -140,7 +140,7 @@ impl L2Bank {
         }
     }
 
-    /// One clock edge, checked or not.
+    /// Evaluates one clock edge, with or without run-time checks.
     #[inline(never)]
     pub(crate) fn eval_any(&mut self, io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.flow {

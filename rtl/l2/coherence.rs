@@ -1,10 +1,10 @@
 //! # Recalls
-//! Messages between a bank that keeps the L1s coherent and those L1s: a line that leaves the bank
-//! is recalled from each L1 that has a copy (candel2018 sections 3 and 4).
+//! Messages by which a bank recalls an evicted line from the L1s that have copies, to keep them coherent
+//! (candel2018 sections 3 and 4).
 //!
-//! Both have a way through the machine of their own. A recall must not wait behind the requests that
-//! wait for it, nor behind replies that an L1 holds up; an answer is taken by its bank in every cycle, so
-//! that nothing on either way ever waits for anything but the wires.
+//! Recalls and acknowledgments have networks of their own. A recall must not wait behind requests that wait
+//! for it, nor behind replies that an L1 stalls. The bank accepts an acknowledgment in every cycle. On both
+//! networks, messages therefore wait for links only.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,27 +14,27 @@ use crate::noc::packet::{CONTROL_BYTES, Packet};
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallShape {
-    /// Bits of a line address.
+    /// Width of a line address [bits].
     pub line_bits: u32,
-    /// Bits of an SM number.
+    /// Width of an SM number [bits].
     pub sm_bits: u32,
-    /// Bits of a partition number.
+    /// Width of a partition number [bits].
     pub partition_bits: u32,
-    /// Bits of a leaver's number.
+    /// Width of the number of an eviction [bits].
     pub leaver_bits: u32,
 }
 
-/// Drop your copy of a line.
+/// Request to an L1 to invalidate its copy of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = RecallShape)]
 pub struct Invalidate {
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// SM whose L1 is meant.
+    /// SM whose L1 must invalidate the line.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Comes back with the acknowledgement.
+    /// Number of the eviction, which the acknowledgment returns.
     #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
 }
@@ -48,14 +48,14 @@ impl Packet for Invalidate {
     }
 }
 
-/// The copy is gone.
+/// Acknowledgment that an L1 has no copy of the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = RecallShape)]
 pub struct InvalidateAck {
     /// Partition whose bank recalled the line.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
-    /// As in the message answered.
+    /// Number of the eviction, copied from the recall.
     #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
 }
@@ -69,18 +69,18 @@ impl Packet for InvalidateAck {
     }
 }
 
-/// A bank's channel ends towards the L1s that it keeps coherent.
+/// Channel ends of a bank toward the L1s that it keeps coherent.
 pub struct RecallIo<'a> {
-    /// Messages to L1s.
+    /// Recalls to L1s.
     pub inv: Tx<'a, Invalidate>,
-    /// Their answers, taken in every cycle.
+    /// Acknowledgments from L1s, accepted in every cycle.
     pub inv_ack: Rx<'a, InvalidateAck>,
 }
 
-/// An L1's channel ends towards the banks that keep it coherent.
+/// Channel ends of an L1 toward the banks that keep it coherent.
 pub struct RecalledIo<'a> {
-    /// Messages from banks.
+    /// Recalls from banks.
     pub inv: Rx<'a, Invalidate>,
-    /// The answers to them.
+    /// Acknowledgments of recalls.
     pub inv_ack: Tx<'a, InvalidateAck>,
 }

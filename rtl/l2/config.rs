@@ -1,5 +1,6 @@
 //! # Parameters of an L2 bank
-//! What a design may choose, apart from what the machine fixes for all of its memory side.
+//! Parameters that a design may choose. `BankPlace` holds the parameters that the machine fixes for all of
+//! its memory side.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,17 +15,17 @@ use crate::index::IndexConfig;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
-/// Most bytes of the lines of a bank: 64 banks of the largest size have 1 GB.
+/// Maximum size of the data of a bank [bytes]: 64 banks of this size hold 1 GB.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What happens to a line that gives way while its successor is on its way.
+/// Miss flow: handling of the victim while the new line is in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FlowConfig {
-    /// It moves to a write-back queue at once, and the fetch goes out beside it.
+    /// The victim moves to a writeback queue at once, in parallel with the fetch.
     Overlapped(OverlappedConfig),
-    /// It leaves from its way, which is closed to others until it is gone and its successor is
-    /// here: the fetch follows the eviction (candel2018 section 3).
+    /// The victim is evicted from its way before the fetch starts. The way is closed to other lines until the
+    /// new line has arrived (candel2018 section 3).
     Transient(TransientConfig),
 }
 
@@ -44,76 +45,78 @@ impl From<TransientConfig> for FlowConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2Config {
-    /// Sets (li2015, khairy2015 Table 1: 64 for 128 KB of 16 ways).
+    /// Number of sets (li2015, khairy2015 Table 1: 64 for 128 KB of 16 ways).
     pub sets: u32,
-    /// Ways of a set (li2015, khairy2015 Table 1: 16).
+    /// Number of ways (li2015, khairy2015 Table 1: 16).
     pub ways: u32,
-    /// Bytes of a line, of which an L1 line may have several.
+    /// Line size [bytes]; an L1 line may span several lines of the bank.
     pub line_bytes: u32,
-    /// L1 lines that are served in parts at a time, where lines here are shorter.
+    /// Number of L1 lines served at a time as several shorter lines of the bank.
     pub split_requests: u32,
-    /// From the line number within the bank to the set (linear in every paper but khairy2015 section 6).
+    /// Function that maps the line number within the bank to a set (linear in every paper but khairy2015
+    /// section 6).
     pub index: IndexConfig,
-    /// Cycles from taking a request to its tag match; one request may enter in each of them.
+    /// Cycles from accepting a request to its tag match; the pipeline accepts one request per cycle.
     pub lookup_latency: u32,
-    /// Lines on their way from memory (khairy2015 Table 1: 32). In the transient flow they are in the
-    /// ways and in the FRC, and so these may be the limit (candel2018 section 3).
+    /// Number of lines in flight from memory (khairy2015 Table 1: 32). In the transient flow, ways and FRC
+    /// entries hold these lines, so the number of MSHR entries may be the limit (candel2018 section 3).
     pub mshr_entries: u32,
-    /// Accesses that can wait for one line, the first included (GPGPU-Sim's GTX 480: 4).
+    /// Number of accesses that can wait for one line, the first included (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
-    /// Replies waiting for the reply crossbar.
+    /// Number of replies that can wait for the reply crossbar.
     pub reply_queue: u32,
-    /// Writes of the data memory in a cycle: with the second an arriving burst holds up no access (1 or 2).
+    /// Number of writes to the data memory per cycle (1 or 2): with 2, an arriving burst does not stall
+    /// accesses that write.
     pub data_ports: u32,
-    /// The line that atomics went to last is in a buffer beside the data memory (anssari2012 section 3.4).
+    /// Keeps the line of the last atomic in a buffer next to the data memory (anssari2012 section 3.4).
     pub atomic_buffer: bool,
-    /// Which misses are not kept.
+    /// Policy that decides which misses bypass the bank.
     pub bypass: L2Bypass,
-    /// What happens to a line that gives way while its successor is on its way.
+    /// Miss flow: handling of the victim while the new line is in flight.
     pub flow: FlowConfig,
 }
 
-/// What the machine fixes for all banks, and which of them this one is.
+/// Parameters that the machine fixes for all banks, and the position of this bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankPlace {
-    /// Widths of the messages, whose lines are those of the L1s.
+    /// Widths of the messages, whose lines have the size of L1 lines.
     pub packets: PacketShape,
-    /// How this bank's lines go round among the partitions.
+    /// Mapping of lines to partitions.
     pub interleave: Interleave,
-    /// Which partition it is.
+    /// Number of the partition that this bank serves.
     pub partition: u32,
-    /// How its bursts go round among the DRAM channels behind it.
+    /// Mapping of the bursts of this bank to the DRAM channels behind it.
     pub channels: Interleave,
-    /// How bursts of its channel go round among the partitions that share it.
+    /// Mapping of the bursts of a DRAM channel to the partitions that share it.
     pub sharers: Interleave,
-    /// Bytes of a line.
+    /// Line size [bytes].
     pub line_bytes: u32,
-    /// Bytes of a DRAM burst.
+    /// Size of a DRAM burst [bytes].
     pub burst_bytes: u32,
-    /// L1s that lose their copies of a line with the bank: 0 if they keep them, 64 at most.
+    /// Number of L1s from which evicted lines are recalled: 0 if L1s keep their copies, at most 64.
     pub coherent_l1s: u32,
 }
 
 impl L2Config {
-    /// The keys of the transient flow, if lines leave from their ways.
+    /// Returns the parameters of the transient flow, if the bank uses it.
     #[must_use]
     pub fn transient(&self) -> Option<&TransientConfig> {
         if let FlowConfig::Transient(config) = &self.flow { Some(config) } else { None }
     }
 
-    /// True if lines leave from their ways.
+    /// True if the bank uses the transient flow, in which lines are evicted from their ways.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.transient().is_some()
     }
 
-    /// Lines of its Fetch and Replacement Cache; 0 if it has none.
+    /// Returns the number of entries of the Fetch and Replacement Cache; 0 without one.
     #[must_use]
     pub fn frc_entries(&self) -> u32 {
         self.transient().map_or(0, |flow| flow.frc.entries)
     }
 
-    /// What its banks count of what not every bank has.
+    /// Returns the optional features of the banks, which decide the counters in their statistics.
     #[must_use]
     pub fn has(&self) -> L2Has {
         L2Has {
@@ -125,25 +128,25 @@ impl L2Config {
         }
     }
 
-    /// True if memory acknowledges what is written back.
+    /// True if memory acknowledges evictions.
     #[must_use]
     pub fn acknowledges(&self) -> bool {
         self.transient().is_some_and(|flow| flow.acknowledged)
     }
 
-    /// True if a miss brings sectors.
+    /// True if a miss fetches sectors instead of a whole line.
     #[must_use]
     pub fn fetches_sectors(&self) -> bool {
         matches!(&self.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
     }
 
-    /// True if lines are recalled from L1s before they leave.
+    /// True if evicted lines are recalled from L1s first.
     #[must_use]
     pub fn recalls(&self) -> bool {
         self.transient().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
-    /// Checks the fields beneath L1s with lines of `l1_line_bytes`, for bursts of `burst_bytes`.
+    /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst [bytes].
     pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
@@ -201,45 +204,45 @@ impl L2Config {
 }
 
 impl BankPlace {
-    /// log2 of the lines of an L1 line.
+    /// Returns log2 of the number of lines per L1 line.
     #[must_use]
     pub fn parts_log2(&self) -> u32 {
         (self.packets.line_bytes / self.line_bytes).ilog2()
     }
 
-    /// Bits of a line address.
+    /// Returns the width of a line address [bits].
     #[must_use]
     pub fn line_bits(&self) -> u32 {
         self.packets.line_bits + self.parts_log2()
     }
 
-    /// Widths of the requests that are looked up: whole ones, or the parts of one.
+    /// Returns the widths of the requests that are looked up: each is for one line of the bank.
     #[must_use]
     pub fn requests(&self) -> PacketShape {
         PacketShape { line_bytes: self.operand_bytes(), ..self.replies() }
     }
 
-    /// Widths of the replies to them.
+    /// Returns the widths of the replies of the bank, before replies for one L1 line are gathered.
     #[must_use]
     pub fn replies(&self) -> PacketShape {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Bytes of the data that come with a request. What a compare-and-swap compares is in their upper
-    /// half: of the line itself, or behind it where the line is a part of an L1 line.
+    /// Returns the size of the data of a request [bytes]. Their upper half holds the compare operand of a
+    /// compare-and-swap. That half is part of the line itself, or follows the line if a request is split.
     #[must_use]
     pub fn operand_bytes(&self) -> u32 {
         if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }
     }
 
-    /// Bits of a line number within the bank.
+    /// Returns the width of a line number within the bank [bits].
     #[must_use]
     pub fn local_bits(&self) -> u32 {
         let last = self.interleave.local(u64::MAX >> (64 - self.line_bits()));
         u64::BITS - last.leading_zeros()
     }
 
-    /// Bursts of a line.
+    /// Returns the number of bursts per line.
     #[must_use]
     pub fn bursts(&self) -> u32 {
         self.line_bytes / self.burst_bytes

@@ -1,52 +1,52 @@
-//! What the memories of an L2 bank hold: tags with their states, and lines.
+//! Contents of the memories of an L2 bank: tags with line states, and lines.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Field, Fields, FieldsExt, Payload};
 
-/// State of a line in the bank. `Valid` and `Modified` are candel2018's stable state, clean and
-/// dirty; the last two, and `Reserved` as the state of the fetch, its transient ones.
+/// State of a line in the bank. `Valid` and `Modified` are candel2018's stable state, clean and dirty.
+/// `Reserved` (the fetch), `Invalidating` and `WritingBack` are its transient states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LineState {
-    /// Nothing here.
+    /// The way holds no line.
     #[default]
     Invalid,
-    /// On its way from memory: tag and way are taken, bytes arrive.
+    /// The fill is in flight: tag and way are reserved, bursts arrive.
     Reserved,
-    /// Equal to memory. By sectors, it may be here in part, as in the next state.
+    /// The line equals memory. With sector fetches, only some of its bytes may be present, as in `Modified`.
     Valid,
-    /// Newer than memory.
+    /// The line is dirty: newer than memory.
     Modified,
-    /// On its way out, while copies in the L1s are recalled. Transient flow only, as the next.
+    /// Eviction, first step: copies in the L1s are being recalled. Transient flow only.
     Invalidating,
-    /// On its way out, while it is written to memory.
+    /// Eviction, second step: the line is being written to memory. Transient flow only.
     WritingBack,
-    /// Only its tag is here, while the bank lets lines past. Streaming only.
+    /// Tag-only: the line bypassed the bank. Only with a bypass policy that keeps tags.
     Hollow,
-    /// Bytes that were written are here, the others in memory. With byte masks only.
+    /// Only the bytes that were written are present, the others are in memory. With byte masks only.
     Partial,
 }
 
 impl LineState {
-    /// True if the line is here to stay.
+    /// True if the line is present and not being evicted.
     #[must_use]
     pub fn is_here(self) -> bool {
         matches!(self, Self::Valid | Self::Modified)
     }
 
-    /// True if bytes of it are here that memory does not know.
+    /// True if some of the present bytes are newer than memory.
     #[must_use]
     pub fn is_newer(self) -> bool {
         matches!(self, Self::Modified | Self::Partial)
     }
 
-    /// True if another line may take the way.
+    /// True if the line may be chosen as a victim.
     #[must_use]
     pub fn may_go(self) -> bool {
         self.is_here() || matches!(self, Self::Hollow | Self::Partial)
     }
 
-    /// True if the line is on its way out.
+    /// True if the line is being evicted.
     #[must_use]
     pub fn is_leaving(self) -> bool {
         matches!(self, Self::Invalidating | Self::WritingBack)
@@ -65,16 +65,17 @@ impl Encoding for LineState {
 /// Widths of a cell of the tag memory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TagShape {
-    /// Bits of a tag.
+    /// Width of a tag [bits].
     pub tag_bits: u32,
-    /// Lines leave from their ways, tags stay without them, or parts of lines are here: more states.
+    /// True if the state takes 3 bits instead of 2: in-place evictions, tag-only entries or partial lines
+    /// need more states.
     pub wide: bool,
 }
 
 /// A cell of the tag memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
-    /// Line number within the bank above its index bits.
+    /// Line number within the bank, without its index bits.
     pub tag: u64,
     /// State of the line.
     pub state: LineState,
@@ -90,7 +91,7 @@ impl Payload for Tag {
     }
 }
 
-/// L1s that have a copy of a line, one bit each; the shape is their number.
+/// L1s that have a copy of a line, one bit per L1; the shape is the number of L1s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sharers(pub u128);
 
@@ -102,26 +103,26 @@ impl Payload for Sharers {
     }
 }
 
-/// Bursts of a line, one bit each: 8 of 16 bytes at most.
+/// Bursts of a line, one bit per burst: at most 8 bursts of 16 bytes.
 pub type Bursts = u8;
 
-/// What is here of a line of which not all may be.
+/// Bytes of a partially present line that the bank holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = HeldShape)]
 pub struct Held {
-    /// Bytes that are here and newer than memory, one bit each.
+    /// Bytes that are present and newer than memory, one bit per byte.
     #[payload(name = "mask", bytes = shape.line_bytes / 8)]
     pub newer: u128,
-    /// Bursts of which memory has brought the other bytes. Where sectors are fetched; none elsewhere.
+    /// Bursts that memory has delivered, which hold the other present bytes. Zero unless sectors are fetched.
     #[payload(only(let Some(bursts) = shape.by_burst), width = bursts)]
     pub brought: Bursts,
 }
 
-/// Widths of a cell that says what is here.
+/// Widths of a cell that records the present bytes of a line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HeldShape {
-    /// Bytes of a line.
+    /// Line size [bytes].
     pub line_bytes: u32,
-    /// Bursts of a line, where each may be here by itself.
+    /// Number of bursts per line, if each can be present without the others.
     pub by_burst: Option<u32>,
 }

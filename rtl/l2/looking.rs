@@ -1,4 +1,4 @@
-//! Requests whose tags are being looked up.
+//! Entries of the lookup pipeline of an L2 bank.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;
@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
 
-/// What tells the cycle at which a look-up is over, which takes 63 at most.
+/// Returns the low bits of a cycle number. Six bits identify the end of a lookup, because it takes 63 cycles
+/// at most.
 #[inline]
 pub(super) fn due_bits(cycle: u64) -> u6 {
     u6::masked_new(cycle)
 }
 
-/// A request in the look-up pipeline.
+/// A request in the lookup pipeline.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct Looking {
     /// Cycle of the tag match.

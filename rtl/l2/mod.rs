@@ -2,22 +2,22 @@
 //!
 //! | file                | holds                                                                        |
 //! |---------------------|------------------------------------------------------------------------------|
-//! | `config`            | parameters of a bank and its place in the machine; a flow's are in its folder |
-//! | `bypass`            | which misses are not kept: a scheme a file                                   |
-//! | `line`              | what tag and data memory hold                                                |
-//! | `mshr`              | lines on their way and the accesses that wait for them                       |
-//! | `looking`           | what the look-up pipeline holds                                              |
-//! | `split`             | requests for L1 lines of which each has several lines of the bank            |
-//! | `coherence`         | messages by which copies are recalled from L1s                               |
+//! | `config`            | parameters of a bank and its position in the machine; flow parameters are in the flow's folder |
+//! | `bypass`            | bypass policies, one file per scheme                                         |
+//! | `line`              | cells of the tag and data memories                                           |
+//! | `mshr`              | in-flight lines and the accesses that wait for them                          |
+//! | `looking`           | entries of the lookup pipeline                                               |
+//! | `split`             | splits a request for an L1 line into requests for several shorter L2 lines   |
+//! | `coherence`         | messages that recall copies of a line from L1s                               |
 //! | `stats`             | counters                                                                     |
-//! | `bank`              | the block: either of two flows                                               |
-//! | `bank/core`         | what both have: doors, look-up pipeline, memories                            |
-//! | `bank/lines`        | what an access does to its line, and the reply                               |
-//! | `bank/atomic_buffer`| the line of the last atomic                                                  |
-//! | `bank/channels`     | the DRAM channels behind a bank                                              |
-//! | `bank/host`         | what a host asks between edges                                               |
-//! | `bank/overlapped`   | Fermi's flow: access, queues to memory, lines in part, by sectors, past a bank |
-//! | `bank/transient`    | candel2018's: access, eviction, pending queue, FRC and its swaps             |
+//! | `bank`              | the block, with one of two miss flows                                        |
+//! | `bank/core`         | state common to both flows: request and reply paths, lookup pipeline, memories |
+//! | `bank/lines`        | effect of an access on its line, and the reply                               |
+//! | `bank/atomic_buffer`| buffer of the line that the last atomic accessed                             |
+//! | `bank/channels`     | DRAM channels behind a bank                                                  |
+//! | `bank/host`         | access of the host to a bank between clock edges                             |
+//! | `bank/overlapped`   | Fermi's flow: lookup, miss and writeback queues, partial lines, sectors, bypass |
+//! | `bank/transient`    | candel2018's flow: lookup, eviction, pending queue, FRC and its swaps        |
 
 mod bank;
 pub mod bypass;

@@ -1,21 +1,22 @@
 //! # MSHR of an L2 bank
-//! Remembers which lines are on their way from DRAM and which accesses wait for them, in
-//! the order in which they were accepted: that order is the order of the line. The bytes of a line
-//! arrive in its reserved way, not here. Where lines come by sectors, an access says which bursts it
-//! needs, and one that was merged may need more than were asked for before.
+//! Tracks the lines in flight from DRAM and the accesses that wait for them. The accesses to a line take
+//! effect in the order in which they were accepted. Unlike a textbook MSHR, it holds no fill data: the bursts
+//! of a line arrive in its reserved way. With sector fetches, each access states the bursts that it needs,
+//! and a merged access may need more than were requested before.
 //!
 //! | port       | dir | payload                | contract                                                 |
 //! |------------|-----|------------------------|----------------------------------------------------------|
-//! | `allocate` | in  | entry, request, bursts | the line is untracked and the entry free; some bursts    |
+//! | `allocate` | in  | entry, request, bursts | the line has no entry, the entry is free, at least one burst |
 //! | `merge`    | in  | entry, request, bursts | [`Mshr::has_room`] for the entry                         |
-//! | `arrive`   | in  | entry, burst           | the entry is in use, this burst was asked for once       |
-//! | `waiter`   | out | waiter                 | of the line that was complete first, in order of arrival |
-//! | `served`   | in  |                        | the waiter shown was served                              |
+//! | `arrive`   | in  | entry, burst           | the entry is in use; the burst was requested and has not arrived before |
+//! | `waiter`   | out | waiter                 | next access of the line that was complete first, in order of acceptance |
+//! | `served`   | in  |                        | the access at `waiter` was served                        |
 //!
-//! An entry takes waiters as long as it has room, even while its earlier ones are served, and is
-//! freed with its last one. By then all bursts asked for have arrived, because whoever wanted them has
-//! waited for them. A line counts as complete while its next waiter has the bursts that it needs.
-//! Area order: entries x merges waiters, each with the bytes of a line; one line comparator an entry.
+//! An entry accepts waiters while it has room, even while earlier ones are being served. Serving the last
+//! waiter frees it. By then all requested bursts have arrived, because the access that requested a burst
+//! waits for it. A line counts as complete while the bursts that its next waiter needs have arrived.
+//!
+//! Area order: entries x merges waiters, each with the bytes of a line; one line comparator per entry.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
@@ -36,31 +37,31 @@ use crate::noc::stamps::Stamps;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = WaiterShape)]
 pub struct Waiter {
-    /// What is asked.
+    /// Kind of the access.
     #[payload(state)]
     pub kind: RequestKind,
-    /// Number of the request.
+    /// Running number of the request in its SM.
     pub id: u32,
-    /// SM that asks.
+    /// Requesting SM.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Goes back with the reply.
+    /// Ticket, returned unchanged with the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// What an atomic does; of no meaning otherwise.
+    /// Operation of an atomic; ignored for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Sectors that the reply brings.
+    /// Sectors that the reply returns.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// Bytes to store.
+    /// Bytes to store, one bit per byte of the line.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data to store.
     #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// When it was where, if it is a read whose way is counted.
+    /// Ticks at which a read passed each stage of the memory system: statistics, no hardware.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -74,7 +75,7 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// Becomes the waiter of a request, in place because of its size.
+    /// Copies the fields of a request, in place because of their size.
     fn stand_for(&mut self, request: &Request) {
         let &Request { kind, id, line: _, sm, partition: _, ticket, .. } = request;
         let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
@@ -88,85 +89,85 @@ impl Waiter {
 /// Widths of a waiter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WaiterShape {
-    /// Bits of an SM number.
+    /// Width of an SM number [bits].
     pub sm_bits: u32,
-    /// Bytes of a line.
+    /// Line size [bytes].
     pub line_bytes: u32,
-    /// Bytes of the data that come with a request.
+    /// Size of the data of a request [bytes].
     pub operand_bytes: u32,
 }
 
-/// A line on its way.
+/// MSHR entry: a line in flight.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Entry {
     /// Line address.
     pub line: u64,
-    /// Where its bytes go.
+    /// Set that the line is filled into.
     pub set: u32,
-    /// Where its bytes go.
+    /// Way that the line is filled into.
     pub way: u32,
-    /// Bursts asked for.
+    /// Bursts requested from memory.
     pub asked: Bursts,
-    /// Those that have arrived.
+    /// Bursts that have arrived.
     pub arrived: Bursts,
-    /// Those without which its next waiter cannot be served.
+    /// Outstanding bursts that the next waiter needs.
     awaited: Bursts,
-    /// Waiters put down.
+    /// Number of waiters accepted.
     count: u8,
-    /// Waiters served.
+    /// Number of waiters served.
     served: u8,
-    /// A write or an atomic among those served made the line newer than memory.
+    /// True if a write or an atomic among the served waiters made the line newer than memory.
     pub dirty: bool,
 }
 
-/// The number of an entry, as a queue holds it; its shape is the width.
+/// Number of an entry as a queue element; the shape is the width.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Bursts that a waiter needs of its line; the shape is those of a line.
+/// Bursts of its line that a waiter needs; the shape is the number of bursts per line.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
 
-/// Shape of an MSHR.
+/// Dimensions and widths of an MSHR.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct MshrShape {
-    /// Entries: 64 at most, or whole words of 64.
+    /// Number of entries: at most 64, or a multiple of 64.
     pub entries: u32,
-    /// Waiters of an entry.
+    /// Number of waiters per entry.
     pub merges: u32,
-    /// Bursts of a line.
+    /// Number of bursts per line.
     pub bursts: u32,
-    /// A waiter may need only some of them.
+    /// True if a waiter may need only some bursts of its line.
     pub by_burst: bool,
-    /// Bits of a line address.
+    /// Width of a line address [bits].
     pub line_bits: u32,
-    /// Sets of the bank.
+    /// Number of sets of the bank.
     pub sets: u32,
-    /// Ways of the bank.
+    /// Number of ways of the bank, including extra ways for lines outside the sets (bypass buffer or FRC).
     pub ways: u32,
     /// Widths of a waiter.
     pub waiter: WaiterShape,
 }
 
-/// The registers.
+/// MSHR of one bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
     path: String,
     shape: MshrShape,
     entries: Vec<Entry>,
-    /// Entries in use, 64 in a word.
+    /// Entries in use, one bit per entry, 64 entries per word.
     used: Box<[u64]>,
-    /// Complete lines in the order in which they became so.
+    /// Entries whose line is complete, in the order of completion.
     ready: Fifo<Slot>,
     waiters: Array<Waiter>,
-    /// Bursts that each of them needs, unless all need all.
+    /// Bursts that each waiter needs, if a waiter may need only some.
     needs: Option<Box<Array<Needs>>>,
 }
 
 impl Mshr {
-    /// An empty MSHR.
+    /// Returns an empty MSHR.
     #[must_use]
     pub fn new(path: &str, shape: MshrShape) -> Self {
         let spec = |name: &str| ArraySpec {
@@ -189,7 +190,7 @@ impl Mshr {
         }
     }
 
-    /// The entry of a line on its way.
+    /// Returns the entry of a line, if the line is in flight.
     #[must_use]
     pub fn find(&self, line: u64) -> Option<u32> {
         for (word, used) in (0..).zip(&*self.used) {
@@ -205,7 +206,7 @@ impl Mshr {
         None
     }
 
-    /// A free entry.
+    /// Returns the lowest free entry, if any.
     #[must_use]
     pub fn free(&self) -> Option<u32> {
         let word = self.used.iter().position(|&used| used != u64::MAX)?;
@@ -213,13 +214,13 @@ impl Mshr {
         (entry < self.shape.entries).then_some(entry)
     }
 
-    /// True if the entry can take another waiter.
+    /// True if the entry can accept another waiter.
     #[must_use]
     pub fn has_room(&self, entry: u32) -> bool {
         u32::from(self.entries[entry as usize].count) < self.shape.merges
     }
 
-    /// True if no line is on its way.
+    /// True if no line is in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.used.iter().all(|&used| used == 0)
@@ -231,13 +232,14 @@ impl Mshr {
         !self.ready.is_empty()
     }
 
-    /// An entry in use.
+    /// Returns a copy of an entry in use.
     #[must_use]
     pub fn entry(&self, entry: u32) -> Entry {
         self.entries[entry as usize]
     }
 
-    /// Tracks the line of a request, its first waiter, of which `bursts` come to `way` of `set`.
+    /// Allocates an entry for the line of a request, its first waiter. The line is fetched to `way` of `set`,
+    /// and the request needs `bursts` of it.
     ///
     /// # Panics
     /// If the entry is in use.
@@ -258,7 +260,7 @@ impl Mshr {
         self.put_down(at, (entry, 0), request, bursts);
     }
 
-    /// Puts down another waiter, which needs some bursts of the line.
+    /// Merges a request as another waiter, which needs `bursts` of the line.
     ///
     /// # Panics
     /// If the entry has no room.
@@ -279,10 +281,10 @@ impl Mshr {
         }
     }
 
-    /// Burst `burst` of the entry's line arrives; returns the entry.
+    /// Marks a burst of the entry's line as arrived and returns the entry.
     ///
     /// # Panics
-    /// If nobody has asked for it.
+    /// If the burst was not requested, or has arrived before.
     #[inline]
     pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> Entry {
         let known = entry < self.shape.entries && self.is_used(entry);
@@ -309,7 +311,7 @@ impl Mshr {
         *line
     }
 
-    /// The next waiter of the line that was complete first.
+    /// Returns the next waiter of the line that was complete first, with its entry.
     #[must_use]
     #[inline]
     pub fn waiter(&self, at: &impl AnyEdge) -> Option<(Entry, &Waiter)> {
@@ -318,7 +320,8 @@ impl Mshr {
         Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))
     }
 
-    /// The waiter shown was served; returns the entry if it was the last one, which frees it.
+    /// Removes the waiter that [`Self::waiter`] returned, which was served; `wrote` if it wrote the line. If
+    /// it was the last one, frees the entry and returns it.
     pub fn served(&mut self, at: &impl AnyEdge, wrote: bool) -> Option<Entry> {
         let Slot(slot) = *self.ready.front()?;
         let entry = &mut self.entries[usize::from(slot)];
@@ -343,13 +346,13 @@ impl Mshr {
         self.used[(entry / WORD) as usize] >> (entry % WORD) & 1 != 0
     }
 
-    /// Starts to keep digests of the memory.
+    /// Starts to keep digests of the memories.
     pub fn record(&mut self) {
         self.waiters.record();
         self.needs.iter_mut().for_each(|needs| needs.record());
     }
 
-    /// Lists registers, memory and logic.
+    /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters, needs } = self;
         match **used {
@@ -362,7 +365,8 @@ impl Mshr {
         if let Some(needs) = needs {
             to.array("needs", &**needs);
         }
-        // A burst that arrives and an access look for their lines in the same cycle, and a filled one is answered from.
+        // In one cycle, an arriving burst and a lookup search for their lines, and a waiter of a complete
+        // line is served.
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: 2 * shape.entries });
         let place = bits_for(shape.sets) + bits_for(shape.ways);
         to.table_ports(2, shape.entries, place + shape.bursts + 2 * bits_for(shape.merges + 1));
@@ -388,10 +392,10 @@ impl Entry {
     }
 }
 
-/// Entries whose use is one bit each of a word.
+/// Number of entries per word of `used`.
 const WORD: u32 = u64::BITS;
 
-/// Bits that tell `values` values apart, one at least.
+/// Returns the number of bits that distinguish `values` values, at least one.
 pub(super) fn bits_for(values: u32) -> u32 {
     (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
 }

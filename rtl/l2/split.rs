@@ -1,19 +1,20 @@
 //! # Split of L1 lines
-//! Stands at the door of a bank whose lines are shorter than those of the L1s. A request for an L1
-//! line becomes one for each line of the bank that it touches, which hit or miss each by itself
-//! (anssari2012: four of 32 bytes for a line of 128). The answers are gathered, and the L1 gets one.
+//! Splits a request for an L1 line when the lines of the bank are shorter than those of the L1s. Each line of
+//! the bank that the request touches becomes a request of its own, which hits or misses separately.
+//! (anssari2012 makes four 32-byte requests of a 128-byte line.) The answers are gathered into one reply to
+//! the L1.
 //!
 //! | port     | dir | payload   | contract                                                          |
 //! |----------|-----|-----------|-------------------------------------------------------------------|
-//! | `next`   | in  | `Request` | [`Split::has_room`]; the same request until its last part is taken |
-//! | `gather` | in  | `Reply`   | the answer to a part                                              |
-//! | `whole`  | out | `Reply`   | a request whose parts are all answered; `sent` frees its row      |
+//! | `next`   | in  | `Request` | [`Split::has_room`]; the port holds a request until its last L2 line has entered |
+//! | `gather` | in  | `Reply`   | the answer for one L2 line                                        |
+//! | `whole`  | out | `Reply`   | a reply whose L2 lines are all answered; `sent` frees its row     |
 //!
-//! Latency: a part a cycle; whole in the cycle in which the last answer is gathered, and sent in the
-//! next at the earliest. Whole replies take turns, so that none starves.
-//! No deadlock: a request is begun only with a row free for all of its answers, so that answers
-//! always sink here, and rows come free by replies alone.
-//! Order: the parts of a request enter side by side and in rising order, so that two requests meet
+//! Latency: one L2 line enters per cycle. A reply is complete in the cycle that gathers its last answer, and
+//! is sent in the next cycle at the earliest. Complete replies are granted round robin, so that none starves.
+//! No deadlock: a request enters only when a row is free for all of its answers. Answers are therefore always
+//! accepted, and sending replies is all that is needed to free rows.
+//! Order: the L2 lines of a request enter consecutively, in rising order. Two requests therefore take effect
 //! in the same order in every line of the bank.
 //! Area: a row holds the bytes of an L1 line.
 //!
@@ -30,43 +31,44 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, sectors_of};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
-/// Bits of a ticket that tell the part; those above tell the row.
+/// Number of ticket bits that hold the position of an L2 line in its L1 line; the bits above hold the row.
 const PART_BITS: u32 = 2;
 
-/// A request under way in parts.
+/// Row of an L1 line whose request is split.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Row {
-    /// What the L1 will get.
+    /// Reply to the L1, filled in as answers are gathered.
     reply: Reply,
-    /// Parts without an answer, a bit each.
+    /// L2 lines without an answer, one bit per position in the L1 line.
     left: u8,
 }
 
-/// The request at the door.
+/// Request at the port, some of whose L2 lines may have entered already.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entering {
     row: u32,
-    /// Parts that have not entered, a bit each.
+    /// L2 lines that have not entered, one bit per position in the L1 line.
     left: u8,
 }
 
-/// The rows.
+/// Splitter and gatherer of one bank, with one row per L1 line in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Split {
     packets: PacketShape,
     line_bytes: u32,
     parts_log2: u32,
     rows: Box<[Row]>,
-    /// Rows in use.
+    /// Rows in use, one bit per row.
     used: u64,
-    /// Rows whose parts are all answered.
+    /// Rows whose L2 lines are all answered, one bit per row.
     done: u64,
     turn: RoundRobin,
     entering: Option<Entering>,
 }
 
 impl Split {
-    /// At rest, with so many rows, 64 at most; none where no line has to be split.
+    /// Returns an idle splitter with `rows` rows, at most 64; `None` if lines of the bank are as long as L1
+    /// lines.
     pub fn new(rows: u32, place: &BankPlace) -> Option<Self> {
         let parts_log2 = place.parts_log2();
         (parts_log2 > 0).then(|| Self {
@@ -81,22 +83,22 @@ impl Split {
         })
     }
 
-    /// True if no request is under way.
+    /// True if no split request is in progress.
     pub fn is_idle(&self) -> bool {
         self.used == 0
     }
 
-    /// True if the request at the port can go on.
+    /// True if the request at the port can continue or begin to enter.
     pub fn has_room(&self) -> bool {
         self.entering.is_some() || self.free() < self.rows.len() as u32
     }
 
-    /// True if a request is answered as a whole.
+    /// True if a complete reply waits to be sent.
     pub fn has_done(&self) -> bool {
         self.done != 0
     }
 
-    /// Forms the next part of the request at the port. Returns whether it was the last.
+    /// Forms the request for the next L2 line of the request at the port; returns true for the last one.
     #[inline(never)]
     pub fn next(&mut self, request: &Request, part: &mut Request) -> bool {
         let Entering { row, left } = self.entering.unwrap_or_else(|| self.begin(request));
@@ -107,7 +109,7 @@ impl Split {
         left == 0
     }
 
-    /// Opens a row for a request.
+    /// Allocates a row for a request.
     fn begin(&mut self, request: &Request) -> Entering {
         let row = self.free();
         let left = self.touched(request);
@@ -115,7 +117,7 @@ impl Split {
         self.used |= 1 << row;
         let &Request { kind, id, line, sm, ticket, sectors, .. } = request;
         let kind = if kind.is_acknowledged() { ReplyKind::Ack } else { ReplyKind::Data };
-        // An atomic brings the parts that it touched.
+        // An atomic returns all sectors of the L2 lines that it touches.
         let sectors = if request.kind == RequestKind::Read { sectors } else { self.sectors_of_parts(left) };
         let reply = Reply { kind, id, line, sm, ticket, sectors, ..Reply::default() };
         self.rows[row as usize] = Row { reply, left };
@@ -130,12 +132,12 @@ impl Split {
         1 << self.parts_log2
     }
 
-    /// Sectors of a part.
+    /// Returns the number of sectors per L2 line.
     fn sectors(&self) -> u32 {
         self.line_bytes / SECTOR_BYTES
     }
 
-    /// Parts of its line that a request reads or writes, a bit each.
+    /// Returns the L2 lines that a request reads or writes, one bit per position in the L1 line.
     fn touched(&self, request: &Request) -> u8 {
         let is_touched = |part: u32| match request.kind {
             RequestKind::Read => self.cut_sectors(request.sectors, part) != 0,
@@ -158,7 +160,7 @@ impl Split {
         byte_mask >> (part * self.line_bytes) & ((1 << self.line_bytes) - 1)
     }
 
-    /// Forms one part of a request, with the row in its ticket.
+    /// Forms the request for one L2 line; its ticket holds row and position.
     fn cut(&self, request: &Request, row: u32, number: u32, part: &mut Request) {
         let bytes = self.line_bytes as usize;
         let first = number as usize * bytes;
@@ -180,13 +182,14 @@ impl Split {
         };
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
-            // What is compared comes in the other half of the L1 line, and goes on behind the part.
+            // The compare operand of a compare-and-swap is in the opposite half of the L1 line's data. It is
+            // copied behind the data of the L2 line.
             let other = first ^ (self.packets.line_bytes as usize / 2);
             part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
         }
     }
 
-    /// Takes the answer to a part.
+    /// Adds the answer for one L2 line to the reply of its row.
     pub fn gather(&mut self, answer: &Reply) {
         let row = (answer.ticket >> PART_BITS) as usize;
         let number = answer.ticket as usize & ((1 << PART_BITS) - 1);
@@ -195,7 +198,7 @@ impl Split {
         debug_assert!(*left >> number & 1 != 0, "each part is answered once");
         if reply.kind == ReplyKind::Data {
             let bytes = self.line_bytes as usize;
-            // An atomic may bring fewer sectors of the part than it has.
+            // An atomic may return fewer sectors of the L2 line than the line has.
             reply.sectors &= !(sectors_of(self.line_bytes) << first) | answer.sectors << first;
             reply.data[number * bytes..][..bytes].copy_from_slice(&answer.data[..bytes]);
         }
@@ -204,12 +207,12 @@ impl Split {
         self.done |= u64::from(*left == 0) << row;
     }
 
-    /// The reply that goes next, if a request is answered as a whole.
+    /// Returns the next complete reply in round-robin order, if there is one.
     pub fn whole(&self) -> Option<&Reply> {
         self.turn.pick(self.done).map(|row| &self.rows[row as usize].reply)
     }
 
-    /// Frees the row of the reply that [`Self::whole`] gave.
+    /// Frees the row of the reply that [`Self::whole`] returned.
     pub fn sent(&mut self) {
         if let Some(row) = self.turn.grant(self.done) {
             self.done &= !(1 << row);
@@ -217,7 +220,7 @@ impl Split {
         }
     }
 
-    /// Lists the rows.
+    /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { packets, line_bytes: _, parts_log2: _, rows, used, done, turn, entering } = self;
         let (count, parts) = (rows.len() as u32, self.parts());
@@ -270,7 +273,7 @@ mod tests {
         }
     }
 
-    /// All parts of a request.
+    /// Returns the requests for all L2 lines of a request.
     fn enter(split: &mut Split, request: &Request) -> Vec<Request> {
         let mut parts = Vec::new();
         loop {
@@ -333,7 +336,7 @@ mod tests {
         let mut split = split(128, 32, 1);
         let parts = enter(&mut split, &swap);
         assert_eq!((parts.len(), parts[0].line, parts[0].byte_mask), (1, 23, 0xf << 4));
-        // Byte 100 of the line and byte 36, which is 64 away.
+        // The L2 line holds byte 100 of the L1 line, and byte 36, which is 64 away, behind it.
         assert_eq!((parts[0].data[4], parts[0].data[32 + 4]), (100, 36));
         split.gather(&answer(&parts[0], 8));
         assert_eq!(split.whole().map(|reply| reply.sectors), Some(0b1000));

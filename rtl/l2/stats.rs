@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Counted, Reason};
 use crate::noc::packet::RequestKind;
 
-/// Why the oldest request could not be served in a cycle.
+/// Reason why the oldest request could not be served in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Stall {
     /// Every way of the set waits for its fill from memory.
@@ -16,33 +16,33 @@ pub enum Stall {
     MshrMerge,
     /// The miss queue is full.
     MissQueue,
-    /// The write-back queue is full.
+    /// The writeback queue is full.
     WriteBackQueue,
     /// The reply queue is full.
     ReplyQueue,
-    /// A fill, a replay or a swap had the port of the data memory.
+    /// A fill, a replay or a swap occupied the port of the data memory.
     Port,
     /// The queue of requests that wait for a way is full; only in the transient flow.
     PendingQueue,
-    /// The line went back from the atomic buffer; only where there is one.
+    /// The atomic buffer wrote its line back to the data memory in this cycle; only with an atomic buffer.
     AtomicBuffer,
 }
 
 /// Number of stall reasons.
 const STALLS: usize = Stall::ALL.len();
 
-/// What a bank has of what not every bank has.
+/// Optional features of a bank, which decide the optional counters in its statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L2Has {
-    /// A bypass.
+    /// True if the bank has a bypass policy.
     pub bypass: bool,
-    /// The flow in which the victim leaves before the fill arrives.
+    /// True if the bank uses the transient flow, in which the victim is evicted before the fetch.
     pub transient: bool,
-    /// A Fetch and Replacement Cache.
+    /// True if the bank has a Fetch and Replacement Cache.
     pub frc: bool,
-    /// A buffer of the line that atomics went to last.
+    /// True if the bank has a buffer of the line that the last atomic accessed.
     pub atomic_buffer: bool,
-    /// Sectors that are fetched one by one.
+    /// True if the bank fetches single sectors instead of whole lines.
     pub sectors: bool,
 }
 
@@ -56,116 +56,119 @@ impl L2Has {
     }
 }
 
-/// What misses waited for; what is left of all is in the queue of the channel.
+/// Components of the miss delay, by the resource that the misses waited for. The remaining delay is time in
+/// the queue of the DRAM channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct Delays {
-    /// Cycles until there was a way or an entry of the FRC for the line.
+    /// Cycles until a way or an FRC entry was free for the line, summed over all misses.
     #[counted(cycles)]
     pub way: u64,
-    /// Cycles until the victim had left its way.
+    /// Cycles until the victim had left its way, summed over all misses.
     #[counted(cycles)]
     pub eviction: u64,
 }
 
-/// The Fetch and Replacement Cache (candel2018 section 3).
+/// The Fetch and Replacement Cache (candel2018 section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct FrcStats {
-    /// Misses, of reads and writes, whose line was fetched into it at once.
+    /// Misses of any kind whose line was fetched into the FRC at once.
     pub misses: u64,
-    /// Reads and writes that found their line in it, fetched or being evicted.
+    /// Accesses that hit in the FRC, in a fetched line or in a line being evicted.
     pub hits: u64,
     /// Lines swapped from the FRC into their ways.
     pub swaps: u64,
 }
 
-/// The buffer of the line that atomics went to last (anssari2012).
+/// The buffer of the line that the last atomic accessed (anssari2012).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct BufferStats {
-    /// Atomics and reductions, of parts of lines, that found their line in it.
+    /// Atomics and reductions that hit the buffer; a request split over several L2 lines counts once per
+    /// line.
     pub hits: u64,
-    /// Lines brought into it by those that did not.
+    /// Lines loaded into the buffer by atomics and reductions that missed it.
     pub fills: u64,
-    /// Lines that it gave up: to another one, to an access, to a replacement, or because a kernel ended.
+    /// Lines that left the buffer because of another atomic, an access, a replacement or the end of a kernel.
     pub flushes: u64,
 }
 
-/// What a bank that fetches sectors brought and gave back.
+/// Memory traffic of a bank that fetches sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct SectorStats {
-    /// Misses of any kind whose line had a way, present or in flight, but not all sectors that they wanted.
+    /// Misses of any kind whose line had a way, present or in flight, but lacked some requested sectors.
     pub misses: u64,
-    /// Bytes of the bursts asked of memory.
+    /// Bytes of the bursts requested from memory.
     #[counted(bytes)]
     pub fetched_bytes: u64,
-    /// Bytes of the bursts written back.
+    /// Bytes of the bursts written back to memory.
     #[counted(bytes)]
     pub written_bytes: u64,
 }
 
-/// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
-/// apart.
+/// Counters of one bank. `accesses`, `hits` and `misses` count reads, as in all statistics; writes and
+/// atomics have counters of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 #[counted(has = L2Has)]
 #[counted(sum(atomics, "Atomics and reductions, whatever they found.", atomic_hits + atomic_pending + atomic_misses))]
 pub struct L2Stats {
-    /// Reads served or put down.
+    /// Reads that hit, or that an MSHR entry accepted.
     #[counted(nsight = "lts__t_requests_op_read.sum")]
     pub accesses: u64,
-    /// Reads that found their line.
+    /// Reads whose line was present.
     pub hits: u64,
-    /// Reads that found their line in flight.
+    /// Reads whose line was in flight.
     pub hit_pending: u64,
     /// Reads that fetched their line.
     pub misses: u64,
-    /// Misses of reads and writes that bypassed the bank; only where it has a bypass.
+    /// Read and write misses that bypassed the bank; only with a bypass policy.
     #[counted(only(has.bypass))]
     pub bypasses: u64,
-    /// Writes that found their line.
+    /// Writes whose line was present.
     pub write_hits: u64,
-    /// Writes that found their line in flight.
+    /// Writes whose line was in flight.
     pub write_pending: u64,
-    /// Writes that did not find their line, whether fetched or written whole.
+    /// Writes whose line was absent, whether or not it was fetched.
     pub write_misses: u64,
-    /// Atomics and reductions that found their line.
+    /// Atomics and reductions whose line was present.
     pub atomic_hits: u64,
-    /// Atomics and reductions that found their line in flight.
+    /// Atomics and reductions whose line was in flight.
     pub atomic_pending: u64,
     /// Atomics and reductions that fetched their line.
     pub atomic_misses: u64,
-    /// Lines fetched from memory; where sectors are, fetches of some of them.
+    /// Lines fetched from memory; with sector fetches, also fetches of some sectors of a line.
     pub fetches: u64,
-    /// Dirty lines written to memory.
+    /// Dirty lines written back to memory, and writes that bypassed the bank.
     pub writebacks: u64,
     /// Lines evicted, dirty or clean.
     pub evictions: u64,
-    /// Accesses served when their line arrived.
+    /// Accesses served after they waited for their line.
     pub replays: u64,
-    /// Writes, and atomics that left another value than they found.
+    /// Writes, and atomics that changed a value.
     pub changes: u64,
-    /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
+    /// Cycles from the lookup that missed to the first burst request of the fetch, summed over all fetches.
     #[counted(cycles)]
     pub miss_delay: u64,
-    /// Requests that had to wait for a way of their set or for a line that was being evicted; only in the transient flow.
+    /// Requests deferred until a way of their set was free or an eviction of their line was over; only in the
+    /// transient flow.
     #[counted(only(has.transient))]
     pub put_down: u64,
-    /// Parts of `miss_delay`; only in the transient flow.
+    /// Components of `miss_delay`; only in the transient flow.
     #[counted(only(has.transient))]
     pub delays: Delays,
-    /// Cycles in which the oldest request was held up, by reason.
+    /// Cycles in which the oldest request stalled, by reason.
     #[counted(cycles, by = Stall, each = has.stalls_by(reason))]
     pub stalls: [u64; STALLS],
-    /// The Fetch and Replacement Cache; only where there is one.
+    /// The Fetch and Replacement Cache; only in a bank that has one.
     #[counted(only(has.frc))]
     pub frc: FrcStats,
-    /// The buffer of the line that atomics went to last; only where there is one.
+    /// The buffer of the line that the last atomic accessed; only in a bank that has one.
     #[counted(only(has.atomic_buffer))]
     pub atomic_buffer: BufferStats,
-    /// What came and went by sectors; only where sectors are fetched.
+    /// Memory traffic of sector fetches; only in a bank that fetches sectors.
     #[counted(only(has.sectors))]
     pub sectors: SectorStats,
 }
 
-/// Where an access found its line.
+/// Lookup result of an access: its line is present, in flight or absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Here,
@@ -174,7 +177,7 @@ pub(super) enum Found {
 }
 
 impl L2Stats {
-    /// Counts an access that was served or put down.
+    /// Counts an access by its lookup result, once it is served or deferred.
     #[inline(always)]
     pub(super) fn count(&mut self, kind: RequestKind, found: Found) {
         *match (kind, found) {
@@ -190,33 +193,33 @@ impl L2Stats {
         } += 1;
     }
 
-    /// Cycles in which the oldest request was held up for `reason`.
+    /// Returns the number of cycles in which the oldest request stalled for `reason`.
     #[must_use]
     pub fn stalled(&self, reason: Stall) -> u64 {
         self.stalls[reason as usize]
     }
 
-    /// Cycles in which the oldest request was held up, by reason, in the order of [`Stall`].
+    /// Returns the cycles in which the oldest request stalled, by reason, in the order of [`Stall`].
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Stall::named(&self.stalls)
     }
 
-    /// Misses of every kind.
+    /// Returns the number of misses of reads, writes and atomics together.
     #[must_use]
     pub fn all_misses(&self) -> u64 {
         self.misses + self.write_misses + self.atomic_misses
     }
 
-    /// Atomics and reductions served or put down.
+    /// Returns the number of atomics and reductions, whatever their lookup result.
     #[must_use]
     pub fn atomics(&self) -> u64 {
         self.atomic_hits + self.atomic_pending + self.atomic_misses
     }
 
-    /// Checks that at rest nothing was counted twice or not at all; the message says what was.
+    /// Checks that the counters of an idle bank are consistent: every event is counted exactly once.
     ///
     /// # Errors
-    /// The first sum that does not hold.
+    /// Describes the first sum that does not hold.
     pub fn conserved(&self) -> Result<(), String> {
         let equal = |what: &str, left: u64, right: u64| {
             if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }
@@ -232,7 +235,7 @@ impl L2Stats {
             self.atomic_buffer.flushes + held,
         )?;
         let buffered = self.atomic_buffer.hits + self.atomic_buffer.fills;
-        // One in the FRC is changed there.
+        // Atomics to a line in the FRC are performed there and do not enter the buffer.
         equal("atomics in the buffer, at most all", buffered.max(self.atomics()), self.atomics())
     }
 }

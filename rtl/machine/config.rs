@@ -1,7 +1,7 @@
 //! # Configuration of a whole machine
-//! One group a block kind. Presets in `machines/` state every field with its source; designs in
-//! `designs/` and `--set` change single fields; [`MachineConfig::validate`] reports every broken
-//! rule at once.
+//! Groups the parameters of a machine by kind of block. Presets in `machines/` state every field with its
+//! source. Designs in `designs/` and the option `--set` change single fields. [`MachineConfig::validate`]
+//! reports all violated rules at once.
 
 use isa::MOST_ADDRESS_BITS;
 use serde::{Deserialize, Serialize};
@@ -21,38 +21,40 @@ use crate::sm::SmConfig;
 use crate::throttle::ThrottleConfig;
 use crate::tracker::TrackerConfig;
 
-/// DRAM channels, or L2 banks, that share a word of the host.
+/// Maximum number of DRAM channels, and of L2 banks: a bit mask of them fits one host word.
 const MOST_CHANNELS: u32 = 64;
-/// The most SMs.
+/// Maximum number of SMs.
 const MOST_SMS: u32 = 128;
-// With a sharing tracker, L1s and L2 banks are inputs of one crossbar.
+// With a sharing tracker, the L1s and the L2 banks are inputs of the same crossbar.
 const _: () = assert!(MOST_SMS + MOST_CHANNELS <= MOST_PORTS);
 
-/// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
+/// Machine: SMs with L1s, two crossbars, and memory partitions with an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineConfig {
-    /// SMs, each with its L1.
+    /// Number of SMs, each with its L1.
     pub num_sms: u32,
-    /// Memory partitions.
+    /// Number of memory partitions.
     pub num_partitions: u32,
-    /// Bytes of neighbouring addresses that a partition has before the next one's turn.
+    /// Number of consecutive bytes that map to one partition before the next one follows.
     pub interleave_bytes: u32,
-    /// DRAM channels of a partition; its runs of neighbouring addresses go round among them in turn.
+    /// Number of DRAM channels per partition; consecutive runs of `interleave_bytes` in a partition are
+    /// distributed among them in turn.
     pub channels_per_partition: u32,
-    /// Partitions that share a DRAM channel; its runs of neighbouring addresses are of each in turn.
+    /// Number of partitions that share a DRAM channel; its runs of `interleave_bytes` belong to each of them
+    /// in turn.
     pub partitions_per_channel: u32,
-    /// Which partition a run of neighbouring addresses is in.
+    /// Function that maps a run of `interleave_bytes` to a partition.
     pub partition_index: PartitionIndex,
-    /// Bits of a byte address.
+    /// Width of a byte address in bits.
     pub addr_bits: u32,
     /// Clock frequencies.
     pub clock: ClockConfig,
-    /// Fixed delays between the blocks.
+    /// Fixed delays of the links between blocks.
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
-    /// Which warps may issue.
+    /// Warp throttling: which warps may issue.
     pub throttle: ThrottleConfig,
     /// Load-store unit.
     pub lsu: LsuConfig,
@@ -64,23 +66,24 @@ pub struct MachineConfig {
     pub texture_cache: CacheConfig,
     /// Topology of the networks between SMs and partitions.
     pub noc: NocConfig,
-    /// All of these networks.
+    /// Parameters of each of these networks.
     pub xbar: XbarConfig,
-    /// Bank of the sharing tracker.
+    /// Banks of the sharing tracker.
     pub tracker: TrackerConfig,
-    /// L2 bank.
+    /// L2 banks.
     pub l2: L2Config,
-    /// DRAM channel.
+    /// DRAM channels.
     pub dram: DramConfig,
 }
 
-/// Which partition a run of neighbouring addresses is in.
+/// Function that maps a run of `interleave_bytes` to a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionIndex {
-    /// The run's number modulo that of the partitions.
+    /// Number of the run modulo the number of partitions.
     Modulo,
-    /// The run's number modulo an irreducible polynomial, so that no stride of a power of two meets few partitions only.
+    /// Number of the run modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to
+    /// few partitions only.
     IPoly,
 }
 
@@ -88,36 +91,37 @@ pub enum PartitionIndex {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockConfig {
-    /// SMs and L1s.
+    /// Clock of the SMs and L1s.
     pub core_khz: u32,
-    /// Crossbars, one flit a cycle and port.
+    /// Clock of the crossbars, which transfer one flit per cycle and port.
     pub xbar_khz: u32,
-    /// L2 banks.
+    /// Clock of the L2 banks.
     pub l2_khz: u32,
     /// DRAM command clock.
     pub dram_khz: u32,
 }
 
-/// Fixed delays in core cycles. A credit goes back as fast as messages in its direction: one of a link from an SM takes what
-/// a delivery to it takes. Where there are delays in all directions, SMs, crossbars and partitions touch each other only after
-/// them, and can be simulated apart.
+/// Fixed delays of links in core cycles. A credit takes as long as a message in its direction: credits of
+/// links from an SM have the delay of links to it. If all directions have delays, SMs, crossbars and
+/// partitions influence each other only after them, and can be simulated in parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// From an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: seen at the next edge.
+    /// Delay from an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: visible
+    /// at the next edge.
     pub inject: u32,
-    /// From the request crossbar to the L2 bank.
+    /// Delay from the request crossbar to the L2 bank.
     pub request: u32,
-    /// From the L2 bank to the reply crossbar.
+    /// Delay from the L2 bank to the reply crossbar.
     pub reply: u32,
-    /// From the reply crossbar to an SM, and from the CTA dispatcher; 0: seen at the next edge.
+    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher; 0: visible at the next edge.
     pub deliver: u32,
-    /// From the DRAM channel to the L2 bank.
+    /// Delay from the DRAM channel to the L2 bank.
     pub dram_return: u32,
 }
 
 impl MachineConfig {
-    /// Every broken rule.
+    /// Returns all violated rules.
     #[must_use]
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
@@ -199,7 +203,7 @@ impl MachineConfig {
         rules.into_violations()
     }
 
-    /// Whether the SMs duel about their L1Ds: one alone has nobody to duel with.
+    /// True if the SMs duel about the organization of their L1Ds; a single SM has no opponent.
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
@@ -237,14 +241,15 @@ impl MachineConfig {
         rules.expect(!l1.replacement.learns(), "scheme", "not off", "off with l1.replacement = \"ship\"", why);
     }
 
-    /// The routers of each network, and how they are joined; `None` for crossbars.
+    /// Returns the routers of each network and their connections; `None` for crossbars.
     #[must_use]
     pub fn topology(&self) -> Option<Topology> {
         let (sms, partitions) = (self.num_sms.clamp(1, MOST_SMS), self.num_partitions.clamp(1, MOST_CHANNELS));
         Topology::new(&self.noc, sms, partitions)
     }
 
-    /// Domains of the wake wheels for blocks that the first of a clock has no room for: of SMs, and of routers.
+    /// Returns the numbers of extra domains of the wake wheels, for SMs and for routers that do not fit the
+    /// first domain of their clock.
     fn more_domains(&self) -> [usize; 2] {
         let more = |blocks: usize, kinds: usize| {
             let all = blocks.div_ceil(MOST_OF_A_KIND).max((blocks * kinds).div_ceil(2 * MOST_OF_A_KIND));
@@ -268,7 +273,7 @@ impl MachineConfig {
         );
     }
 
-    /// The clocks on their common tick, if they have one.
+    /// Returns the clocks on their common tick, if they have one.
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
@@ -277,7 +282,8 @@ impl MachineConfig {
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 
-    /// Checks the parts of the L1 that kernels may take, against the fields that decide what a way is.
+    /// Checks the shared-memory carve-outs, which kernels take from the L1, against the fields that determine
+    /// the size of a way.
     fn validate_carve_outs(&self, rules: &mut Rules) {
         let (shared, l1) = (&self.sm.shared, &self.l1);
         let Some(&most) = shared.carve_outs.last() else { return };
@@ -293,7 +299,7 @@ impl MachineConfig {
             format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
         let given = format!("{:?}", shared.carve_outs);
         let mut sides = vec![Side::new("sm.shared.carve_outs", &given, legal)];
-        // With another value of one of these alone, the carve-outs are legal.
+        // Changing one of these fields alone can make the carve-outs legal.
         let with = format!("with sm.shared.carve_outs = {given}");
         if are_legal {
             if let Some(least) = (1..=L1_MOST_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
@@ -312,13 +318,15 @@ impl MachineConfig {
         rules.between(are_legal && are_ways(l1.sets, l1.ways), sides, why);
     }
 
-    /// Ways that the L1 has beside a kernel of which an SM holds so many bytes of shared memory.
+    /// Returns the number of ways left to the L1 for a kernel that uses `shared` bytes of shared memory per
+    /// SM.
     #[must_use]
     pub fn l1_ways(&self, shared: u64) -> u32 {
         self.l1.ways - self.sm.shared.carve_out(shared) / (self.l1.sets * self.l1.line_bytes)
     }
 
-    /// How units of `unit_bytes` go round among the partitions: lines of an L1 or an L2, or bursts.
+    /// Returns the interleaving of units of `unit_bytes` among the partitions: lines of an L1 or L2, or
+    /// bursts.
     #[must_use]
     pub fn interleave(&self, unit_bytes: u32) -> Interleave {
         let hash = match self.partition_index {
@@ -329,13 +337,13 @@ impl MachineConfig {
         Interleave { sharers: self.partitions_per_channel, hash, ..plain }
     }
 
-    /// Bits of the address of an L1 line.
+    /// Returns the width of an L1 line address in bits.
     #[must_use]
     pub fn line_bits(&self) -> u32 {
         self.addr_bits - self.l1.line_bytes.ilog2()
     }
 
-    /// Bits of the address of a burst in a channel.
+    /// Returns the width of a burst address within a channel in bits.
     #[must_use]
     pub fn burst_bits(&self) -> u32 {
         let run_bytes = u64::from(self.interleave_bytes);
@@ -343,13 +351,14 @@ impl MachineConfig {
         (runs * run_bytes / u64::from(self.dram.burst_bytes())).next_power_of_two().ilog2()
     }
 
-    /// DRAM channels of all partitions.
+    /// Returns the number of DRAM channels of all partitions.
     #[must_use]
     pub fn num_channels(&self) -> u32 {
         self.num_partitions * self.channels_per_partition / self.partitions_per_channel
     }
 
-    /// Where units of `unit_bytes` are among all channels; those of a partition are numbered side by side.
+    /// Returns the interleaving of units of `unit_bytes` among all channels; the channels of a partition have
+    /// consecutive numbers.
     #[must_use]
     pub fn channels(&self, unit_bytes: u32) -> Channels {
         let rounds = |count| Interleave::new(count, self.interleave_bytes, unit_bytes);
@@ -360,7 +369,7 @@ impl MachineConfig {
         }
     }
 
-    /// Path of a channel among all of them.
+    /// Returns the hierarchical path of a channel, given its number among all channels.
     #[must_use]
     pub fn channel_path(&self, channel: u32) -> String {
         match self.channels_per_partition {
@@ -370,7 +379,7 @@ impl MachineConfig {
         }
     }
 
-    /// Bytes that all channels hold together.
+    /// Returns the capacity of all channels together in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.dram.bursts() * u64::from(self.dram.burst_bytes()) * u64::from(self.num_channels())

@@ -1,6 +1,6 @@
-//! # What a host may do with a machine between launches
-//! Map and fill memory, start a kernel, read memory back, see whether the machine is done. None of
-//! it takes simulated time.
+//! # Host interface of a machine
+//! Functions of the host between launches: map and write memory, start a kernel, read memory back, and test
+//! whether the machine is idle. None of them takes simulated time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,39 +22,39 @@ use crate::noc::xbar::OutputStats;
 use crate::sm::{Dispatcher, Fault, FetchWatch, KernelImage, LaunchError, SmCore, occupancy};
 use crate::tracker::{Answer, Forward, Seen, Tracker};
 
-/// Why the host's wish cannot be met.
+/// Errors of host functions.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// An address outside what the machine has or the host has mapped.
+    /// An address range that the machine lacks or that the host has not mapped.
     #[error("{bytes} bytes at {address:#x} are not mapped: {reason}")]
     Memory {
-        /// First byte.
+        /// Address of the first byte.
         address: u64,
-        /// How many.
+        /// Length in bytes.
         bytes: u64,
-        /// What the memory said.
+        /// Error reported by the memory.
         reason: String,
     },
 }
 
-/// Something was still under way.
+/// Error: the machine still has operations in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the machine is not idle")]
 pub struct NotIdle;
 
-/// The blocks of a network.
+/// Blocks of one network.
 #[derive(Clone, Copy)]
 pub struct Network<'a, P: Packet + 'static>(&'a [Box<Wired<Node<P>>>]);
 
 impl<P: Packet + 'static> Network<'_, P> {
-    /// Counts of one output of the network.
+    /// Returns the counters of one output of the network.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         let nodes: Vec<OutputStats> = self.0.iter().map(|node| node.stats(output)).collect();
         OutputStats::total(&nodes)
     }
 
-    /// True if no packet is inside.
+    /// True if the network holds no packet.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.0.iter().all(|node| node.is_idle())
@@ -94,106 +94,106 @@ impl Machine {
             && self.trackers().iter().all(|block| block.is_idle())
     }
 
-    /// Its configuration.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &MachineConfig {
         &self.config
     }
 
-    /// Its clocks.
+    /// Returns the clocks.
     #[must_use]
     pub fn clocks(&self) -> &Clocks {
         &self.clocks
     }
 
-    /// The cores.
+    /// Returns the SM cores.
     #[must_use]
     pub fn cores(&self) -> &[Box<Wired<SmCore>>] {
         self.net.all(self.kinds.cores)
     }
 
-    /// The load-store units with their L1s.
+    /// Returns the load-store units with their L1 caches.
     #[must_use]
     pub fn lsus(&self) -> &[Box<Wired<Lsu>>] {
         self.net.all(self.kinds.lsus)
     }
 
-    /// The L2 banks.
+    /// Returns the L2 banks.
     #[must_use]
     pub fn banks(&self) -> &[Box<Wired<L2Bank>>] {
         self.net.all(self.kinds.banks)
     }
 
-    /// The DRAM channels.
+    /// Returns the DRAM channels.
     #[must_use]
     pub fn drams(&self) -> &[Box<Wired<DramChannel>>] {
         self.net.all(self.kinds.drams)
     }
 
-    /// The network of requests.
+    /// Returns the network of requests.
     #[must_use]
     pub fn request_network(&self) -> Network<'_, Request> {
         Network(self.net.all(self.kinds.requests))
     }
 
-    /// The network of replies.
+    /// Returns the network of replies.
     #[must_use]
     pub fn reply_network(&self) -> Network<'_, Reply> {
         Network(self.net.all(self.kinds.replies))
     }
 
-    /// The networks of recalls and of their answers, where the L2 keeps the L1s coherent.
+    /// Returns the networks of recalls and of their acknowledgments, if the L2 keeps the L1s coherent.
     #[must_use]
     pub fn recall_networks(&self) -> Option<(Network<'_, Invalidate>, Network<'_, InvalidateAck>)> {
         let recalls = self.kinds.recalls?;
         Some((Network(self.net.all(recalls.wishes)), Network(self.net.all(recalls.answers))))
     }
 
-    /// The banks of the sharing tracker, if there is one.
+    /// Returns the banks of the sharing tracker, if there is one.
     #[must_use]
     pub fn trackers(&self) -> &[Box<Wired<Tracker>>] {
         self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
-    /// The networks of forwards and of their answers, where L1s supply each other.
+    /// Returns the networks of forwarded loads and of their answers, if L1s supply each other.
     #[must_use]
     pub fn forward_networks(&self) -> Option<(Network<'_, Forward>, Network<'_, Answer>)> {
         let tracking = self.kinds.tracking?;
         Some((Network(self.net.all(tracking.forwards)), Network(self.net.all(tracking.answers))))
     }
 
-    /// How often a value in memory has changed so far: stores that have reached it, atomics that left
-    /// another value than they found, CTAs that have ended.
+    /// Returns the number of changes to values in memory so far: stores performed, atomics that changed a
+    /// value, and CTAs that ended.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let banks = self.banks().iter().map(|bank| bank.stats().changes).sum::<u64>();
         let cores = self.cores().iter().map(|core| core.counters().shared_changes).sum::<u64>();
-        // Stores that hit are local ones: those to global memory are seen at the L2, whether they update a copy
-        // or not.
+        // Store hits in the L1 are stores to local memory. Stores to global memory are counted at the L2,
+        // even if they update an L1 copy.
         let local = self.lsus().iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
         banks + cores + local + self.dispatcher().progress().0
     }
 
-    /// Warps of a scheduler that a throttle found best for a kernel.
+    /// Returns the number of warps per scheduler that a throttle found best for a kernel.
     #[must_use]
     pub fn warp_limit_of(&self, key: u16) -> Option<u8> {
         self.net.all(self.kinds.hub?)[0].0.limit_of(key)
     }
 
-    /// The CTA dispatcher.
+    /// Returns the CTA dispatcher.
     #[must_use]
     pub fn dispatcher(&self) -> &Wired<Dispatcher> {
         &self.net.all(self.kinds.dispatcher)[0]
     }
 
-    /// What a bank of the sharing tracker did since this was last asked, if observed.
+    /// Returns the actions of a sharing tracker bank since the previous call, if observed.
     pub fn take_seen(&mut self, partition: usize) -> Option<Seen> {
         let trackers = self.kinds.tracking?.trackers;
         self.net.all_mut(trackers)[partition].take_seen()
     }
 
-    /// Starts to report what the L1s and the sharing tracker do at each edge, and to refuse reads of cache lines that nobody
-    /// wrote.
+    /// Starts to record the actions of the L1s and the sharing tracker at each edge, and to reject reads of
+    /// lines never written.
     pub fn observe(&mut self) {
         self.lsus_mut().iter_mut().for_each(|block| block.observe());
         self.cores_mut().iter_mut().for_each(|block| block.observe());
@@ -201,17 +201,19 @@ impl Machine {
         self.banks_mut().iter_mut().for_each(|block| block.refuse_unwritten());
     }
 
-    /// What an L1 did since this was last asked, if observed.
+    /// Returns the actions of an L1 since the previous call, if observed.
     pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
         self.lsus_mut()[sm].take_watch()
     }
 
-    /// What an instruction cache did since this was last asked, if there is one and it is observed.
+    /// Returns the actions of an instruction cache since the previous call, if there is one and it is
+    /// observed.
     pub fn take_fetches(&mut self, sm: usize) -> Option<FetchWatch> {
         self.cores_mut()[sm].take_fetches()
     }
 
-    /// Charges slept spans to the statistics; `tick` is the time of the last edge.
+    /// Charges the cycles that sleeping blocks have not counted yet to the statistics; `tick` is the tick of
+    /// the last edge.
     pub fn settle(&mut self, tick: u64) {
         let cycle = |domain: u8| tick / u64::from(self.clocks.period(usize::from(domain))) + 1;
         let (core, xbar, l2, dram) = (cycle(super::CORE), cycle(super::XBAR), cycle(super::L2), cycle(super::DRAM));
@@ -233,7 +235,7 @@ impl Machine {
         self.drams_mut().iter_mut().for_each(|channel| channel.settle(dram));
     }
 
-    /// Turns all of memory into that behind a trace, where each word says where it belongs.
+    /// Replaces all of memory by the memory of a trace, in which each word encodes its address.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
         let channels = self.config.channels(self.config.dram.burst_bytes());
@@ -243,10 +245,11 @@ impl Machine {
         }
     }
 
-    /// Makes memory exist, as zeros, in whole runs of the partitions.
+    /// Maps a range of memory, filled with zeros and rounded outward to whole interleaved runs of
+    /// `interleave_bytes`.
     ///
     /// # Errors
-    /// Beyond the end of the channels.
+    /// If the range exceeds the channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
         let run_bytes = u64::from(self.config.interleave_bytes);
@@ -261,17 +264,18 @@ impl Machine {
         Ok(())
     }
 
-    /// Writes memory as a host copy does: every cached copy is updated or gone.
+    /// Writes memory as a host copy does. Every cached copy is updated or was invalidated at the end of the
+    /// kernel.
     ///
     /// # Errors
-    /// Memory that is not mapped.
+    /// If the range is not mapped.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
         let line_bytes = self.config.l2.line_bytes as usize;
         let channels = self.config.channels(self.config.l2.line_bytes);
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
             let partition = channels.partitions.partition(line) as usize;
-            // Bytes that are not in a bank stay so: they are written below.
+            // Bytes that are not valid in the bank stay so: they are written to DRAM below.
             if let Some((&(mut data), _)) = self.banks()[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks_mut()[partition].poke(line, &data);
@@ -291,7 +295,7 @@ impl Machine {
     /// Reads memory as the host sees it: the newest copy, from the L2 or from DRAM.
     ///
     /// # Errors
-    /// Memory that is not mapped.
+    /// If the range is not mapped.
     pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
         let mut read = Vec::with_capacity(bytes);
         let line_bytes = self.config.l2.line_bytes as usize;
@@ -324,11 +328,11 @@ impl Machine {
         Ok(read)
     }
 
-    /// Loads a kernel into every core and the dispatcher. The caller wakes the dispatcher, and the cores
-    /// if there is a throttle: its periods begin with the kernel, whether a core has warps or not.
+    /// Loads a kernel into every core and the dispatcher. The caller must then wake the dispatcher and, with
+    /// a throttle, the cores. Throttle periods start with the kernel, even if a core has no warps.
     ///
     /// # Errors
-    /// Not even one CTA fits an SM.
+    /// If not even one CTA fits into an SM.
     pub fn load(&mut self, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         let per_sm = occupancy(&self.config.sm, image)?;
         for core in self.cores_mut() {
@@ -350,8 +354,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Gives a machine that was read back from a saved state the kernel that runs on it, which is not saved. Of a trace
-    /// the CTAs that have ended are passed over, and those that run are read again.
+    /// Attaches a running kernel to a machine restored from a saved state, which does not contain the kernel.
+    /// For a trace, skips the CTAs that have ended, and reads the resident ones again.
     pub fn take_up(&mut self, image: &Arc<KernelImage>) {
         for core in self.cores_mut() {
             core.take_up(Arc::clone(image));
@@ -371,7 +375,7 @@ impl Machine {
         }
     }
 
-    /// True when the kernel has run: all CTAs done, every store acknowledged.
+    /// True if the kernel has finished: all CTAs have ended and every store is acknowledged.
     #[must_use]
     pub fn kernel_done(&self) -> bool {
         self.dispatcher().is_done()
@@ -379,7 +383,7 @@ impl Machine {
             && self.lsus().iter().all(|block| block.is_idle())
     }
 
-    /// True when nothing at all is under way, write-backs included.
+    /// True if nothing is in flight, including writebacks.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.kernel_done()
@@ -392,12 +396,12 @@ impl Machine {
             && self.net.is_quiet()
     }
 
-    /// Ends a kernel, `cycle` being its last core cycle: the L1s forget their lines, because a store of
-    /// another SM leaves them as they were, the atomic buffers give up theirs, and every warp of the next
-    /// one may issue.
+    /// Ends a kernel, whose last core cycle is `cycle`. The L1s invalidate all lines, because stores of other
+    /// SMs have not updated them. The atomic buffers are emptied, and every warp of the next kernel may
+    /// issue.
     ///
     /// # Errors
-    /// The kernel is still running.
+    /// If the kernel is still running.
     pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
         if !self.kernel_done() || !self.is_tracking_idle() {
             return Err(NotIdle);
@@ -412,10 +416,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Has the L1Ds, one an SM, admit these lines alone from now on, which are in order.
+    /// Restricts each L1D to cache only the given lines from now on: one sorted list per SM.
     ///
     /// # Panics
-    /// If there are not as many lists as SMs.
+    /// If the number of lists differs from the number of SMs.
     pub fn admit(&mut self, lines: &[Arc<[u64]>]) {
         assert_eq!(lines.len(), self.lsus().len(), "a list of lines for each SM");
         for (lsu, lines) in self.lsus_mut().iter_mut().zip(lines) {
@@ -423,23 +427,23 @@ impl Machine {
         }
     }
 
-    /// True if something has happened after which the host asks how far the kernel is: the last CTA has ended, or a core
-    /// has stopped.
+    /// True if the host must check the progress of the kernel, because the last CTA has ended or a core has
+    /// stopped at a fault.
     #[must_use]
     #[inline]
     pub fn is_called(&self) -> bool {
         self.net.is_called()
     }
 
-    /// The first fault of any core; of several at one edge that of the SM with the lowest number.
+    /// Returns the first fault of any core; of several at one edge, the one of the SM with the lowest number.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.cores()[self.net.caller(self.kinds.cores)?].fault()
     }
 }
 
-/// Number of the unit, offset in it and position in the range, for every unit of `size` bytes that a
-/// range touches.
+/// Cuts a range of bytes at multiples of `size`. Yields for each piece the number of its unit, the offset in
+/// that unit and the position in the range.
 fn cut(start: u64, bytes: usize, size: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
 //! # The machine
-//! A netlist with its configuration, and the queries of simulator, readers and observers.
+//! A netlist with its configuration, and the queries of the simulator, of reports and of observers.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -13,7 +13,7 @@ use crate::l1::access::{WarpAccess, WarpReply};
 use crate::noc::packet::Request;
 use crate::sm::{CtaLaunch, Dispatcher, DispatcherPorts};
 
-/// All blocks and all links.
+/// Machine: all blocks and links, and the configuration.
 #[derive(Deserialize)]
 #[serde(try_from = "Saved<State<Wires, Vec<Roles>>>")]
 pub struct Machine {
@@ -53,7 +53,7 @@ impl Machine {
     /// Builds a machine.
     ///
     /// # Panics
-    /// If the configuration breaks a rule: validate it first.
+    /// If the configuration violates a rule: validate it first.
     #[must_use]
     pub fn new(config: &MachineConfig) -> Self {
         let broken = config.validate();
@@ -63,80 +63,83 @@ impl Machine {
         Self { config: config.clone(), clocks, net, kinds }
     }
 
-    /// Wakes the blocks with which a kernel begins: the dispatcher, and the cores, whose periods under a throttle begin with the
-    /// kernel whether they have warps or not.
+    /// Wakes the blocks that start a kernel: the dispatcher and all cores. The throttle periods of a core
+    /// start with the kernel, even if the core has no warps.
     pub fn rouse(&self, sim: &mut Simulator) {
         sim.rouse(self.net.id(self.kinds.dispatcher, 0));
         (0..self.cores().len()).for_each(|sm| sim.rouse(self.net.id(self.kinds.cores, sm)));
     }
 
-    /// The SMs whose LSUs were evaluated at the last tick, a bit for each.
+    /// Returns the SMs whose LSUs were evaluated at the last tick, one bit per SM.
     #[must_use]
     pub fn lsus_evaluated(&self, sim: &Simulator) -> u128 {
         let was_due = |id: BlockId| sim.evaluated(id.domain.into()) >> id.slot & 1;
         (0..self.lsus().len()).fold(0, |all, sm| all | was_due(self.net.id(self.kinds.lsus, sm)) << sm)
     }
 
-    /// The kinds of blocks of the machine and the links between them.
+    /// Returns the kinds of blocks of the machine and the links between them.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.net.outline()
     }
 
-    /// Starts to keep digests of all memories and links.
+    /// Starts to maintain digests of all memories and links.
     pub fn record(&mut self) {
         self.net.record();
     }
 
-    /// Digest of every beat that crossed any link, since [`Self::record`].
+    /// Returns the digest of every beat that crossed any link since [`Self::record`].
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
         self.net.beat_digest()
     }
 
-    /// CTAs in flight to their SMs.
+    /// Returns the CTAs in flight to their SMs.
     pub(super) fn launches_in_flight(&self) -> impl Iterator<Item = &CtaLaunch> {
         let launches = &self.net.links().launches;
         self.net.ports(self.kinds.cores).flat_map(|ports| launches.at(&ports.launch).beats())
     }
 
-    /// Warp instructions that load-store units took at a tick, with their SMs: for those who watch from outside.
+    /// Returns the warp instructions that load-store units took at a tick, with their SMs: for outside
+    /// observers.
     pub fn warps_taken(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
         let (ports, links) = (self.net.ports(self.kinds.lsus), &self.net.links().accesses);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).taken_at(tick)?)))
     }
 
-    /// Replies of the load-store units at a tick.
+    /// Returns the replies that load-store units sent at a tick, with their SMs: for outside observers.
     pub fn warps_answered(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
         let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).sent_at(tick)?)))
     }
 
-    /// Requests that L2 banks took at a tick.
+    /// Returns the requests that L2 banks took at a tick: for outside observers.
     pub fn requests_taken(&self, tick: u64) -> impl Iterator<Item = &Request> {
         let links = &self.net.links().requests;
         self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).taken_at(tick))
     }
 
-    /// CTAs whose end is not in flight to the dispatcher yet: while there are any, the kernel goes on for as long as it takes.
+    /// Returns the number of CTAs whose completion message was not sent yet. The kernel cannot end while
+    /// there are any.
     #[must_use]
     pub fn awaited(&self) -> u64 {
         awaited(self.dispatcher(), self.dispatcher().ports(), self.net.links())
     }
 
-    /// True if the machine can run in islands.
+    /// True if the netlist can be cut into islands.
     #[must_use]
     pub fn has_islands(&self) -> bool {
         self.net.num_islands().is_some()
     }
 
-    /// Takes the machine apart, until [`Self::rejoin`], if it can run in islands. Meanwhile it has no blocks.
+    /// Splits the machine into islands until [`Self::rejoin`], if it can be cut. The machine has no blocks
+    /// meanwhile.
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<MachineIslands> {
         let dispatcher = self.kinds.dispatcher;
         Some(MachineIslands { islands: self.net.separate(sim)?, dispatcher })
     }
 
-    /// Puts the machine together again, after meetings at which all islands have come to the same tick.
+    /// Reassembles the machine, after synchronization points at which all islands have reached the same tick.
     pub fn rejoin(&mut self, MachineIslands { islands, .. }: MachineIslands, sim: &mut Simulator) {
         self.net.rejoin(islands, sim);
     }
@@ -147,38 +150,39 @@ fn awaited(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wires) -> u
     all - ended - links.ends.all_at(&ports.done).map(|done| done.len() as u64).sum::<u64>()
 }
 
-/// A machine in islands. Each may be run by another thread.
+/// Machine split into islands, each of which can run on its own thread.
 pub struct MachineIslands {
     islands: Islands<Wires, Roles>,
     dispatcher: Family<Dispatcher>,
 }
 
 impl MachineIslands {
-    /// How many there are.
+    /// Returns the number of islands.
     #[must_use]
     pub fn count(&self) -> usize {
         self.islands.count()
     }
 
-    /// Meetings of a round.
+    /// Returns the number of synchronization points in a round.
     #[must_use]
     pub fn meetings(&self) -> usize {
         self.islands.meetings()
     }
 
-    /// Runs one island up to where it is to come. Islands may run at the same time.
+    /// Runs one island up to the tick set by [`Self::set_out`]. Different islands may run at the same time.
     pub fn run(&self, island: usize) {
         self.islands.run(island);
     }
 
-    /// Holds one of the meetings. They may be held at the same time, while no island runs.
+    /// Holds one of the synchronization points. Several may be held at the same time, while no island runs.
     pub fn meet(&self, meeting: usize) {
         self.islands.meet(meeting);
     }
 
-    /// After the meetings: sets where the islands are to come to next, not beyond `end`. False if all have come there or as far as
-    /// they can without one who looks at the whole machine: they are to stop, a core has stopped at a fault, nothing is due
-    /// any more, or the kernel may end.
+    /// Sets the tick up to which each island runs next, at most `end`; called between the synchronization
+    /// points of two rounds. Returns false if all islands have reached `end`. Lowers `end`, so that the whole
+    /// machine can be inspected, in four cases: `stop` is set, a core has stopped at a fault, no block is
+    /// due, or the kernel may end.
     #[must_use]
     pub fn set_out(&self, end: &mut u64, stop: bool) -> bool {
         self.islands.set_out(end, stop || self.islands.look(self.dispatcher, 0, awaited) == 0)

@@ -1,4 +1,4 @@
-//! The machine: which blocks there are, how they are wired, and what a host may do with them.
+//! The machine: its blocks, their wiring, and the interface for the host.
 
 pub mod config;
 mod host;

@@ -1,4 +1,4 @@
-//! Blocks of which networks are made: one crossbar, or many routers.
+//! Blocks of the networks: one crossbar, or several routers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::noc::packet::Packet;
 use crate::noc::router::Router;
 use crate::noc::xbar::{OutputStats, Xbar, XbarIo, XbarPorts};
 
-/// A block of a network.
+/// Block of a network.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 #[expect(clippy::large_enum_variant, reason = "each stands in a box of its own anyway")]
 pub enum Node<P: Packet> {
-    /// The only one.
+    /// Crossbar, the only block of its network.
     Crossbar(Xbar<P>),
-    /// One of those of a mesh or ring.
+    /// One router of a mesh or ring.
     Router(Router<P>),
 }
 
@@ -23,7 +23,7 @@ impl<P: Packet + 'static> HasPorts for Node<P> {
 }
 
 impl<P: Packet> Node<P> {
-    /// Counts of an output of the network, as far as this block contributes to them.
+    /// Returns the contribution of this block to the counters of an output of the network.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         match self {
@@ -32,7 +32,7 @@ impl<P: Packet> Node<P> {
         }
     }
 
-    /// True if no packet is inside.
+    /// True if the block holds no packet.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         match self {
@@ -41,7 +41,7 @@ impl<P: Packet> Node<P> {
         }
     }
 
-    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    /// Charges the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         match self {
             Self::Crossbar(crossbar) => crossbar.settle(cycle),
@@ -51,7 +51,7 @@ impl<P: Packet> Node<P> {
 }
 
 impl<P: Packet + 'static> Node<P> {
-    /// One clock edge, checked or not.
+    /// Executes one clock edge, with or without checks.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match self {

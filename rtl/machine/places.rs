@@ -1,17 +1,18 @@
-//! Widths and places that a configuration gives to blocks which may also be built outside a machine.
+//! Widths and positions that a machine configuration determines for its blocks, which can also be built
+//! outside a machine.
 
 use super::MachineConfig;
 use crate::l2::BankPlace;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
-/// Bits that number `count` things, one at least.
+/// Returns the number of bits that number `count` things, at least one.
 pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }
 
 impl MachineConfig {
-    /// Widths of the messages between SMs and partitions.
+    /// Returns the widths of the messages between SMs and partitions.
     #[must_use]
     pub fn packets(&self) -> PacketShape {
         PacketShape {
@@ -23,7 +24,7 @@ impl MachineConfig {
         }
     }
 
-    /// What the machine fixes for the L2 bank of a partition.
+    /// Returns the parameters of a partition's L2 bank that the machine determines.
     #[must_use]
     pub fn bank_place(&self, partition: u32) -> BankPlace {
         let burst_bytes = self.dram.burst_bytes();

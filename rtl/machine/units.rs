@@ -1,7 +1,9 @@
-//! # What a machine is made of
-//! The links by what they carry, the blocks by their kinds, and of each block the ends that it is lent for an edge.
+//! # Blocks and links of a machine
+//! Defines the types of the machine's netlist: links by type of beat, blocks by kind, and the link ends lent
+//! to each block.
 //!
-//! What most machines do not have is lent out of line, so that an edge of those that have none of it pays one comparison.
+//! Ports that most machines lack are lent in a separate function, so that machines without them pay only one
+//! comparison per edge.
 
 use derive::{Kinds, Links};
 use serde::{Deserialize, Serialize};
@@ -23,7 +25,7 @@ use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 use crate::throttle::side::{CoreSide, HubIo, HubPorts, L1Side};
 use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo, TrackerPorts};
 
-/// The links of a machine, by what they carry.
+/// Links of a machine, one pool per type of beat.
 #[derive(Default, Serialize, Deserialize, Links)]
 pub struct Wires {
     pub(super) launches: Pool<CtaLaunch>,
@@ -48,7 +50,7 @@ pub struct Wires {
     pub(super) answers: Pool<Answer>,
 }
 
-/// The blocks of a machine, by their kinds.
+/// Blocks of a machine, by kind.
 #[derive(Serialize, Deserialize, Kinds)]
 pub enum Roles {
     Cores(Of<SmCore, Wires>),
@@ -103,7 +105,7 @@ impl Unit<Wires> for SmCore {
     }
 }
 
-/// One edge of a core with an instruction cache or under a throttle.
+/// Executes one edge of a core with an instruction cache or under a throttle.
 #[inline(never)]
 fn edge_with_schemes(
     core: &mut SmCore,
@@ -147,7 +149,8 @@ impl Unit<Wires> for Lsu {
     }
 }
 
-/// One edge of an LSU with anything of that.
+/// Executes one edge of an LSU with at least one optional port: instruction cache, throttle, dueling, recalls
+/// or sharing tracker.
 #[inline(never)]
 fn lsu_edge_with_schemes(
     lsu: &mut Lsu,
@@ -211,7 +214,7 @@ impl Unit<Wires> for L2Bank {
     }
 }
 
-/// One edge of a bank that recalls lines.
+/// Executes one edge of a bank that recalls lines.
 #[inline(never)]
 fn bank_edge_with_recalls(bank: &mut L2Bank, ports: &L2Ports, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
     let recall = Some(RecallIo { inv: wires.recalls.tx(&ports.inv), inv_ack: wires.recalled.rx(&ports.inv_ack) });
@@ -257,7 +260,7 @@ impl Unit<Wires> for Dueling {
     }
 }
 
-/// The hub of a throttle that has one.
+/// Coordinator of a throttle that has a global component.
 #[derive(Serialize, Deserialize)]
 pub struct Coordinator(pub Box<dyn Hub>);
 

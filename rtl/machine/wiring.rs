@@ -1,4 +1,5 @@
 //! # Wiring of the machine
+//! Builds the netlist of a machine from its configuration.
 //! ```text
 //!              dispatcher
 //!              launch │ ▲ done
@@ -11,13 +12,14 @@
 //!                 req │ ▲ rsp                   credit links of fixed delay
 //!                     ▼ │                       L2 clock
 //!  partition0..m      l2
-//!             dram_req│ ▲ dram_rsp              a pair a channel
+//!             dram_req│ ▲ dram_rsp              one pair per channel
 //!                     ▼ │                       DRAM clock
 //!                    dram0..c
 //! ```
-//! Every arrow is a link of the netlist, a registered channel. Where a configuration has them, there are beside these: links of
-//! instruction caches (`wanted`, `brought`), the side band of a throttle with its coordinator, SM dueling, a network of recalls
-//! where the L2 keeps the L1s coherent, and a sharing tracker between crossbars and L2 banks with a network of its own.
+//! Every arrow is a link of the netlist, a registered channel. Depending on the configuration, there are
+//! additional links: those of instruction caches (`wanted`, `brought`), the sideband of a throttle with its
+//! coordinator, and SM dueling. If the L2 keeps the L1s coherent, there is a network of recalls. A sharing
+//! tracker is placed between crossbars and L2 banks, with a network of its own.
 
 use super::MachineConfig;
 use super::node::Node;
@@ -39,7 +41,7 @@ use crate::sm::{Dispatcher, InstructionStore, SmCore};
 use crate::throttle::CorePlace;
 use crate::tracker::{Answer, Forward, TrackShape, Tracker, TrackerPlace};
 
-/// Clock domain of SM cores, LSUs and the dispatcher.
+/// Clock domain of the SM cores, the LSUs and the dispatcher.
 pub const CORE: u8 = 0;
 /// Clock domain of the crossbars.
 pub const XBAR: u8 = 1;
@@ -48,16 +50,16 @@ pub const L2: u8 = 2;
 /// Clock domain of the DRAM channels.
 pub const DRAM: u8 = 3;
 
-/// Names of these domains' clocks, in this order.
+/// Names of the clocks of these domains, in the same order.
 pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
 
-/// Bits of a program counter: instructions of one kernel.
+/// Width of a program counter in bits, as an instruction number within one kernel.
 const PC_BITS: u32 = 20;
 
-/// A netlist of a machine.
+/// Netlist of a machine.
 pub(super) type MachineNet = Net<Wires, Roles>;
 
-/// The kinds of blocks of a machine.
+/// Kinds of blocks of a machine.
 #[derive(Clone, Copy)]
 pub(super) struct Kinds {
     pub cores: Family<SmCore>,
@@ -67,24 +69,24 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// The coordinator of a throttle that has one.
+    /// Coordinator of a throttle with a global component.
     pub hub: Option<Family<Coordinator>>,
-    /// Where SMs duel.
+    /// Controller of SM dueling, if SMs duel.
     pub duel: Option<Family<Dueling>>,
-    /// Where the L2 keeps the L1s coherent.
+    /// Networks of recalls, if the L2 keeps the L1s coherent.
     pub recalls: Option<Recalls>,
-    /// Where L1s supply each other.
+    /// Sharing tracker, if L1s supply each other.
     pub tracking: Option<Tracking>,
 }
 
-/// The networks of recalls and of their answers.
+/// Networks of recalls and of their acknowledgments.
 #[derive(Clone, Copy)]
 pub(super) struct Recalls {
     pub wishes: Family<Node<Invalidate>>,
     pub answers: Family<Node<InvalidateAck>>,
 }
 
-/// The sharing tracker, before the L2 banks, and the networks of its forwards and of their answers.
+/// Sharing tracker, in front of the L2 banks, and the networks of forwarded loads and of their answers.
 #[derive(Clone, Copy)]
 pub(super) struct Tracking {
     pub trackers: Family<Tracker>,
@@ -165,8 +167,8 @@ fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
     }
 }
 
-/// Adds a network: a crossbar, or routers and the links between them, under one of two names. Each input and output is at one of
-/// its blocks.
+/// Adds a network: a crossbar, or routers and the links between them, named `crossbar` or `routed`. `inputs`
+/// and `outputs` give the block of the network that each endpoint is connected to.
 fn add_network<P: Packet + 'static>(
     net: &mut MachineNet,
     links: &Links<'_>,
@@ -202,10 +204,10 @@ where
     routers
 }
 
-/// Names of links from other routers, by their virtual channel.
+/// Names of links from other routers, by virtual channel.
 const CHANNELS: [&str; 4] = ["vc0_from", "vc1_from", "vc2_from", "vc3_from"];
 
-/// Links of SMs with the dispatcher, of their cores with their LSUs, and of these with the crossbars.
+/// Links the SMs to the dispatcher, their cores to their LSUs, and the LSUs to the networks.
 fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let &Kinds { cores, lsus, dispatcher, requests, replies, .. } = kinds;
     let (lsu, access) = (&links.config.lsu, new_access(links.config));
@@ -225,7 +227,7 @@ fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links of the networks with the L2 banks, or with the sharing tracker before them.
+/// Links the networks to the L2 banks, or to the sharing tracker in front of them.
 fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let &Kinds { requests, replies, banks, tracking, .. } = kinds;
     let (there, back, packets) = (links.net_to_partition(), links.partition_to_net(), &links.packets);
@@ -245,7 +247,7 @@ fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links of the L2 banks with the DRAM channels: a pair for each bank and channel that belong together.
+/// Links the L2 banks to the DRAM channels: one request and one reply link for each connected pair.
 fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let (&Kinds { banks, drams, .. }, config) = (kinds, links.config);
     let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
@@ -260,10 +262,10 @@ fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links of cores that have instruction caches with their LSUs.
+/// Links the cores that have instruction caches to their LSUs.
 fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Kinds, links: &Links<'_>) {
     let InstructionStore::Cache(icache) = &links.config.sm.icache else { return };
-    // Room for as many lines as can be in flight, so that neither side ever has to wait.
+    // The depth is the maximum number of lines in flight, so that neither side ever stalls.
     let (spec, packets) = (LinkSpec { depth: icache.mshr_entries.max(2), ..PLAIN }, &links.packets);
     for i in 0..links.config.num_sms as usize {
         let (wanted, brought) = (("wanted", None), ("brought", None));
@@ -284,7 +286,8 @@ fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Ki
     }
 }
 
-/// The side band of a throttle: between the L1D and the core of an SM, and between all cores and the coordinator.
+/// Links the sideband of a throttle: between the L1D and the core of each SM, and between all cores and the
+/// coordinator.
 fn link_throttle(net: &mut MachineNet, &Kinds { cores, lsus, hub, .. }: &Kinds, links: &Links<'_>) {
     let throttle = &links.config.throttle;
     if !throttle.is_on() {
@@ -325,7 +328,7 @@ fn link_throttle(net: &mut MachineNet, &Kinds { cores, lsus, hub, .. }: &Kinds, 
     }
 }
 
-/// Links of SM dueling: from the L1Ds of the leaders, and to those of all SMs.
+/// Links SM dueling: from the L1Ds of the leaders to the controller, and from there to the L1Ds of all SMs.
 fn link_dueling(net: &mut MachineNet, &Kinds { lsus, duel, .. }: &Kinds, links: &Links<'_>) {
     let Some(duel) = duel else { return };
     for i in 0..LEADERS {
@@ -343,7 +346,7 @@ fn link_dueling(net: &mut MachineNet, &Kinds { lsus, duel, .. }: &Kinds, links: 
     }
 }
 
-/// The network of recalls by the L2 banks and of the L1s' answers.
+/// Links the networks of the L2 banks' recalls and of the L1s' acknowledgments.
 fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kinds, links: &Links<'_>) {
     let Some(Recalls { wishes, answers }) = recalls else { return };
     let bank = SideEnds { blocks: banks, sends: |p| &mut p.inv, receives: |p| &mut p.inv_ack };
@@ -352,8 +355,8 @@ fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kind
     link_side_network(net, links, (wishes, answers), (bank, lsu), names, &recall_shape(links.config));
 }
 
-/// The network of loads that the sharing tracker forwards to L1s, and of their answers; and the way of the lines that these
-/// supply.
+/// Links the networks of loads that the sharing tracker forwards to L1s and of their answers, and the path of
+/// the lines that L1s supply.
 fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &Kinds, links: &Links<'_>) {
     let Some(Tracking { trackers, forwards, answers }) = tracking else { return };
     let tracker = SideEnds { blocks: trackers, sends: |p| &mut p.forward, receives: |p| &mut p.answer };
@@ -367,14 +370,15 @@ fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &
     }
 }
 
-/// Blocks that send and receive over a network beside that of requests and replies, and at which ports.
+/// Blocks attached to a network other than that of requests and replies, and the ports they use.
 struct SideEnds<B: HasPorts, S, R> {
     blocks: Family<B>,
     sends: fn(&mut B::Ports) -> &mut Out<S>,
     receives: fn(&mut B::Ports) -> &mut In<R>,
 }
 
-/// A network beside that of requests and replies: wishes from partitions to SMs, and answers back.
+/// Links a network other than that of requests and replies: messages from partitions to SMs, and answers
+/// back.
 fn link_side_network<W, A, B, L>(
     net: &mut MachineNet,
     links: &Links<'_>,
@@ -434,15 +438,16 @@ fn new_tracker(config: &MachineConfig, partition: usize) -> Tracker {
     Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
 }
 
-/// A plain link is seen at the receiver's next edge, one tick being less than any period.
+/// Link without delay: a beat is visible at the receiver's next edge, because one tick is less than any
+/// period.
 const PLAIN: LinkSpec = LinkSpec { depth: 2, latency: 1, credit: 1 };
 
-/// The kinds of links that a configuration asks for.
+/// Link parameters of a configuration.
 struct Links<'a> {
     config: &'a MachineConfig,
-    /// Ticks of a core cycle.
+    /// Period of the core clock [ticks].
     cycle: u64,
-    /// Ticks of a cycle of the networks.
+    /// Period of the networks' clock [ticks].
     hop: u64,
     /// Topology, if the networks have routers.
     topology: Option<Topology>,
@@ -450,25 +455,26 @@ struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// The block of a network at which an SM is.
+    /// Returns the block of a network that an SM is connected to.
     fn at_sm(&self, sm: usize) -> usize {
         self.topology.map_or(0, |topology| topology.router_of_sm(sm))
     }
 
-    /// That at which a partition is.
+    /// Returns the block of a network that a partition is connected to.
     fn at_partition(&self, partition: usize) -> usize {
         self.topology.map_or(0, |topology| topology.router_of_partition(partition))
     }
 
-    /// Passes a packet a cycle, for as long as the next router takes them.
+    /// Returns a link that sustains one packet per cycle while the next router accepts them.
     fn router_to_router(&self) -> LinkSpec {
         let cycles = self.config.noc.routed().map_or(1, |routed| routed.hop_latency);
-        // One tick is less than any period: the receiver's next edge sees it.
+        // One tick is less than any period, so the receiver sees the packet at its next edge.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
     }
 
-    /// Keeps a beat a core cycle in flight; its delays, there and of credits, are in core cycles.
+    /// Returns a link that sustains one beat per core cycle. `cycles` is the delay of beats and `credit` that
+    /// of credits [core cycles].
     fn delayed(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| u64::from(cycles) * self.cycle);
         LinkSpec { depth: cycles + credit + 2, latency, credit: credit_ticks }
@@ -490,7 +496,7 @@ impl Links<'_> {
         self.near(self.config.link.deliver, self.config.link.inject)
     }
 
-    /// A plain link that may have delays.
+    /// Returns a link with the given delays of beats and credits [core cycles]; 0 is no delay.
     fn near(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| (u64::from(cycles) * self.cycle).max(1));
         LinkSpec { depth: PLAIN.depth + cycles + credit, latency, credit: credit_ticks }

@@ -1,16 +1,16 @@
 //! # Input buffer of a crossbar or router
-//! Holds the packets of one input until their tails have left. A packet enters one flit a cycle
-//! and is let in only when the buffer has room for all of it, so it never stops half-way; flits
-//! that leave make room for the next packet one by one.
+//! Buffers the packets of one input until their tails have left. A packet arrives at one flit per cycle. It
+//! is accepted only if the buffer has room for the whole packet, so that it never stalls half-way. Departing
+//! flits free room for the next packet one by one.
 //!
 //! | port    | dir | payload | contract                                                     |
 //! |---------|-----|---------|--------------------------------------------------------------|
-//! | `enter` | in  | packet  | the wires are free and [`InputBuffer::room_from`] has come    |
-//! | `leave` | in  | cycle   | the head packet was granted: its header leaves in this cycle |
-//! | `pop`   | out | packet  | the tail leaves in this cycle                                |
+//! | `enter` | in  | packet  | only if the wires are free and the cycle of [`InputBuffer::room_from`] is reached |
+//! | `leave` | in  | cycle   | grant of the head packet: its header leaves in this cycle    |
+//! | `pop`   | out | packet  | only in the cycle in which the tail leaves                   |
 //!
-//! All times are kept as the cycle at which something happens; the low three bits of it are the
-//! hardware's register, because no packet is longer than five flits.
+//! All times are stored as the cycle of an event. The low three bits of a time are the hardware register,
+//! because no packet is longer than five flits.
 //!
 //! Part of `rtl/noc/xbar.rs` and `rtl/noc/router.rs`.
 //! Twin: `golden/noc/xbar.rs`.
@@ -29,28 +29,28 @@ use crate::kernel::{
     Logic, Rx, Storage, digest_of,
 };
 
-/// A packet and its length in flits.
+/// Packet and its length in flits.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Held<P> {
     packet: P,
     length: u32,
 }
 
-/// The packets held, seen as the flit memory that holds them in hardware.
+/// Packets held, presented as the flit memory that stores them in hardware.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Flits<P: Packet> {
     spec: ArraySpec,
-    /// Of a flit.
+    /// Size of a flit in bytes.
     bytes: u32,
     shape: P::Shape,
-    /// A ring; packets are large and stay where they were put.
+    /// Ring of packets; packets are large and are not moved.
     packets: Box<[Held<P>]>,
-    /// Place of the head packet.
+    /// Slot of the head packet.
     head: usize,
-    /// Packets held.
+    /// Number of packets held.
     level: usize,
-    /// Flits that have entered and left.
+    /// Numbers of flits that have arrived and left.
     accesses: Accesses,
 }
 
@@ -59,36 +59,37 @@ struct Flits<P: Packet> {
 pub enum Taken {
     /// There is no packet.
     Nothing,
-    /// The packet can be taken from this cycle on.
+    /// The packet can be accepted from this cycle on.
     At(u64),
-    /// The packet can be taken only after the head packet is granted.
+    /// The packet can be accepted only after the head packet is granted.
     AfterGrant,
-    /// The packet was taken.
+    /// The packet was accepted.
     Entered {
         /// Destination of the packet, if it is now the head of the buffer.
         head: Option<usize>,
-        /// The first cycle in which the packet behind it can be taken, if there is one.
+        /// First cycle in which the following packet can be accepted, if there is one.
         next: Option<u64>,
     },
 }
 
-/// One input's buffer.
+/// Buffer of one input.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct InputBuffer<P: Packet> {
     flits: Flits<P>,
-    /// Flits of all packets held, whether they have entered yet or have left already.
+    /// Number of flits reserved for all packets held, including flits that have not arrived yet or have
+    /// already left.
     level: u32,
-    /// Flits of the head packet, none if there is no packet: known from it, kept for the host's speed.
+    /// Number of flits of the head packet, 0 if there is none. Redundant, kept for simulation speed.
     head_length: u32,
-    /// First cycle in which the input's wires can carry another header.
+    /// First cycle in which the wires of the input can carry another header.
     wires_free: u64,
     /// Cycle in which the header of the head packet left, while the packet leaves.
     leaving_since: Option<u64>,
 }
 
 impl<P: Packet> InputBuffer<P> {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new(path: String, config: &XbarConfig, shape: P::Shape) -> Self {
         let flits = config.buffer_flits;
@@ -119,25 +120,25 @@ impl<P: Packet> InputBuffer<P> {
         }
     }
 
-    /// The first cycle in which the wires can carry another header.
+    /// Returns the first cycle in which the wires can carry another header.
     #[must_use]
     pub fn wires_free(&self) -> u64 {
         self.wires_free
     }
 
-    /// The first cycle in which there is room for a packet of that many flits; `None` if that
-    /// waits for the head packet to be granted.
+    /// Returns the first cycle in which there is room for a packet of `flits` flits; `None` if that depends
+    /// on a grant of the head packet.
     #[must_use]
     pub fn room_from(&self, flits: u32) -> Option<u64> {
         let missing = (self.level + flits).saturating_sub(self.flits.spec.rows);
         if missing == 0 {
             return Some(0);
         }
-        // A flit that leaves in a cycle makes room from the next one on.
+        // A flit that leaves in a cycle frees room from the next cycle on.
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 
-    /// Takes the packet at the input's link, if its wires are free and there is room for the whole packet.
+    /// Accepts the packet at the input's link, if the wires are free and there is room for the whole packet.
     #[inline(always)]
     pub fn take(&mut self, from: &mut Rx<'_, P>, flit_bytes: u32, at: &mut impl AnyEdge) -> Taken {
         let Some(packet) = from.peek(at) else { return Taken::Nothing };
@@ -157,7 +158,7 @@ impl<P: Packet> InputBuffer<P> {
         }
     }
 
-    /// Lets a packet in, its header in this cycle.
+    /// Accepts a packet whose header arrives in this cycle.
     pub fn enter(&mut self, cycle: u64, flits: u32, packet: &P) {
         self.level += flits;
         self.wires_free = cycle + u64::from(flits);
@@ -171,26 +172,26 @@ impl<P: Packet> InputBuffer<P> {
         self.flits.level += 1;
     }
 
-    /// The head packet.
+    /// Returns the head packet.
     #[must_use]
     pub fn head(&self) -> Option<&P> {
         if self.is_empty() { None } else { Some(&self.flits.packets[self.flits.head].packet) }
     }
 
-    /// The head packet was granted in this cycle; returns the cycle in which its tail leaves.
+    /// Grants the head packet in this cycle. Returns the cycle in which its tail leaves.
     ///
     /// # Panics
-    /// If there is no packet, or it is leaving already.
+    /// If there is no packet, or if it is leaving already.
     pub fn leave(&mut self, cycle: u64) -> u64 {
         assert!(!self.is_empty(), "cycle {cycle}, {}: granted without a packet", self.flits.spec.path);
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
         self.leaving_since = Some(cycle);
-        // The header is here and the rest follows at one flit a cycle, so nothing can stop it.
+        // The header has arrived and the other flits follow at one per cycle, so the packet cannot stall.
         cycle + u64::from(self.head_length) - 1
     }
 
-    /// Lets the head packet go, whose tail leaves in this cycle. Copies it to `beat` and returns its
-    /// length in flits.
+    /// Removes the head packet, whose tail leaves in this cycle, and copies it to `beat`. Returns its length
+    /// in flits.
     ///
     /// # Panics
     /// If there is no packet.
@@ -200,7 +201,7 @@ impl<P: Packet> InputBuffer<P> {
         self.release(cycle)
     }
 
-    /// Lets the head packet go, whose tail leaves in this cycle; returns its length in flits.
+    /// Removes the head packet, whose tail leaves in this cycle. Returns its length in flits.
     ///
     /// # Panics
     /// If there is no packet.
@@ -219,13 +220,13 @@ impl<P: Packet> InputBuffer<P> {
         length
     }
 
-    /// True if it holds nothing.
+    /// True if the buffer holds no packet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.flits.level == 0
     }
 
-    /// Lists registers and memory.
+    /// Lists the registers and the memory.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { flits, level, head_length: _, wires_free, leaving_since } = self;
         let width = u32::BITS - flits.spec.rows.leading_zeros();
@@ -243,7 +244,7 @@ impl<P: Packet> InputBuffer<P> {
 }
 
 impl<P: Packet> Flits<P> {
-    /// Place of a packet by its number from the head on.
+    /// Returns the slot of a packet, given its position from the head.
     fn place(&self, number: usize) -> usize {
         let place = self.head + number;
         if place < self.packets.len() { place } else { place - self.packets.len() }
@@ -271,7 +272,7 @@ impl<P: Packet> ArrayView for Flits<P> {
         self.accesses
     }
 
-    /// Row `n` shows the packet in place `n`: flits have no fields of their own.
+    /// Presents packet `n` as row `n`: flits have no fields of their own.
     fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
         let number = row as usize;
         if number < self.level {

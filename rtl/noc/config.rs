@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use super::packet::LONGEST_PACKET;
 use crate::config::Rules;
 
-/// Topology of the networks: each direction and kind of message has one of its own.
+/// Topology of the networks. Each direction and kind of message has a network of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum NocConfig {
     /// One crossbar: every input reaches every output in one step.
     Crossbar(CrossbarConfig),
-    /// Routers in rows and columns, one for each SM and each partition; packets go along their row first.
+    /// Mesh of routers, one for each SM and each partition; packets use XY routing: along their row first.
     Mesh(RoutedConfig),
-    /// Routers in a circle with links in both directions; packets take the shorter way.
+    /// Ring of routers with links in both directions; packets take the shorter direction.
     Ring(RoutedConfig),
 }
 
-/// Parameters of a crossbar beside those of all networks: there are none.
+/// Parameters of a crossbar in addition to those of all networks: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrossbarConfig {}
@@ -26,9 +26,9 @@ pub struct CrossbarConfig {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoutedConfig {
-    /// Virtual channels of a link between routers, each with a buffer of its own.
+    /// Number of virtual channels per link between routers, each with a buffer of its own.
     pub virtual_channels: u32,
-    /// Cycles of the network's clock from router to router.
+    /// Latency from router to router in cycles of the network's clock.
     pub hop_latency: u32,
 }
 
@@ -48,7 +48,7 @@ impl NocConfig {
         }
     }
 
-    /// Checks the fields.
+    /// Checks all fields.
     pub fn validate(&self, rules: &mut Rules) {
         let Some(RoutedConfig { virtual_channels, hop_latency }) = self.routed() else { return };
         rules.range(
@@ -68,14 +68,14 @@ impl NocConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct XbarConfig {
-    /// Bytes of a flit, what a port passes in a cycle (khairy2015 Table 1: 32).
+    /// Bytes per flit, which a port transfers in one cycle (khairy2015 Table 1: 32).
     pub flit_bytes: u32,
-    /// Flits of each input buffer (khairy2015 Table 1: 8); between routers, of each virtual channel.
+    /// Flits per input buffer (khairy2015 Table 1: 8); between routers, flits per virtual channel.
     pub buffer_flits: u32,
 }
 
 impl XbarConfig {
-    /// Checks the fields.
+    /// Checks all fields.
     pub fn validate(&self, rules: &mut Rules) {
         rules.range("flit_bytes", self.flit_bytes.into(), 32..=256, "no packet has more than five flits");
         let longest = LONGEST_PACKET.div_ceil(self.flit_bytes.max(1)).min(64).into();

@@ -1,64 +1,67 @@
-//! # Interleave of the memory partitions
-//! Partitions take the address space in turn, a run of neighbouring units at a time (a unit is a
-//! line or a burst, as its user counts). Inside a partition its own runs lie side by side:
+//! # Interleaving of the memory partitions
+//! Distributes the address space among the memory partitions in turn, one run of consecutive units at a time.
+//! A unit is a line or a burst, depending on the caller. The turn of a run is its position within one round
+//! over all partitions. Within a partition, its runs are contiguous:
 //!
 //! ```text
 //! unit in the machine   run mod partitions -> turn -> partition
 //!                       run div partitions -> run inside | unit in the run
 //! ```
-//! Both directions are exact: every unit of the machine has one place, and every place one unit.
+//! Both directions are exact: the map from units to places in partitions is one to one.
 //!
 //! * The DRAM channels of a partition take its runs in turn in the same way.
-//! * Where partitions share a channel, those of a channel are numbered side by side and have their turns as far apart as
-//!   there are channels: neighbouring runs are in neighbouring channels.
-//! * The turn may be hashed: the run modulo an irreducible polynomial over GF(2) in place of the number of partitions
-//!   (khairy2015 section 4.3; GPGPU-Sim's partition index of a V100). The number of the run inside stays as it is.
+//! * Partitions that share a channel have consecutive numbers. Their turns are as far apart as there are
+//!   channels, so that consecutive runs map to different channels.
+//! * The turn may be hashed: the run modulo an irreducible polynomial over GF(2) instead of the number of
+//!   partitions. This is khairy2015 section 4.3, and the partition index of GPGPU-Sim's V100 model. The
+//!   number of the run within its partition is not affected.
 
 use serde::{Deserialize, Serialize};
 
 use crate::index::{polynomial_for, power_of_x};
 use crate::kernel::{Describe, Logic};
 
-/// How units of one size go round.
+/// Interleaving of units of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interleave {
-    /// Partitions.
+    /// Number of partitions.
     pub num_partitions: u32,
-    /// log2 of the units of a run.
+    /// Base-2 logarithm of the number of units per run.
     pub run_log2: u32,
-    /// Partitions that share a channel, one after the other in number.
+    /// Number of partitions that share a channel; they have consecutive numbers.
     pub sharers: u32,
-    /// The turn is hashed.
+    /// Hash that permutes the turns of each round; `None` for plain rotation.
     pub hash: Option<Hash>,
 }
 
-/// Bits of a turn at most: 64 partitions.
+/// Maximum width of a turn in bits: 64 partitions.
 const TURN_BITS: usize = 6;
 
-/// The hash of a turn: bit `j` flips with the parity of the bits of the run inside that row `j` selects.
+/// Hash of a turn. Bit `j` of the turn is inverted by the parity of those bits of the run number within the
+/// partition that row `j` selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
     rows: [u64; TURN_BITS],
 }
 
 impl Hash {
-    /// That of so many partitions; `None` if they are no power of two up to 64.
+    /// Creates the hash for a number of partitions; `None` if it is not a power of two up to 64.
     #[must_use]
     pub fn new(num_partitions: u32) -> Option<Self> {
         let polynomial = polynomial_for(num_partitions).filter(|_| num_partitions <= 1 << TURN_BITS)?;
         let bits = num_partitions.ilog2();
-        // Bit k of the run inside stands for x^(bits + k).
+        // Bit k of the run number within a partition stands for x^(bits + k).
         let flips = |j: usize, k: u32| u64::from(power_of_x(bits + k, polynomial) >> j & 1) << k;
         let row = |j: usize| (0..u64::BITS).fold(0, |row, k| row | flips(j, k));
         Some(Self { rows: std::array::from_fn(row) })
     }
 
-    /// What the number of a run inside a partition flips of its turn.
+    /// Returns the bits of the turn that are inverted for a run number within a partition.
     fn of(&self, run: u64) -> u32 {
         (0..).zip(&self.rows).fold(0, |turn, (j, row)| turn | ((run & row).count_ones() & 1) << j)
     }
 
-    /// Inputs of the XOR tree of each bit of a turn of so many, for runs of so many bits in all.
+    /// Returns the fan-in of the XOR tree of each bit of the turn, for run numbers of `run_bits` bits.
     fn fan_ins(self, num_partitions: u32, run_bits: u32) -> impl Iterator<Item = u32> {
         let bits = num_partitions.ilog2();
         let inside = run_bits.saturating_sub(bits).min(u64::BITS - 1);
@@ -67,13 +70,14 @@ impl Hash {
 }
 
 impl Interleave {
-    /// Runs of `run_bytes` in units of `unit_bytes`, both powers of two, the unit no longer than the run.
+    /// Creates an interleaving of runs of `run_bytes` in units of `unit_bytes`. Both must be powers of two,
+    /// and a unit at most as long as a run.
     #[must_use]
     pub fn new(num_partitions: u32, run_bytes: u32, unit_bytes: u32) -> Self {
         Self { num_partitions, run_log2: (run_bytes / unit_bytes).ilog2(), sharers: 1, hash: None }
     }
 
-    /// The partition that has a unit.
+    /// Returns the partition of a unit.
     #[inline]
     #[must_use]
     pub fn partition(self, unit: u64) -> u32 {
@@ -85,19 +89,19 @@ impl Interleave {
         }
     }
 
-    /// Number inside its partition of a run.
+    /// Returns the number of a run within its partition.
     #[inline]
     fn run_inside(self, run: u64) -> u64 {
         run / u64::from(self.num_partitions)
     }
 
-    /// The partition that has a turn.
+    /// Returns the partition that a turn belongs to.
     fn partition_of(self, turn: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         turn % channels * self.sharers + turn / channels
     }
 
-    /// Lists the XOR trees of a hash of units with addresses of `unit_bits` bits.
+    /// Lists the XOR trees of the hash, for unit addresses of `unit_bits` bits.
     pub fn describe_hash(self, unit_bits: u32, to: &mut dyn Describe) {
         let Some(hash) = self.hash else { return };
         for fan_in in hash.fan_ins(self.num_partitions, unit_bits - self.run_log2).filter(|&fan_in| fan_in > 1) {
@@ -105,20 +109,20 @@ impl Interleave {
         }
     }
 
-    /// The turn of a partition.
+    /// Returns the turn of a partition, its position within a round.
     fn turn_of(self, partition: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         partition % self.sharers * channels + partition / self.sharers
     }
 
-    /// Number of a unit inside its partition.
+    /// Returns the number of a unit within its partition.
     #[inline]
     #[must_use]
     pub fn local(self, unit: u64) -> u64 {
         self.run_inside(unit >> self.run_log2) << self.run_log2 | self.in_run(unit)
     }
 
-    /// The unit with a number inside a partition.
+    /// Returns the unit with a given number within a partition.
     #[must_use]
     pub fn unit(self, partition: u32, local: u64) -> u64 {
         let inside = local >> self.run_log2;
@@ -132,20 +136,20 @@ impl Interleave {
     }
 }
 
-/// Where units are among all channels: how they go round among the partitions, and those of a partition among its channels,
-/// or those of a channel among its partitions.
+/// Interleaving of units among all channels: among the partitions, of a partition among its channels, and of
+/// a channel among its partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channels {
-    /// Among the partitions.
+    /// Interleaving of all units among the partitions.
     pub partitions: Interleave,
-    /// Units of a partition among its channels.
+    /// Interleaving of a partition's units among its channels.
     pub of_partition: Interleave,
-    /// Units of a channel among the partitions that share it.
+    /// Interleaving of a channel's units among the partitions that share it.
     pub of_channel: Interleave,
 }
 
 impl Channels {
-    /// The channel of a unit, and the unit's number there.
+    /// Returns the channel of a unit, and the number of the unit within the channel.
     #[must_use]
     pub fn place(&self, unit: u64) -> (usize, u64) {
         let Self { partitions, of_partition, of_channel } = self;
@@ -155,7 +159,7 @@ impl Channels {
         (channel as usize, of_channel.unit(partition % sharers, of_partition.local(local)))
     }
 
-    /// The unit with a number in a channel.
+    /// Returns the unit with a given number within a channel.
     #[must_use]
     pub fn unit(&self, channel: u32, local: u64) -> u64 {
         let Self { partitions, of_partition, of_channel } = self;
@@ -223,7 +227,7 @@ mod tests {
         let interleave = Interleave::new(2, 256, 64);
         let address = |line: u64| line * 64;
         assert!((0..64).all(|line| interleave.partition(line) == (address(line) >> 8 & 1) as u32));
-        // What is left of the address: bits 9 and up, then bits 7 and 6 (candel2018's set index).
+        // The remaining address consists of bits 9 and up, then bits 7 and 6 (set index of candel2018).
         assert!((0..64).all(|line| interleave.local(line) == (address(line) >> 9 << 2 | address(line) >> 6 & 3)));
     }
 

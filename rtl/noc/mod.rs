@@ -1,4 +1,4 @@
-//! The network between SMs and memory partitions: messages, crossbars and routers.
+//! The networks between SMs and memory partitions: messages, crossbars and routers.
 
 pub mod buffer;
 pub mod config;

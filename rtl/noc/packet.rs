@@ -1,11 +1,13 @@
 //! # Messages between the SMs and the memory partitions
-//! A request names a line of up to 128 bytes and travels with its data; the reply carries the
-//! requester's `ticket` back unchanged, so that nothing on the memory side needs to know what
-//! waits for it. Sizes on the wire follow anssari2012 and khairy2015's 32-byte channel: control
-//! 8 bytes, so that a 128-byte line makes five flits, a sector of it two, a store acknowledgement one. Of a
-//! store the words travel that its mask touches and, unless these are whole sectors, 8 bytes that say which
-//! (GPGPU-Sim's write mask). No paper gives the sizes of atomics. Assumed: the operands travel as a store's bytes
-//! do, and the old words come back as a line does.
+//! Defines the messages between SMs and memory partitions, and their sizes. A request names a line of up to
+//! 128 bytes and carries its data. The reply returns the requester's `ticket` unchanged, so that the memory
+//! side need not track who waits for it.
+//!
+//! Sizes follow anssari2012 and the 32-byte channel of khairy2015. Control information takes 8 bytes. A
+//! 128-byte line thus makes five flits, a sector two, and a store acknowledgment one. A store carries the
+//! words that its mask touches. Unless these are whole sectors, 8 more bytes tell which words they are
+//! (GPGPU-Sim's write mask). No paper gives the sizes of atomics. Assumed here: operands are sent like the
+//! bytes of a store, and the old words are returned like a line.
 
 use isa::lanes::AtomicFn;
 use serde::{Deserialize, Serialize};
@@ -16,122 +18,122 @@ use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS, sectors_of};
 use crate::kernel::{Encoding, Payload};
 
-/// Bytes that say what a packet is, whose and where it goes.
+/// Bytes of control information in a packet: kind, source and destination.
 pub const CONTROL_BYTES: u32 = 8;
-/// Bytes that say which words of a line are meant.
+/// Bytes of the mask that selects words of a line.
 const MASK_BYTES: u32 = 8;
-/// Bytes of the longest packet: compare-and-swap of half a line, twice as many operands.
+/// Size of the longest packet in bytes: a compare-and-swap of half a line, which has two operands per word.
 pub const LONGEST_PACKET: u32 = CONTROL_BYTES + MASK_BYTES + LINE_BYTES as u32;
-/// Bits of a ticket.
+/// Width of a ticket in bits.
 pub const TICKET_BITS: u32 = 48;
 
-/// What a request asks of its memory partition.
+/// Operation that a request performs in its memory partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum RequestKind {
-    /// The sectors named, mostly the whole line.
+    /// Reads the selected sectors, usually the whole line.
     #[default]
     Read,
-    /// Store the bytes selected by the mask; answered by an acknowledgement.
+    /// Stores the bytes selected by the mask; answered by an acknowledgment.
     Write,
-    /// Do the operation on the words selected by the mask; answered by the sectors named, as they
-    /// were before.
+    /// Performs the atomic operation on the words selected by the mask; answered by the selected sectors with
+    /// their old values.
     Atomic,
-    /// The same, answered by an acknowledgement.
+    /// Performs the atomic operation as `Atomic` does, but is answered by an acknowledgment only.
     Reduce,
 }
 
 impl RequestKind {
-    /// Whether the request leaves the line newer than memory.
+    /// True if the request makes the line newer than memory.
     #[must_use]
     pub fn writes(self) -> bool {
         self != Self::Read
     }
 
-    /// Whether the request is acknowledged once its place in the order of its line is fixed.
+    /// True if the request is acknowledged once its position in the order of accesses to its line is fixed.
     #[must_use]
     pub fn is_acknowledged(self) -> bool {
         matches!(self, Self::Write | Self::Reduce)
     }
 
-    /// Whether the bank works on what the line holds.
+    /// True if the bank computes new values from the contents of the line.
     #[must_use]
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic | Self::Reduce)
     }
 }
 
-/// What a request says of its line to a sharing tracker on its way (anssari2012 section 3.4).
+/// Information in a request for a sharing tracker between L1 and L2 (anssari2012 section 3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum Sharing {
-    /// Nothing: a read of constants or texels, and a request where there is no tracker.
+    /// No information: a read of constants or texels, or a machine without a tracker.
     #[default]
     Aside,
-    /// It will stay in the L1D.
+    /// Load whose line will stay in the L1D.
     Keeps,
-    /// It will not; another L1 may bring its sectors.
+    /// Load whose line will not stay in the L1D; another L1 may supply its sectors.
     Takes,
-    /// Only the L2 may bring it.
+    /// Request that only the L2 may serve.
     Coherent,
-    /// The L1D has dropped it, and asks nothing.
+    /// Notice that the L1D has dropped the line; requests nothing.
     Drops,
 }
 
-/// Widths that the machine's configuration gives to messages.
+/// Field widths of messages, as determined by the configuration of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketShape {
-    /// Requests say what a sharing tracker must know.
+    /// True if requests carry information for a sharing tracker.
     pub tracked: bool,
-    /// Bits of a line address.
+    /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Bytes of a line.
+    /// Line size in bytes.
     pub line_bytes: u32,
-    /// Bits of an SM number.
+    /// Width of an SM number in bits.
     pub sm_bits: u32,
-    /// Bits of a partition number.
+    /// Width of a partition number in bits.
     pub partition_bits: u32,
 }
 
-/// SM to memory partition.
+/// Message from an SM to a memory partition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct Request {
-    /// What is asked.
+    /// Operation to perform.
     #[payload(state)]
     pub kind: RequestKind,
-    /// Running number of the request in its SM, for those who follow it through a waveform.
+    /// Serial number of the request within its SM, for following it in a waveform.
     pub id: u32,
     /// Line address: byte address divided by the line size.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Asking SM.
+    /// Requesting SM.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// Memory partition that owns the line.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
-    /// Comes back unchanged with the reply.
+    /// Tag of the requester, returned unchanged with the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// What an atomic does; of no meaning otherwise.
+    /// Operation of an atomic; ignored for other requests.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// What it says to a sharing tracker.
+    /// Information for a sharing tracker.
     #[payload(only(shape.tracked), state)]
     pub sharing: Sharing,
-    /// Sectors to be brought, bit `i` for sector `i` of the line; of no meaning if none are.
+    /// Sectors to return, bit `i` for sector `i` of the line; ignored if the reply has no data.
     #[payload(width = SECTORS)]
     pub sectors: u8,
     /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// The line's bytes; only those under the mask have a meaning, and the values that a
-    /// compare-and-swap compares, as [`AtomicOp::perform`] finds them.
+    /// Bytes of the line. Only those selected by the mask are valid, and the compare values of a
+    /// compare-and-swap at the offsets that [`AtomicOp::perform`] expects.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// When it was where, if it is a read whose way is counted.
+    /// Times at which the request passed each stage, if it is a read whose latency is measured.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -155,43 +157,43 @@ impl Default for Request {
     }
 }
 
-/// What a reply brings.
+/// Contents of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum ReplyKind {
-    /// A line.
+    /// Data of a line.
     #[default]
     Data,
-    /// A store has reached the point of coherence.
+    /// Acknowledgment: a store has reached the point of coherence.
     Ack,
 }
 
-/// Memory partition to SM.
+/// Message from a memory partition to an SM.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct Reply {
-    /// What is brought.
+    /// Contents of the reply.
     #[payload(state)]
     pub kind: ReplyKind,
-    /// Number of the request answered.
+    /// Serial number of the answered request.
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// SM that asked.
+    /// SM that sent the request.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// The request's ticket.
+    /// Ticket of the request.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Sectors that are brought, bit `i` for sector `i` of the line; of no meaning if none are.
+    /// Sectors returned, bit `i` for sector `i` of the line; ignored if the reply has no data.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// The line's bytes; only those of the sectors have a meaning.
+    /// Bytes of the line; only those of the returned sectors are valid.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// When the read that it answers was where.
+    /// Times at which the answered read passed each stage.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -204,11 +206,11 @@ impl Default for Reply {
     }
 }
 
-/// What a crossbar must know of a message.
+/// Properties of a message that a network uses.
 pub trait Packet: Payload {
-    /// Output port.
+    /// Returns the output port.
     fn destination(&self) -> usize;
-    /// Bytes on the wire.
+    /// Returns the size on the wires in bytes.
     fn bytes(&self) -> u32;
 }
 
@@ -221,21 +223,21 @@ impl Packet for Request {
             return CONTROL_BYTES;
         }
         let words = 4 * words_touched(self.byte_mask);
-        // The values to compare are as many as those to store.
+        // There are as many compare values as values to store.
         let compares = self.kind.is_atomic() && self.atomic.f == AtomicFn::CompareSwap;
         let mask = if has_whole_sectors(self.byte_mask) { 0 } else { MASK_BYTES };
         CONTROL_BYTES + mask + words * (1 + u32::from(compares))
     }
 }
 
-/// Words of which a mask has a byte.
+/// Returns the number of words with at least one byte in a mask.
 fn words_touched(byte_mask: u128) -> u32 {
     const FIRST_BYTES: u128 = u128::MAX / 15;
     let pairs = byte_mask | byte_mask >> 1;
     ((pairs | pairs >> 2) & FIRST_BYTES).count_ones()
 }
 
-/// Whether a mask has all bytes of each sector of which it has any.
+/// True if a mask contains only whole sectors.
 fn has_whole_sectors(byte_mask: u128) -> bool {
     (0..SECTORS).map(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32).all(|mask| mask == 0 || mask == u32::MAX)
 }
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_store_takes_the_bytes_that_its_mask_needs() {
-        // Whole sectors, or words with the mask that names them.
+        // Whole sectors, or words together with the mask that selects them.
         for (mask, bytes) in [
             (u128::from(u32::MAX) << 64, 8 + 32),
             (u128::from(u64::MAX), 8 + 64),

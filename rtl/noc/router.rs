@@ -1,25 +1,30 @@
 //! # Router of a mesh or a ring
-//! Carries packets from its inputs to its outputs in flits, as a crossbar does, and on to the next router. A packet is passed
-//! on as soon as its header is here and the next router has room (virtual cut-through, Dally and Towles, *Principles and
-//! Practices of Interconnection Networks*, section 13.2.2). Virtual channels of a link have a buffer each and share its wires.
+//! Forwards packets in flits from its inputs to its outputs, as a crossbar does, and on to the next router. A
+//! packet is forwarded as soon as its header has arrived and the next router has room for it. This is virtual
+//! cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*, section 13.2.2).
+//! The virtual channels of a link have a buffer each and share its wires. A site is an SM or a memory
+//! partition.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|
-//! | `from[i]` | in  | packet  | taken when the wires of input `i` are free and its buffer has room for all of it |
-//! | `to[o]`   | out | packet  | to a router: sent with the header flit; to a site: with the tail flit; room is checked when the output is granted |
+//! | `from[i]` | in  | packet  | accepted when the wires of input `i` are free and its buffer has room for the whole packet |
+//! | `to[o]`   | out | packet  | to a router: sent with the header flit; to a site: with the tail flit; credit is checked when the output is granted |
 //!
 //! In one cycle, in this order:
-//! 1. inputs take packets, one header each;
-//! 2. each wire that is free is granted to one input whose header was here before;
-//! 3. packets whose tails pass leave.
+//! 1. Inputs accept packets, one header each.
+//! 2. Each free wire is granted to one input whose header arrived in an earlier cycle.
+//! 3. Packets whose tails pass leave the router.
 //!
-//! Latency: a packet taken in cycle `c` is passed on to a router in `c + 1` at the earliest; one of F flits is sent to a site in
-//! `c + F`. The last of N routers that are a cycle apart sends it to its site 2N + F - 2 cycles after the first took it.
+//! Latency: a packet accepted in cycle `c` is forwarded to a router in `c + 1` at the earliest. A packet of F
+//! flits is sent to a site in `c + F`. Through N routers that are one cycle apart, it takes 2N + F - 2 cycles
+//! from its acceptance by the first one to its site.
 //!
-//! Ordering and stalls: packets of one input keep their order; a head packet that waits blocks those behind it on its virtual
-//! channel, and none on another. A granted packet never stops: its flits follow back to back.
+//! Ordering and stalls: packets of one input keep their order. A stalled head packet blocks those behind it
+//! on its virtual channel, and none on other channels. A granted packet never stalls: its flits follow back
+//! to back.
 //!
-//! Area order: for each wire a multiplexer of all inputs of a flit and an arbiter; for each input a buffer of flits.
+//! Area order: for each wire, a multiplexer of one flit from all inputs, and an arbiter; for each input, a
+//! buffer of flits.
 //!
 //! Twin: `golden/noc/flits.rs`.
 
@@ -39,9 +44,9 @@ use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, Fields
 /// Position of a router in its network.
 #[derive(Clone, Debug)]
 pub struct RouterPlace {
-    /// Path in descriptions.
+    /// Hierarchical path in descriptions.
     pub path: String,
-    /// Inputs from sites; those from neighbours come before them.
+    /// Number of inputs from sites; inputs from neighbors precede them.
     pub inputs: usize,
     /// Router of each destination of the network.
     pub destinations: Vec<usize>,
@@ -49,34 +54,34 @@ pub struct RouterPlace {
     pub router: usize,
 }
 
-/// The packet that passes over a wire.
+/// Packet that currently passes over a wire.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Passing {
     input: u8,
-    /// Virtual channel: which of the wire's outputs.
+    /// Virtual channel, as an index into the outputs of the wire.
     channel: u8,
     tail_at: u64,
 }
 
-/// The wires to a neighbour, or to a site.
+/// Wires to one neighbor or to one site.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Wire {
     /// Outputs that share the wires: one per virtual channel, or the output to a site.
     outputs: std::ops::Range<usize>,
     arbiter: RoundRobin,
-    /// None while no packet passes.
+    /// Packet on the wires; `None` while they are free.
     passing: Option<Passing>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Output {
-    /// Inputs whose head packet wants this output, a bit each.
+    /// Inputs whose head packet requests this output, one bit per input.
     requests: u64,
-    /// Counts of an output to a site; unused between routers.
+    /// Statistics of an output to a site; unused between routers.
     count: OutputCount,
 }
 
-/// The router.
+/// Router of a mesh or ring.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Router<P: Packet> {
@@ -85,19 +90,19 @@ pub struct Router<P: Packet> {
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output>,
     wires: Vec<Wire>,
-    /// Outputs to neighbours; those to sites come behind them.
+    /// Number of outputs to neighbors; outputs to sites follow them.
     to_neighbours: usize,
-    /// The output for each destination: wired, no register.
+    /// Output for each destination: fixed wiring, not a register.
     routes: Vec<u8>,
-    /// Bytes passed on to other routers, for each destination: statistics.
+    /// Statistic: bytes forwarded to other routers, per destination.
     hop_bytes: Vec<u64>,
 }
 
 impl<P: Packet> Router<P> {
-    /// An empty router.
+    /// Creates an empty router.
     ///
     /// # Panics
-    /// If it has more than 64 inputs: the machine's wiring is wrong.
+    /// If it has more than 64 inputs: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(place: RouterPlace, config: &XbarConfig, topology: &Topology, shape: &P::Shape) -> Self {
         let RouterPlace { path, inputs, destinations, router } = place;
@@ -132,7 +137,8 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Counts for a destination: bytes forwarded to other routers, and packets delivered if the destination is local.
+    /// Returns the statistics of a destination: bytes forwarded to other routers, and packets delivered if
+    /// the destination is local.
     #[must_use]
     pub fn stats(&self, destination: usize) -> OutputStats {
         let output = usize::from(self.routes[destination]);
@@ -141,18 +147,19 @@ impl<P: Packet> Router<P> {
         OutputStats { hop_bytes: self.hop_bytes[destination], ..sent }
     }
 
-    /// True if no packet is inside.
+    /// True if the router holds no packet.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    /// Charges the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
-    /// Takes packets whose wires and room are there; returns the inputs whose header enters in this cycle at the head.
+    /// Accepts packets for which wires and buffer are free. Returns the inputs at whose head a header arrives
+    /// in this cycle.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) -> u64 {
         let mut entered = 0;
         for i in 0..self.inputs.len() {
@@ -174,7 +181,7 @@ impl<P: Packet> Router<P> {
         entered
     }
 
-    /// Grants each wire that is free to one of the inputs in `asking` whose output has room.
+    /// Grants each free wire to one of the inputs in `asking` whose output has credit.
     fn grant(&mut self, asking: u64, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) {
         let Self { inputs, outputs, wires, hop_bytes, .. } = self;
         let flit_bytes = u64::from(self.flit_bytes);
@@ -205,7 +212,7 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Lets the packets go whose tails pass in this cycle.
+    /// Removes the packets whose tails pass in this cycle, and sends those for sites.
     fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
         for w in 0..self.wires.len() {
             let wire = &mut self.wires[w];
@@ -225,7 +232,7 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Raises the request of a new head packet: the arbiter of its wire sees it in the next cycle.
+    /// Raises the request of a new head packet; the arbiter of its wire sees it in the next cycle.
     fn request(&mut self, cycle: u64, i: usize, destination: usize) {
         let Some(&output) = self.routes.get(destination) else {
             let (path, all) = (&self.path, self.routes.len());
@@ -234,7 +241,7 @@ impl<P: Packet> Router<P> {
         self.outputs[usize::from(output)].requests |= 1 << i;
     }
 
-    /// True if the next cycle grants a wire, or finds a site full that a packet waits for.
+    /// True if the next cycle can grant a wire, or must record that a packet is blocked by a full site.
     fn has_more(&self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) -> bool {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {
@@ -243,7 +250,7 @@ impl<P: Packet> Router<P> {
         })
     }
 
-    /// One clock edge, checked or not.
+    /// Executes one clock edge, with or without checks.
     pub(crate) fn eval_any(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let mut wake = Wake { cycle: u64::MAX, roomless: 0, granted: 0 };
         let entered = self.take(&mut io.ends.from(), at, &mut wake);
@@ -260,12 +267,12 @@ impl<P: Packet> Router<P> {
     }
 }
 
-/// When the router has something to do next.
+/// Conditions for the next edge at which the router must be evaluated.
 struct Wake {
     cycle: u64,
-    /// Inputs with a packet outside that has no room until the head packet is granted.
+    /// Inputs with a packet on their link that has no room until the head packet is granted.
     roomless: u64,
-    /// Inputs granted.
+    /// Inputs granted in this cycle.
     granted: u64,
 }
 

@@ -1,41 +1,42 @@
 //! # Stamps of a read
-//! The ticks at which a read passes from one part of the machine to the next: statistics, no hardware. A message
-//! carries them for the L1 that asked to count from ([`crate::l1::stages`]), and is the same message whatever they say.
+//! Records the ticks at which a read moves from one stage of the machine to the next: statistics, not
+//! hardware. A message carries them for the L1 that started the measurement ([`crate::l1::stages`]). They do
+//! not affect the comparison of messages.
 
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of the way of a read so far: nothing of it unless the L1 has put down when it was sent.
+/// Stage times of a read so far, in ticks; unused unless the L1 has recorded the send time.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Stamps {
-    /// The L1 gave it to the network.
+    /// Tick at which the L1 sent the request to the network.
     sent: u64,
-    /// The L2 bank took it.
+    /// Tick at which the L2 bank accepted the request.
     reached: u64,
-    /// The L2 bank gave the reply to the network.
+    /// Tick at which the L2 bank sent the reply to the network.
     left: u64,
 }
 
 impl Stamps {
-    /// A read that leaves its L1; none does at tick 0.
+    /// Creates the stamps of a read that leaves its L1 at `tick`; no read does so at tick 0.
     #[must_use]
     pub fn sent(tick: u64) -> Self {
         Self { sent: tick, ..Self::default() }
     }
 
-    /// The L2 bank takes it, or the last part of it that it answers apart.
+    /// Records that the L2 bank accepts the read, or the last of its sectors that are answered separately.
     pub fn reach(&mut self, tick: u64) {
         self.reached = tick;
     }
 
-    /// The L2 bank gives its reply to the network.
+    /// Records that the L2 bank sends the reply to the network.
     pub fn leave(&mut self, tick: u64) {
         self.left = tick;
     }
 
-    /// Ticks on the way to the bank, in it, and on the way back until this one; `None` of what was never sent as a
-    /// read, or was answered by another.
+    /// Returns the ticks from the L1 to the bank, in the bank, and from the bank until `now`. `None` for a
+    /// request that was not sent as a measured read, or that was answered by another block.
     #[must_use]
     pub fn spans(&self, now: u64) -> Option<[u64; 3]> {
         let &Self { sent, reached, left } = self;
@@ -43,7 +44,7 @@ impl Stamps {
     }
 }
 
-/// Whoever compares messages asks what the hardware carries.
+/// Always equal: messages compare by what the hardware carries.
 impl PartialEq for Stamps {
     fn eq(&self, _: &Self) -> bool {
         true

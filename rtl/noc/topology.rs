@@ -1,42 +1,45 @@
 //! # Topology
-//! Which routers of a mesh or a ring are joined, and the way of a packet from one to another. Every SM and every memory
-//! partition is a site with a router of its own; partitions are spread evenly among the SMs.
+//! Defines the links between the routers of a mesh or ring, and the route of each packet. Every SM and every
+//! memory partition is a site with a router of its own. Partitions are distributed evenly among the SMs.
 //!
-//! Mesh: rows of equal length; a packet goes along its row to the column of its destination, then along the column (XY
-//! routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section 8.4.2). No packet turns from a
-//! column into a row, so none waits in a circle. Its virtual channel is that of its destination, by number modulo the channels.
+//! Mesh: rows of equal length. A packet first goes along its row to the column of its destination, then along
+//! the column. This is XY routing (Dally and Towles, *Principles and Practices of Interconnection Networks*,
+//! section 8.4.2). No packet turns from a column into a row, so deadlock is impossible. The virtual channel
+//! is the number of the destination modulo the number of channels.
 //!
-//! Ring: a packet takes the direction with fewer hops, forwards where both are equal. As long as the end of the row of numbers
-//! lies before it, it goes by the lower half of the channels, else by the upper half (Dally and Seitz, *Deadlock-Free Message
-//! Routing in Multiprocessor Interconnection Networks*, section 3), so that none waits in a circle. Within a half, its channel
-//! is that of its destination, as in the mesh.
+//! Ring: a packet takes the direction with fewer hops, or forward if both are equal. Before it crosses the
+//! wrap-around link between the highest and the lowest router, it uses the lower half of the channels.
+//! Otherwise it uses the upper half. This prevents deadlock (Dally and Seitz, *Deadlock-Free Message Routing
+//! in Multiprocessor Interconnection Networks*, section 3). Within a half, the destination selects the
+//! channel, as in the mesh.
 //!
-//! All packets from one site to another take the same links and channels, and so keep their order.
+//! All packets from one site to another use the same links and channels, and therefore keep their order.
 
 use super::config::NocConfig;
 
-/// Routers and how they are joined.
+/// Routers and their connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Topology {
     is_ring: bool,
     sms: usize,
     partitions: usize,
-    /// Routers of a row of a mesh.
+    /// Number of routers per row of a mesh.
     columns: usize,
     channels: usize,
 }
 
-/// The next link of a packet.
+/// Next link of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Position of the next router among the neighbours.
+    /// Position of the next router in the list of neighbors.
     pub neighbour: usize,
-    /// Virtual channel.
+    /// Virtual channel of the link.
     pub channel: usize,
 }
 
 impl Topology {
-    /// Builds the topology for this many SMs and partitions; `None` for crossbars, which have no routers.
+    /// Builds the topology for the given numbers of SMs and partitions; `None` for crossbars, which have no
+    /// routers.
     #[must_use]
     pub fn new(noc: &NocConfig, sms: u32, partitions: u32) -> Option<Self> {
         let (channels, is_ring) = (noc.routed()?.virtual_channels as usize, matches!(noc, NocConfig::Ring(_)));
@@ -46,32 +49,33 @@ impl Topology {
         Some(Self { is_ring, sms, partitions, columns: if is_ring { sites } else { square }, channels })
     }
 
-    /// Virtual channels of a link.
+    /// Returns the number of virtual channels per link.
     #[must_use]
     pub fn channels(&self) -> usize {
         self.channels
     }
 
-    /// Number of routers. A mesh is padded with routers without a site, so that all rows are full.
+    /// Returns the number of routers. A mesh is padded with routers without a site, so that all rows are
+    /// full.
     #[must_use]
     pub fn routers(&self) -> usize {
         (self.sms + self.partitions).next_multiple_of(self.columns)
     }
 
-    /// The router of a partition.
+    /// Returns the router of a partition.
     #[must_use]
     pub fn router_of_partition(&self, partition: usize) -> usize {
         (2 * partition + 1) * (self.sms + self.partitions) / (2 * self.partitions)
     }
 
-    /// The router of an SM: SMs have the sites that partitions leave, in their order.
+    /// Returns the router of an SM. SMs occupy the sites not used by partitions, in order.
     #[must_use]
     pub fn router_of_sm(&self, sm: usize) -> usize {
         let partitions = (0..self.partitions).map(|partition| self.router_of_partition(partition));
         partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
     }
 
-    /// Neighbors of a router: there is a link to each of them and one back.
+    /// Returns the neighbors of a router. Each of them has a link in either direction.
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let (all, columns) = (self.routers(), self.columns);
@@ -85,7 +89,8 @@ impl Topology {
         [east, west, south, north].into_iter().flatten().collect()
     }
 
-    /// Next hop from a router toward another, for a packet to this destination; `None` at the destination.
+    /// Returns the next hop from a router toward router `to`, for a packet to the given destination; `None`
+    /// at `to`.
     #[must_use]
     pub fn hop(&self, router: usize, to: usize, destination: usize) -> Option<Hop> {
         if router == to {
@@ -121,7 +126,7 @@ mod tests {
     use crate::noc::config::RoutedConfig;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Machines of few and of many sites, with rows that are full and some that are not.
+    /// Small and large machines, with full and with partially filled rows.
     const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
 
     fn each(mut check: impl FnMut(Topology, usize)) {
@@ -135,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Routers and channels on the way.
+    /// Returns the links and channels of a route.
     fn way(topology: Topology, from: usize, to: usize, destination: usize) -> Vec<(usize, usize, usize)> {
         let (mut at, mut way) = (from, Vec::new());
         while let Some(hop) = topology.hop(at, to, destination) {
@@ -204,7 +209,7 @@ mod tests {
                     }
                 }
             }
-            // Channels that wait for none are taken away until no more are found: what is left waits in a circle.
+            // Repeatedly removes channels that wait for no other. Any channels left form a cyclic wait.
             while let Some(free) = waits_for
                 .iter()
                 .find_map(|(&channel, next)| next.iter().all(|next| !waits_for.contains_key(next)).then_some(channel))

@@ -1,23 +1,23 @@
 //! # Crossbar of one direction
-//! Carries packets from N inputs to M outputs in flits (32 bytes in khairy2015 Table 1), one flit a cycle on every
-//! input and output; one block for requests, one for replies. Wormhole: an
-//! output stays with the input it was granted until that packet's tail has passed.
+//! Transfers packets from N inputs to M outputs in flits (32 bytes in khairy2015 Table 1), one flit per cycle
+//! on every input and output. Requests and replies have a block each. The crossbar uses wormhole switching:
+//! an output stays allocated to the granted input until the packet's tail has passed.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|
-//! | `from[i]` | in  | packet  | taken when the wires of input `i` are free and its buffer has room for all of it |
-//! | `to[o]`   | out | packet  | sent when the tail flit passes; room is checked when the output is granted       |
+//! | `from[i]` | in  | packet  | accepted when the wires of input `i` are free and its buffer has room for the whole packet |
+//! | `to[o]`   | out | packet  | sent when the tail flit passes; credit is checked when the output is granted     |
 //!
-//! Latency: a packet of F flits taken in cycle `c` is sent in cycle `c + F` at the earliest: its
-//! header asks for the output in `c + 1`, the tail follows F - 1 cycles later.
+//! Latency: a packet of F flits accepted in cycle `c` is sent in cycle `c + F` at the earliest. Its header
+//! requests the output in `c + 1`, and the tail follows F - 1 cycles later.
 //!
-//! Ordering and stalls: packets of one (input, output) pair keep their order, because each input
-//! is a queue; a head packet that waits for a busy output blocks those behind it. A granted packet
-//! never stops: its flits enter back to back, and nobody else sends on the granted output, so the
-//! room seen at the grant is still there at the tail. Nothing waits in a circle inside: the
-//! receiver's room is the only thing a head packet can wait for, besides packets that move.
+//! Ordering and stalls: packets of one (input, output) pair keep their order, because each input is a queue.
+//! A head packet that waits for a busy output blocks those behind it. A granted packet never stalls: its
+//! flits arrive back to back. No other packet is sent on the granted output, so the credit seen at the grant
+//! still exists at the tail. There is no cyclic wait inside: a head packet waits only for packets in motion,
+//! or for credit from its receiver.
 //!
-//! Area order: M multiplexers of N flits, N buffers of flits.
+//! Area order: M multiplexers of one flit from N inputs, N buffers of flits.
 
 mod switch;
 
@@ -29,29 +29,29 @@ use super::packet::Packet;
 use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
 
-/// The most inputs, and the most outputs.
+/// Maximum number of inputs, and of outputs.
 pub const MOST_PORTS: u32 = Wide::MOST;
 
-/// What went through one output.
+/// Statistics of one output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct OutputStats {
     /// Packets sent.
     pub packets: u64,
     /// Flits sent: the cycles in which the output was busy.
     pub flits: u64,
-    /// Bytes on the wires, those of flits that are not full included.
+    /// Bytes transferred, including the unused bytes of partially filled flits.
     #[counted(bytes)]
     pub bytes: u64,
-    /// Cycles in which the output was idle with a packet waiting, because its receiver was full.
+    /// Cycles in which a packet waited at an idle output because the receiver was full.
     #[counted(cycles)]
     pub blocked: u64,
-    /// Bytes that routers passed on to each other on the way to this output, those of flits that are not full included; none in
-    /// a crossbar.
+    /// Bytes forwarded between routers on the path to this output, including the unused bytes of partially
+    /// filled flits; 0 for a crossbar.
     #[counted(bytes)]
     pub hop_bytes: u64,
 }
 
-/// Counts what leaves by an output, and the cycles in which the output is blocked: statistics, no hardware.
+/// Statistics of an output: packets sent, and cycles in which the output is blocked. Not hardware.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OutputCount {
     stats: OutputStats,
@@ -59,7 +59,7 @@ pub(super) struct OutputCount {
 }
 
 impl OutputCount {
-    /// The counts so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> &OutputStats {
         &self.stats
     }
@@ -69,13 +69,13 @@ impl OutputCount {
         self.blocked_since.is_some()
     }
 
-    /// Notes that a packet waits for a receiver that is full.
+    /// Records that a packet waits for a full receiver.
     #[inline(always)]
     pub fn block(&mut self, cycle: u64) {
         self.blocked_since.get_or_insert(cycle);
     }
 
-    /// Notes that the output was granted.
+    /// Records that the output was granted, which ends a blocked period.
     #[inline(always)]
     pub fn grant(&mut self, cycle: u64) {
         if let Some(since) = self.blocked_since.take() {
@@ -83,7 +83,7 @@ impl OutputCount {
         }
     }
 
-    /// Counts a packet that leaves.
+    /// Counts a packet that is sent.
     #[inline(always)]
     pub fn send(&mut self, flits: u32, flit_bytes: u32) {
         self.stats.packets += 1;
@@ -91,7 +91,7 @@ impl OutputCount {
         self.stats.bytes += u64::from(flits) * u64::from(flit_bytes);
     }
 
-    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    /// Charges the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         if let Some(since) = &mut self.blocked_since {
             self.stats.blocked += cycle.saturating_sub(*since);
@@ -100,12 +100,12 @@ impl OutputCount {
     }
 }
 
-/// Ports of a crossbar.
+/// Ports of a crossbar or router.
 #[derive(Default, Ports)]
 pub struct XbarPorts<P: Packet + 'static> {
-    /// One end an input.
+    /// Receiving ends, one per input.
     pub from: Many<In<P>>,
-    /// One an output.
+    /// Sending ends, one per output.
     pub to: Many<Out<P>>,
 }
 
@@ -113,13 +113,13 @@ impl<P: Packet + 'static> HasPorts for Xbar<P> {
     type Ports = XbarPorts<P>;
 }
 
-/// Channel ends of a crossbar.
+/// Channel ends of a crossbar or router, lent for one edge.
 pub struct XbarIo<'a, P: Packet> {
     /// One channel per input, and one per output.
     pub ends: Ends<'a, P>,
 }
 
-/// The crossbar. One of many ports takes the host longer.
+/// Crossbar. The host simulates a crossbar with more than 64 ports more slowly.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Xbar<P: Packet>(Size<P>);
@@ -129,17 +129,18 @@ pub struct Xbar<P: Packet>(Size<P>);
 enum Size<P: Packet> {
     /// Up to 64 inputs and outputs.
     Small(Switch<P, u64>),
-    /// Up to 128.
+    /// Up to 128 inputs and outputs.
     Large(Switch<P, u128>),
-    /// Up to [`MOST_PORTS`]: L1s that supply each other share the crossbar of the L2 banks.
+    /// Up to [`MOST_PORTS`] inputs and outputs: L1s that supply each other share the reply crossbar with the
+    /// L2 banks.
     Largest(Switch<P, Wide>),
 }
 
 impl<P: Packet> Xbar<P> {
-    /// An empty crossbar.
+    /// Creates an empty crossbar.
     ///
     /// # Panics
-    /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
+    /// If there are no inputs or outputs, or more than 256: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         let ports = inputs.max(outputs);
@@ -152,7 +153,7 @@ impl<P: Packet> Xbar<P> {
         })
     }
 
-    /// What went through output `output`.
+    /// Returns the statistics of output `output`.
     #[must_use]
     pub fn stats(&self, output: usize) -> &OutputStats {
         match &self.0 {
@@ -162,7 +163,7 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// True if no packet is inside.
+    /// True if the crossbar holds no packet.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         match &self.0 {
@@ -172,7 +173,7 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    /// Charges the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         match &mut self.0 {
             Size::Small(switch) => switch.settle(cycle),
@@ -183,7 +184,7 @@ impl<P: Packet> Xbar<P> {
 }
 
 impl<P: Packet + 'static> Xbar<P> {
-    /// One clock edge, checked or not.
+    /// Executes one clock edge, with or without checks.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.0 {

@@ -13,34 +13,34 @@ use crate::index::IndexConfig;
 use crate::index::linear::Linear;
 use crate::l1::access::LANES;
 
-/// Most 32-bit registers of an SM: 1 MB, four times as many as GPUs have today.
+/// Maximum number of 32-bit registers per SM: 1 MB, four times that of current GPUs.
 const MOST_REGISTERS: u32 = 1 << 18;
-/// Most bytes of shared memory of an SM.
+/// Maximum shared memory per SM [bytes].
 const MOST_SHARED: u32 = 1 << 20;
-/// Most bytes of the lines of an instruction cache.
+/// Maximum capacity of an instruction cache [bytes of line data].
 const MOST_INSTRUCTION_BYTES: u64 = 1 << 20;
 
-/// How a scheduler ranks its warps.
+/// Warp scheduling policy: the order in which a scheduler considers its warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerPolicy {
-    /// The warp issued last, then the oldest by launch order.
+    /// Greedy-then-oldest (GTO): the warp issued last, then the oldest by launch order.
     GreedyThenOldest,
-    /// The next warp slot after the one issued last.
+    /// Loose round robin (LRR): the next warp slot after the one issued last.
     LooseRoundRobin,
-    /// Round robin in a pool of six warps. One that waits at a barrier or for device memory leaves
-    /// it for the first queued warp that does not wait.
+    /// Two-level: round robin in a pool of six warps. A pool warp that waits at a barrier or for device
+    /// memory is replaced by the first queued warp that does not wait.
     TwoLevel,
 }
 
-/// How long the instructions of a trace keep the pipes.
+/// Source of the pipe latencies and initiation intervals of traced instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceTiming {
-    /// As long as the operation of PTX that does the same.
+    /// Timing of the PTX operation that does the same work.
     Pipes,
-    /// As long as Accel-Sim has them take on a GPU of the trace's binary version; as the pipes say if it has no such
-    /// GPU.
+    /// Timing that Accel-Sim assigns for a GPU of the trace's binary version; that of the pipes if Accel-Sim
+    /// has no such GPU.
     BinaryVersion,
 }
 
@@ -48,23 +48,23 @@ pub enum TraceTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpTiming {
-    /// Core cycles from operand read to writeback.
+    /// Latency from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Core cycles until the pipe takes its next warp instruction.
+    /// Initiation interval: cycles until the pipe takes its next warp instruction [core cycles].
     pub interval: u16,
 }
 
-/// Timings of one data type, in the classes that GPGPU-Sim's opcode latencies distinguish.
+/// Timings of one data type, in the classes of GPGPU-Sim's opcode latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassTiming {
-    /// Addition, logic, shifts, moves, comparisons, conversions.
+    /// Addition, logic, shifts, moves, comparisons and conversions.
     pub add: OpTiming,
     /// Minimum and maximum.
     pub minmax: OpTiming,
     /// Multiplication.
     pub mul: OpTiming,
-    /// Multiply and add.
+    /// Multiply-add.
     pub mad: OpTiming,
     /// Division and remainder.
     pub div: OpTiming,
@@ -74,64 +74,69 @@ pub struct ClassTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PipeConfig {
-    /// Core cycles for operand read, ahead of every pipe.
+    /// Operand read time ahead of every pipe [core cycles].
     pub operand_read: u16,
-    /// Warp results that the result bus carries a cycle (GPGPU-Sim's pipeline width of EX_WB).
+    /// Width of the result bus [warp results per cycle] (GPGPU-Sim's pipeline width of EX_WB).
     pub result_bus: u8,
-    /// Integers.
+    /// Integer operations.
     pub int: ClassTiming,
-    /// Single precision.
+    /// Single-precision operations.
     pub fp: ClassTiming,
-    /// Double precision.
+    /// Double-precision operations.
     pub dp: ClassTiming,
     /// Roots and transcendental functions.
     pub sfu: OpTiming,
-    /// Integers have a pipe of their own beside that of single precision, one per scheduler.
+    /// True if integer operations have a separate pipe, one per scheduler, instead of sharing the
+    /// single-precision pipe.
     pub int_pipe: bool,
-    /// Kernel parameters, read like constants.
+    /// Kernel parameter loads, which read like constants.
     pub param: OpTiming,
-    /// Products of matrices: a step of 256 multiplications, of which m8n8k4 has four. A step of more keeps
-    /// the pipe, one for each scheduler, for as many intervals, and its result is as much later. 0 and 0: the
-    /// machine has none, and refuses kernels with `mma` and `wmma`.
+    /// Matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four steps. A step with n
+    /// times as many multiplications keeps its pipe (one per scheduler) for n intervals and delivers its
+    /// result n - 1 intervals later. Latency and interval 0: the machine has no tensor pipe and refuses
+    /// kernels with `mma` and `wmma`.
     pub tensor: OpTiming,
 }
 
-/// Banks of the register file, and collectors of what is read from them.
+/// Register file banks and operand collectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperandConfig {
-    /// Banks, each read once a cycle; 0 if all that an instruction reads is there in time.
+    /// Register file banks, each with one read per cycle; 0 models a register file without bank conflicts.
     pub banks: u32,
-    /// Instructions that can wait for their operands on the way to the SP pipes.
+    /// Operand collectors of the SP, integer and tensor pipes.
     pub sp_collectors: u8,
-    /// The same for the SFU and DP pipes.
+    /// Operand collectors of the SFU and DP pipes.
     pub sfu_collectors: u8,
-    /// The same for shared memory, parameters and the address unit.
+    /// Operand collectors of shared memory, kernel parameters and the address unit.
     pub memory_collectors: u8,
-    /// Instructions that can wait for their operands on the way to any pipe, instead of those; 0: classes have their own.
+    /// Generic operand collectors, which serve all pipes and replace the collectors of the classes; 0: each
+    /// class has its own.
     pub generic_collectors: u8,
-    /// An instruction that has its operands waits in a register in front of its pipe, if that is free, and not in its
-    /// collector (GPGPU-Sim's pipeline registers OC_EX).
+    /// True if each pipe has an input register (GPGPU-Sim's OC_EX pipeline registers). While that is free, an
+    /// instruction with all operands waits there and releases its collector.
     pub latches: bool,
 }
 
-/// The scratchpad.
+/// Shared memory (scratchpad) of an SM.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedConfig {
-    /// Bytes (li2015 Table 2, khairy2015 Table 1: 48 KB).
+    /// Capacity [bytes] (li2015 Table 2, khairy2015 Table 1: 48 KB).
     pub bytes: u32,
-    /// Banks of 4 bytes.
+    /// Banks, each 4 bytes wide.
     pub banks: u32,
-    /// Core cycles from operand read to writeback of an access without conflicts.
+    /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Bytes that a kernel may take of the data memory of the L1, in ascending order: at its launch the least that holds
-    /// what the CTAs of an SM need, whose ways the L1 then lacks. Empty: the scratchpad is a memory of its own.
+    /// Sizes in which shared memory can be carved out of the L1 data memory [bytes], in ascending order. A
+    /// launch takes the smallest one that holds the CTAs of an SM; the L1 loses those ways. Empty: shared
+    /// memory has its own storage.
     pub carve_outs: Vec<u32>,
 }
 
 impl SharedConfig {
-    /// What a kernel takes of the L1 that needs so many bytes.
+    /// Returns the L1 capacity that a kernel with `bytes` bytes of shared memory per SM takes. This is the
+    /// smallest carve-out that holds them, else the largest; 0 without carve-outs.
     #[must_use]
     pub fn carve_out(&self, bytes: u64) -> u32 {
         let fits = |carve_out: &&u32| u64::from(**carve_out) >= bytes;
@@ -139,80 +144,81 @@ impl SharedConfig {
     }
 }
 
-/// Where the fetch stage finds instructions.
+/// Source of the instructions that the fetch stage reads.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum InstructionStore {
-    /// Every instruction is there.
-    // With braces: serde lets any key pass beside a unit.
+    /// Perfect instruction store: every fetch hits.
+    // The braces matter: serde ignores unknown keys next to the tag of a unit variant.
     Perfect {},
-    /// In an instruction cache, whose misses the LSU sends to the L2.
+    /// Instruction cache, whose misses the LSU sends to the L2.
     Cache(InstructionCacheConfig),
 }
 
-/// The instruction cache. Its lines are as long as those of the L1.
+/// Instruction cache (L1I). Its line size is that of the L1.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstructionCacheConfig {
-    /// Sets.
+    /// Number of sets.
     pub sets: u32,
-    /// Ways of a set.
+    /// Ways per set.
     pub ways: u32,
-    /// Lines on their way at a time, for each of which any number of warps may wait.
+    /// MSHR entries: lines in flight at a time. Any number of warps can wait for one line.
     pub mshr_entries: u32,
-    /// Set index function.
+    /// Set index function, which maps line addresses to sets.
     pub index: IndexConfig,
-    /// Bytes that an instruction of a PTX program takes; those of a trace lie where it says.
+    /// Size of an instruction of a PTX program [bytes]; traced instructions have the addresses that the trace
+    /// gives.
     pub instruction_bytes: u32,
 }
 
-/// As GPGPU-Sim's GTX 480 configuration has it.
+/// Defaults of GPGPU-Sim's GTX 480 configuration.
 impl Default for InstructionCacheConfig {
     fn default() -> Self {
         Self { sets: 4, ways: 4, mshr_entries: 2, index: Linear {}.into(), instruction_bytes: 8 }
     }
 }
 
-/// An SM core.
+/// Configuration of an SM core.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SmConfig {
-    /// Warp slots (li2015 Table 2: 48).
+    /// Warp slots per SM (li2015 Table 2: 48).
     pub warps: u32,
-    /// Lanes of a warp: 32, or 64 as in the wavefronts of candel2018.
+    /// Lanes per warp: 32, or 64 for the wavefronts of candel2018.
     pub warp_lanes: u32,
-    /// Lanes that a pipe takes a cycle.
+    /// Lanes that a pipe processes per cycle.
     pub simd_width: u32,
-    /// Resident threads (1536).
+    /// Maximum number of resident threads per SM (1536).
     pub threads: u32,
-    /// Resident CTAs (8).
+    /// Maximum number of resident CTAs per SM (8).
     pub ctas: u32,
-    /// 32-bit registers (32768).
+    /// Number of 32-bit registers per SM (32768).
     pub registers: u32,
-    /// Warp schedulers; warp slot `w` belongs to scheduler `w` modulo this number.
+    /// Warp schedulers per SM; warp slot `w` belongs to scheduler `w` modulo this number.
     pub schedulers: u32,
-    /// Each scheduler has pipes, register banks and collectors to itself: of the banks and collectors an equal part,
-    /// of the pipes one of each kind. Shared memory, parameters and the address unit stay those of the SM.
+    /// True if each scheduler is a sub-core with its own pipes, one of each kind, and an equal share of the
+    /// register banks and collectors. Shared memory, parameters and the address unit remain common to the SM.
     pub sub_cores: bool,
-    /// Ranking of the warps of a scheduler.
+    /// Warp scheduling policy.
     pub policy: SchedulerPolicy,
-    /// Warps of a scheduler that may issue at a time: the oldest that are neither at a barrier nor at
-    /// their end; 0 for all (khairy2015 section 5, static warp throttling).
+    /// Static warp throttling (khairy2015 section 5): maximum number of warps per scheduler that may issue.
+    /// These are the oldest warps that neither wait at a barrier nor have ended; 0: no limit.
     pub warp_limit: u32,
-    /// Timing of traces.
+    /// Source of the timing of traced instructions.
     pub trace_timing: TraceTiming,
-    /// Where instructions are fetched from.
+    /// Source of instructions for the fetch stage.
     pub icache: InstructionStore,
-    /// Execution pipes.
+    /// Execution pipes and their timing.
     pub pipes: PipeConfig,
-    /// Register file banks.
+    /// Register file banks and operand collectors.
     pub operands: OperandConfig,
-    /// Scratchpad.
+    /// Shared memory (scratchpad).
     pub shared: SharedConfig,
 }
 
 impl SmConfig {
-    /// What SMs count of what not every SM has.
+    /// Returns the optional hardware of the SM, which decides which counters exist.
     #[must_use]
     pub fn has(&self) -> CoreHas {
         CoreHas {
@@ -222,24 +228,24 @@ impl SmConfig {
         }
     }
 
-    /// Groups of 32 lanes of a warp: 1 or 2.
+    /// Returns the number of 32-lane halves per warp: 1 or 2.
     #[must_use]
     pub fn halves(&self) -> u32 {
         if self.warp_lanes > LANES as u32 { 2 } else { 1 }
     }
 
-    /// Parts of the SM that have banks and collectors to themselves.
+    /// Returns the number of sub-cores: components of the SM with their own register banks and collectors.
     #[must_use]
     pub fn num_sub_cores(&self) -> u32 {
         if self.sub_cores { self.schedulers } else { 1 }
     }
 
-    /// Cycles that a pipe takes for the 32 lanes of one issue.
+    /// Returns the cycles for which the 32 lanes of one issue occupy a pipe.
     pub(super) fn passes(&self) -> u16 {
         (LANES as u32 / self.simd_width) as u16
     }
 
-    /// Checks the threads against the lanes of all warps.
+    /// Checks that warps, lanes and threads fit together: each thread needs a lane.
     fn validate_threads(&self, rules: &mut Rules) {
         let (threads, warps, lanes) = (self.threads, self.warps, self.warp_lanes.max(1));
         let why = "a lane holds a thread";
@@ -260,7 +266,7 @@ impl SmConfig {
         rules.between(threads <= most, sides, why);
     }
 
-    /// Checks the most warps that a scheduler issues from.
+    /// Checks that the warp limit does not exceed the warps of a scheduler and that the policy supports it.
     fn validate_warp_limit(&self, rules: &mut Rules) {
         let &Self { warps, schedulers, warp_limit, .. } = self;
         if ["warps", "schedulers"].iter().any(|field| rules.is_broken(field)) {
@@ -284,7 +290,7 @@ impl SmConfig {
         rules.between(is_legal, sides, "its warps are ordered by their queue, not by their age");
     }
 
-    /// Checks every rule, in a machine whose lines have so many bytes.
+    /// Checks every rule of the core, given the line size of the machine.
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         if let InstructionStore::Cache(icache) = &self.icache {
             rules.group("icache", |rules| icache.validate(line_bytes, rules));
@@ -350,7 +356,7 @@ impl InstructionCacheConfig {
 }
 
 impl OperandConfig {
-    /// Collectors of each class of one of so many sub-cores.
+    /// Returns the number of collectors of each class in one of `sub_cores` sub-cores.
     pub(super) fn collectors(&self, sub_cores: u32) -> [u8; 3] {
         let own = [self.sp_collectors, self.sfu_collectors, self.memory_collectors];
         let all = if self.generic_collectors > 0 { [self.generic_collectors, 0, 0] } else { own };
@@ -428,7 +434,7 @@ impl PipeConfig {
         });
     }
 
-    /// Whether there are pipes for products of matrices.
+    /// True if the SM has tensor pipes for matrix products.
     #[must_use]
     pub fn has_tensor(&self) -> bool {
         self.tensor.latency > 0

@@ -1,30 +1,30 @@
 //! # SM core
-//! Runs the warps of the CTAs it is given, from fetch to writeback.
+//! Executes the warps of the CTAs launched on it, from instruction fetch to writeback.
 //!
 //! | port     | dir | payload      | contract                                                       |
 //! |----------|-----|--------------|----------------------------------------------------------------|
-//! | `launch` | in  | `CtaLaunch`  | sent only while a CTA slot is free; taken at once              |
+//! | `launch` | in  | `CtaLaunch`  | sent only while a CTA slot is free; accepted at once           |
 //! | `done`   | out | `CtaDone`    | once per CTA, when all its warps have exited and no load or    |
-//! |          |     |              | result is on its way; its slot is free then                    |
-//! | `mem`    | out | `WarpAccess` | one beat a cycle, in issue order                               |
+//! |          |     |              | result is in flight; the CTA slot is free then                 |
+//! | `mem`    | out | `WarpAccess` | at most one beat per cycle, in issue order                     |
 //! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgement),|
-//! |          |     |              | in any order; always taken at once                             |
-//! | `fetch.wanted` | out | `LineWanted` | one per line that misses in the instruction cache, if there is one |
-//! | `fetch.brought` | in | `LineBrought` | such a line; taken when all warps that waited for the one before are served |
+//! |          |     |              | in any order; accepted at once                                 |
+//! | `fetch.wanted` | out | `LineWanted` | one per line that misses in the instruction cache, if the core has one |
+//! | `fetch.brought` | in | `LineBrought` | a requested line; accepted once all warps waiting for the previous line are served |
 //!
 //! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
-//! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a
-//! global access to its beat on `mem` 1; load reply to dependent issue 1.
+//! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a global access to
+//! its beat on `mem` 1; load reply to dependent issue 1.
 //!
-//! Ordering and stalls: a scheduler issues in program order of each warp; a warp stays while an
-//! operand or result register has a write on its way, at a barrier until all have arrived, and
-//! ahead of a barrier until its stores are acknowledged. One memory instruction is issued a
-//! cycle. Stores may outlive their CTA: the core is idle only when they are acknowledged.
+//! Ordering and stalls: each warp issues in program order. A warp stalls while an operand or result register
+//! has a pending write. It stalls at a barrier until all expected warps have arrived, and before a barrier
+//! until its stores are acknowledged. The core issues one memory instruction per cycle. Stores may outlive
+//! their CTA: the core is idle only once they are acknowledged.
 //!
-//! Area, in falling order: register file, shared memory, results on their way, SIMT stacks.
+//! Area, in falling order: register file, shared memory, results in flight, SIMT stacks.
 //!
-//! Sources: li2015 Table 2 and khairy2015 Table 1 (sizes, two schedulers, greedy-then-oldest);
-//! the post-dominator stack is that of GPGPU-Sim.
+//! Sources: li2015 Table 2 and khairy2015 Table 1 (sizes, two schedulers, greedy-then-oldest); the
+//! post-dominator stack is that of GPGPU-Sim.
 //!
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: `tb/sm`.
@@ -65,35 +65,35 @@ use crate::l1::instructions::{FetchIo, LineBrought, LineWanted};
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 
-/// Ports of a core.
+/// Ports of an SM core.
 #[derive(Default, Ports)]
 pub struct SmPorts {
-    /// CTAs to run.
+    /// CTA launches from the dispatcher.
     pub launch: In<CtaLaunch>,
-    /// CTAs that have ended.
+    /// Completion messages to the dispatcher, one per CTA.
     pub done: Out<CtaDone>,
-    /// Accesses to the LSU.
+    /// Memory accesses to the LSU.
     pub mem: Out<WarpAccess>,
-    /// Replies of the LSU.
+    /// Load data and store acknowledgements from the LSU.
     pub wb: In<WarpReply>,
-    /// Optional ports, which few machines have.
+    /// Optional ports: those of an instruction cache and of a throttle.
     pub extra: Extra<SmExtraPorts>,
 }
 
 /// Ports of a core with an instruction cache or under a throttle.
 #[derive(Default, Ports)]
 pub struct SmExtraPorts {
-    /// Lines of instructions that it wants, where there is a cache of them.
+    /// Requests for instruction lines that missed in the instruction cache.
     pub wanted: Out<LineWanted>,
-    /// Those that it gets.
+    /// Requested instruction lines, from the LSU.
     pub brought: In<LineBrought>,
-    /// Loads that missed in its L1D, under a throttle.
+    /// Loads that missed in the L1D of this SM; used by a throttle.
     pub misses: In<Miss>,
-    /// Ends of periods, to its L1D.
+    /// Ends of the throttle's sampling periods, to the L1D.
     pub periods: Out<PeriodEnd>,
-    /// Counts to the hub of a throttle.
+    /// Counts of a period, to the hub of the throttle.
     pub reports: Out<Report>,
-    /// Limits from it.
+    /// Warp limits, from the hub of the throttle.
     pub orders: In<Order>,
 }
 
@@ -101,67 +101,67 @@ impl HasPorts for SmCore {
     type Ports = SmPorts;
 }
 
-/// The ports of a core for one edge.
+/// Port ends of a core at one clock edge.
 pub struct SmIo<'a> {
-    /// CTAs to run.
+    /// CTA launches from the dispatcher.
     pub launch: Rx<'a, CtaLaunch>,
-    /// CTAs that have ended.
+    /// Completion messages to the dispatcher, one per CTA.
     pub done: Tx<'a, CtaDone>,
-    /// Accesses to the LSU.
+    /// Memory accesses to the LSU.
     pub mem: Tx<'a, WarpAccess>,
-    /// Replies of the LSU.
+    /// Load data and store acknowledgements from the LSU.
     pub wb: Rx<'a, WarpReply>,
-    /// Lines of instructions, where there is a cache of them.
+    /// Requests for instruction lines and their replies; `None` without an instruction cache.
     pub fetch: Option<FetchIo<'a>>,
 }
 
-/// What an SM has of what not every SM has.
+/// Optional hardware of an SM, which decides which counters exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreHas {
-    /// Tensor cores.
+    /// True if the SM has tensor pipes.
     pub tensor: bool,
-    /// Pipes of integers apart from those of floating point.
+    /// True if integer operations have a separate pipe.
     pub int_pipe: bool,
-    /// Banks of the register file.
+    /// True if the register file has banks.
     pub operand_banks: bool,
 }
 
-/// Instruction counts of a core.
+/// Instruction counters of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 #[counted(has = CoreHas)]
 pub struct Counters {
-    /// Instructions issued, one for all lanes of a warp.
+    /// Warp instructions issued; a warp instruction counts once for all its lanes.
     #[counted(nsight = "smsp__inst_executed.sum")]
     pub warp_instructions: u64,
-    /// Instructions executed, one for each lane.
+    /// Thread instructions issued: active lanes summed over warp instructions.
     #[counted(nsight = "smsp__thread_inst_executed.sum")]
     pub thread_instructions: u64,
-    /// Warp instructions by the pipe that they went to.
+    /// Warp instructions issued, by execution pipe.
     #[counted(by = Pipe, key = "pipes", each = reason.is_among(has.tensor, has.int_pipe))]
     pub per_pipe: [u64; PIPES],
-    /// Branches whose lanes disagreed.
+    /// Branches that diverged.
     #[counted(nsight = "smsp__sass_branch_targets_threads_divergent.sum")]
     pub divergent_branches: u64,
-    /// Cycles that shared memory accesses took beyond one each.
+    /// Cycles added to shared memory accesses by bank conflicts, beyond one cycle per access.
     #[counted(cycles, nsight = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum")]
     pub shared_conflicts: u64,
-    /// Cycles by which the last operands of instructions came later than they do without banks; only where the register
-    /// file has banks.
+    /// Cycles by which bank conflicts delayed the last operand read, summed over instructions; only if the
+    /// register file has banks.
     #[counted(cycles, only(has.operand_banks))]
     pub operand_conflicts: u64,
-    /// Stores to shared memory, and atomics that left another value there than they found.
+    /// Warp stores to shared memory, plus shared-memory atomics that changed their word, counted by lane.
     pub shared_changes: u64,
-    /// Block copies of a trace, in the order of [`BLOCK_COPIES`]: issued, but nothing is moved.
+    /// Block copies of a trace, in the order of [`BLOCK_COPIES`]. They are issued but move no data.
     #[counted(skip)]
     pub block_copies: [u64; BLOCK_COPIES.len()],
 }
 
 impl Counters {
-    /// Counts an instruction that goes to `pipe` and acts in the given lanes.
+    /// Counts an instruction issued to `pipe` that acts in the lanes `acting`.
     #[inline(always)]
     pub(super) fn issued<const PAIRS: bool>(&mut self, pipe: Pipe, acting: u64) {
         self.warp_instructions += 1;
-        // All lanes act in most, and to count them costs a host more than to ask for that.
+        // Most instructions act in all lanes. Testing for that is cheaper on the host than counting bits.
         let threads = match acting as u32 {
             _ if PAIRS => acting.count_ones(),
             u32::MAX => LANES as u32,
@@ -172,52 +172,52 @@ impl Counters {
     }
 }
 
-/// Why a warp does not go on, for reports of a machine that hangs.
+/// Wait state of a warp, for reports on a machine that hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Warp slot.
+    /// Slot of the waiting warp.
     pub warp: u8,
-    /// Next instruction: its index in the PTX kernel, its address in a trace.
+    /// Next instruction: its index in a PTX kernel, its address in a traced kernel.
     pub pc: u32,
-    /// Its line in the PTX file, or in the source of a trace; 0 if not known.
+    /// Line of that instruction in the PTX file or in the source of a trace; 0 if unknown.
     pub line: u32,
-    /// What it waits for; `Issued` if nothing holds it back.
+    /// Reason for which the warp does not issue; `Issued` if it could.
     pub reason: StallReason,
 }
 
-/// A kernel, its decode table and the constants that the table refers to.
+/// Loaded kernel: its image, its decode table and the constants that the table refers to.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     pub(super) image: Arc<KernelImage>,
     pub(super) table: Vec<Decoded>,
     pub(super) constants: Constants,
-    /// What a kernel of a trace has instead of a program.
+    /// Instructions and CTAs of a traced kernel, which has no program; `None` for a PTX kernel.
     pub(super) recorded: Option<Recorded>,
 }
 
-/// An SM core.
+/// SM core: warps, pipeline stages and counters.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SmCore {
     #[serde(with = "crate::config::text")]
     pub(super) config: SmConfig,
     pub(super) path: String,
     pub(super) identity: Identity,
-    /// Not kept with the state: it follows from the launch.
+    /// Loaded kernel. Not saved in checkpoints: it follows from the launch.
     #[serde(skip)]
     pub(super) loaded: Option<Box<Loaded>>,
     pub(super) fetch: Fetch,
-    /// Where fetches find instructions; `None` if every one is there.
+    /// Instruction cache; `None` if the instruction store is perfect.
     pub(super) icache: Option<Box<InstructionCache>>,
     pub(super) schedulers: [Scheduler; MAX_SCHEDULERS],
     pub(super) ages: Ages,
-    /// Says which warps may issue; `None` if all may.
+    /// Throttle that restricts which warps may issue; `None` if all may.
     pub(super) throttle: Option<Box<dyn Hooks>>,
-    /// The pools of the schedulers change.
+    /// True if the schedulers' pools change: two-level scheduling, a warp limit or a throttle.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
     pub(super) halves: Halves,
     pub(super) stacks: SimtStacks,
-    /// Where the warps of a traced kernel are in the trace.
+    /// Position of each warp of a traced kernel in its recorded steps.
     pub(super) streams: Streams,
     pub(super) barriers: Barriers,
     pub(super) warps: Warps,
@@ -228,22 +228,22 @@ pub struct SmCore {
     pub(super) shared: SharedMemory,
     pub(super) address_unit: AddressUnit,
     pub(super) fetches: Fetches,
-    /// Warps whose head instruction goes to each pipe.
+    /// Mask of the warps whose head instruction goes to each pipe.
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
-    /// Every scheduler stalls before this cycle for the reason that it did when the core fell
-    /// asleep, unless the address unit becomes free; 0 if the core was awake.
+    /// Cycle before which every scheduler keeps the stall reason it had when the core went to sleep; 0 if the
+    /// core was awake. Void once the address unit becomes free or an instruction line arrives.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
 }
 
 impl SmCore {
-    /// Core `sm` of `num_sms`, without a kernel; `path` names it in messages.
+    /// Creates core `sm` of `num_sms`, without a kernel; `path` names it in messages.
     ///
     /// # Panics
-    /// If the number of schedulers is not one that [`SmConfig::validate`] lets through.
+    /// If the number of schedulers violates [`SmConfig::validate`].
     #[must_use]
     pub fn new(config: &SmConfig, path: &str, sm: u32, num_sms: u32) -> Self {
         let warps = config.warps as usize;
@@ -285,10 +285,10 @@ impl SmCore {
         }
     }
 
-    /// Loads a kernel between two launches; returns how many of its CTAs fit at once.
+    /// Loads a kernel between two launches; returns how many of its CTAs fit on the SM at once.
     ///
     /// # Errors
-    /// Not even one CTA fits.
+    /// If not even one CTA fits, or the SM lacks hardware that the kernel needs.
     ///
     /// # Panics
     /// If the core is not idle.
@@ -306,19 +306,19 @@ impl SmCore {
         Ok(fit)
     }
 
-    /// Decodes a kernel: all that is not state of this core, and is not saved with it.
+    /// Decodes a kernel into the tables of this core, which are not state and are not saved in checkpoints.
     pub(crate) fn take_up(&mut self, image: Arc<KernelImage>) {
         let (table, constants) = decode(&image, &self.config, self.identity);
         let recorded = image.source.as_ref().map(Recorded::new);
         self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
     }
 
-    /// The CTAs that are here: slots and numbers.
+    /// Returns the CTA slots in use, each with the linear index of its CTA.
     pub(crate) fn resident(&self) -> impl Iterator<Item = (u8, u32)> {
         self.ctas.taken()
     }
 
-    /// True if no CTA runs and nothing is outstanding.
+    /// True if no CTA runs, nothing is outstanding and no fault has stopped the core.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.ctas.is_empty()
@@ -328,35 +328,36 @@ impl SmCore {
             && self.fault.is_none()
     }
 
-    /// The first illegal access, after which the core issues nothing.
+    /// Returns the first fault, after which the core issues nothing.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_deref()
     }
 
-    /// Instruction counts.
+    /// Returns the instruction counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Cycles of all schedulers charged to a reason; exact after [`Self::settle`].
+    /// Returns the cycles charged to a stall reason, summed over all schedulers; exact after
+    /// [`Self::settle`].
     #[must_use]
     pub fn stall_cycles(&self, reason: StallReason) -> u64 {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
-    /// Cycles before `cycle` of all schedulers by reason; since then the core must
-    /// have had no warp, or not have been evaluated.
+    /// Returns the scheduler cycles before `cycle`, by reason. Since `cycle`, the core must have had no warp
+    /// or not have been evaluated.
     ///
     /// # Panics
-    /// If a scheduler's cycles do not add up to `cycle`.
+    /// If the cycles of a scheduler do not add up to `cycle`.
     #[must_use]
     pub fn stalls_before(&self, cycle: u64) -> Slots {
         self.stalls.before(&self.path, cycle)
     }
 
-    /// Charges all cycles before `cycle`, at the end of a run.
+    /// Charges all cycles before `cycle` to stall reasons, at the end of a run.
     ///
     /// # Panics
     /// If a scheduler's cycles do not add up.
@@ -364,7 +365,7 @@ impl SmCore {
         self.stalls.settle(&self.path, cycle);
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to keep digests of the contents of all memories of the core.
     pub fn record(&mut self) {
         self.stacks.record();
         self.registers.record();
@@ -379,13 +380,13 @@ impl SmCore {
         }
     }
 
-    /// Warps that run: launched, not exited.
+    /// Returns the number of warps that run: launched and not exited.
     #[must_use]
     pub fn running_warps(&self) -> u32 {
         self.warps.live().count_ones()
     }
 
-    /// Every running warp and what it waits for.
+    /// Returns every running warp with the reason for which it waits.
     #[must_use]
     pub fn waiting(&self) -> Vec<Waiting> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
@@ -425,7 +426,7 @@ impl SmCore {
         }
     }
 
-    /// Shows the schedulers the head instruction of a warp, which had none.
+    /// Presents a new head instruction of a warp, which had none, to schedulers and scoreboard.
     #[inline(always)]
     pub(super) fn show_head(&mut self, loaded: &Loaded, warp: u8, pc: u32) {
         let decoded = &loaded.table[pc as usize];
@@ -433,7 +434,8 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    /// Puts the pairs of these warps, of which some may have ended, into their buffers.
+    /// Fills the instruction buffers of the warps in `fetched` with their decoded pairs, unless they have
+    /// ended.
     #[inline(always)]
     fn fill_buffers(&mut self, loaded: &Loaded, fetched: u64) {
         let mut rest = fetched & self.warps.live();
@@ -484,7 +486,8 @@ impl SmCore {
         report
     }
 
-    /// When to evaluate again, judged on the new state, if nothing moves on in the next cycle.
+    /// Returns when to evaluate the core next if no stage has work in the next cycle, judged on the state
+    /// after this edge. Records the stall reason of each scheduler for the cycles slept through.
     #[inline(never)]
     fn sleep(&mut self, loaded: &Loaded, at: &impl AnyEdge) -> Sleep {
         let (next, ready) = (at.cycle() + 1, self.ready());
@@ -505,10 +508,10 @@ impl SmCore {
         if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
     }
 
-    /// One clock edge, checked or not.
+    /// Evaluates one clock edge, with or without contract checks.
     ///
-    /// Stages run from the back of the pipeline to its front wherever one frees what another
-    /// takes; what this cycle writes back, decodes or launches is seen by issue in the next.
+    /// A stage that frees a resource runs before the stage that takes it. Issue sees what this cycle writes
+    /// back, decodes or launches only in the next cycle.
     pub(crate) fn eval_any(&mut self, mut io: SmIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle());
@@ -520,7 +523,7 @@ impl SmCore {
         let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle())
             && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
-        // A line of instructions that has come may be what a scheduler without an open warp waited for.
+        // An arriving instruction line can end the stall of a scheduler that has no warp to issue.
         let unchanged = self.address_unit.is_busy() == unit_busy && self.missing() == missing;
         let stalled = at.cycle() < self.stalled_until && unchanged;
         self.stalled_until = 0;
@@ -595,7 +598,7 @@ impl Block for SmCore {
             counters,
         } = self;
         let num_warps = self.config.warps;
-        // The tensor pipe is the last, where there is one.
+        // Pipes that this SM lacks have no head mask.
         let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
@@ -647,7 +650,7 @@ pub(super) mod tests {
         OpTiming { latency, interval }
     }
 
-    /// An SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
+    /// Returns an SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
     pub(in super::super) fn fermi() -> SmConfig {
         let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };
         SmConfig {

@@ -1,14 +1,15 @@
 //! # CTA dispatcher
-//! Hands the CTAs of a grid to the SMs.
+//! Distributes the CTAs of a grid to the SMs, in the order of GPGPU-Sim.
 //!
 //! | port     | dir        | payload     | contract                                                |
 //! |----------|------------|-------------|---------------------------------------------------------|
-//! | `launch` | out, per SM| `CtaLaunch` | only to an SM with a free slot; one a cycle over all SMs|
-//! | `done`   | in, per SM | `CtaDone`   | frees a slot of that SM; always taken                   |
+//! | `launch` | out, per SM| `CtaLaunch` | only to an SM with a free slot; at most one CTA per cycle over all SMs |
+//! | `done`   | in, per SM | `CtaDone`   | frees a CTA slot of that SM; accepted at once           |
 //!
-//! Latency: a slot freed in one cycle is given away in the next. Order: CTAs in linear order (x
-//! fastest); SMs round robin, starting after the one served last, by whichever grid (GPGPU-Sim's
-//! order), passing over those that are full. A launch waits only for a free slot or for room in the channel.
+//! Latency: a slot freed in one cycle can be assigned in the next. Order: CTAs launch in linear order (x
+//! fastest). SMs are served round robin, skipping full ones. The round robin continues from grid to grid, as
+//! in GPGPU-Sim: it starts after the SM served last. A launch waits only for a free slot or for room in the
+//! channel.
 //!
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: `tb/sm`.
@@ -21,12 +22,12 @@ use crate::kernel::{
     TxBank,
 };
 
-/// Ports of the dispatcher, by SM.
+/// Ports of the dispatcher, indexed by SM.
 #[derive(Default, Ports)]
 pub struct DispatcherPorts {
-    /// CTAs to run.
+    /// CTA launches to each SM.
     pub launch: Many<Out<CtaLaunch>>,
-    /// CTAs that have ended.
+    /// Completion messages from each SM, one per CTA.
     pub done: Many<In<CtaDone>>,
 }
 
@@ -34,32 +35,32 @@ impl HasPorts for Dispatcher {
     type Ports = DispatcherPorts;
 }
 
-/// The ports of the dispatcher for one edge, indexed by SM.
+/// Port ends of the dispatcher at one clock edge, indexed by SM.
 pub struct DispatcherIo<'a> {
-    /// CTAs to run.
+    /// CTA launches to each SM.
     pub launch: TxBank<'a, CtaLaunch>,
-    /// CTAs that have ended.
+    /// Completion messages from each SM, one per CTA.
     pub done: RxBank<'a, CtaDone>,
 }
 
-/// The CTA dispatcher.
+/// CTA dispatcher of the machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dispatcher {
     path: String,
-    /// Free CTA slots of each SM.
+    /// Number of free CTA slots of each SM.
     free: Box<[u8]>,
     grid: [u32; 3],
-    /// Position of the next CTA in the grid.
+    /// Position of the next CTA in the grid: x, y, z.
     at: [u32; 3],
     total: u64,
     launched: u64,
     done: u64,
-    /// SM after the one served last.
+    /// First SM of the round robin: the one after the SM served last.
     next_sm: u8,
 }
 
 impl Dispatcher {
-    /// A dispatcher for `num_sms` SMs without a grid; `path` names it in messages.
+    /// Creates a dispatcher for `num_sms` SMs that has no grid; `path` names it in messages.
     #[must_use]
     pub fn new(path: &str, num_sms: usize) -> Self {
         assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit each");
@@ -75,7 +76,7 @@ impl Dispatcher {
         }
     }
 
-    /// Starts a grid of which each SM holds `occupancy` CTAs.
+    /// Starts a grid; each SM holds at most `occupancy` of its CTAs at a time.
     ///
     /// # Panics
     /// If another grid is still running.
@@ -95,12 +96,12 @@ impl Dispatcher {
         self.done == self.total
     }
 
-    /// CTAs that were sent to an SM.
+    /// Returns the number of CTAs of the grid launched to an SM so far.
     pub(crate) fn launched(&self) -> u32 {
         self.launched as u32
     }
 
-    /// CTAs that have ended, and CTAs of the grid.
+    /// Returns the number of CTAs that have ended and the number of CTAs in the grid.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.done, self.total)
@@ -121,7 +122,8 @@ impl Dispatcher {
         more
     }
 
-    /// Sends the next CTA; true if one was sent.
+    /// Launches the next CTA on the first SM, round robin, with a free slot and room in its channel. Returns
+    /// true if a CTA was launched.
     fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: u128) -> bool {
         let cta = CtaLaunch { cta: self.launched as u32, at: self.at };
         let num_sms = self.free.len();
@@ -153,13 +155,14 @@ impl Dispatcher {
         self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u128::from(free > 0) << sm)
     }
 
-    /// One clock edge, checked or not.
+    /// Evaluates one clock edge, with or without contract checks.
     pub(crate) fn eval_any(&mut self, mut io: DispatcherIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let free = self.with_free_slots();
         let more_done = self.collect(&mut io.done, at);
         let left = self.launched < self.total;
         let blocked = left && free != 0 && !self.send(&mut io.launch, at, free);
-        // Slots freed in this cycle are given away in the next; a full channel wakes us.
+        // Slots freed in this cycle can be assigned in the next. A full channel wakes the block when it
+        // drains.
         let may_send = self.launched < self.total && self.with_free_slots() & !if blocked { free } else { 0 } != 0;
         if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
     }

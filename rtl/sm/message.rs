@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Fields, FieldsExt, Payload};
 
-/// Dispatcher to SM: run this CTA.
+/// Message from the dispatcher to an SM: launches a CTA.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CtaLaunch {
-    /// Linear number of the CTA in its grid.
+    /// Linear index of the CTA in its grid.
     pub cta: u32,
-    /// Position in the grid: x, y, z.
+    /// Position of the CTA in the grid: x, y, z.
     pub at: [u32; 3],
 }
 
@@ -24,9 +24,9 @@ impl Payload for CtaLaunch {
     }
 }
 
-/// SM to dispatcher: this CTA has left and its slot is free.
+/// Message from an SM to the dispatcher: a CTA has ended and its slot is free.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct CtaDone {
-    /// Linear number of the CTA in its grid.
+    /// Linear index of the CTA in its grid.
     pub cta: u32,
 }

@@ -1,4 +1,6 @@
 //! # SM core and CTA dispatcher
+//! Models a streaming multiprocessor (SM): fetches, issues and executes the warps of cooperative thread
+//! arrays (CTAs).
 //! ```text
 //! fetch -> decode -> issue -> operand read -> execute -> writeback
 //!   |        |         |  scheduler, scoreboard, SIMT stack, barriers
@@ -7,20 +9,20 @@
 //!      buffers         +-> shared memory, params --+
 //!                      +-> address unit -> LSU -> load writeback -> register file
 //! ```
-//! One block, [`SmCore`], whose parts are files of their own, in folders by what they hold; [`Dispatcher`]
-//! feeds the cores with CTAs.
+//! [`SmCore`] is one block; its components have files of their own, in folders by pipeline stage.
+//! [`Dispatcher`] distributes the CTAs of a grid to the cores.
 //!
 //! | file         | holds                                                       |
 //! |--------------|-------------------------------------------------------------|
 //! | `core`       | the block: ports, order of the stages, sleep                |
-//! | `dispatcher` | CTAs to SMs in linear order                                 |
-//! | `message`    | what dispatcher and cores send each other                   |
+//! | `dispatcher` | distribution of CTAs to SMs, in linear order                |
+//! | `message`    | messages between dispatcher and cores                       |
 //! | `front`      | fetch, decode, scoreboard, schedulers, issue, stall reasons |
 //! | `warp`       | warp and CTA slots, SIMT stacks, halves, barriers           |
 //! | `execute`    | register file, operands, pipes, writeback                   |
-//! | `memory`     | address unit, shared memory, textures, checks of accesses   |
-//! | `trace`      | kernels of a trace                                          |
-//! | `host`       | what the host loads, and what it is told                    |
+//! | `memory`     | address unit, shared memory, textures, access checks        |
+//! | `trace`      | replay of traced kernels                                    |
+//! | `host`       | kernel images, address maps, faults, warp snapshots         |
 
 mod config;
 mod core;
@@ -52,7 +54,7 @@ pub use message::{CtaDone, CtaLaunch};
 pub use trace::stream::CtaSource;
 pub use warp::simt_stack::{Entry as StackEntry, SimtStacks};
 
-/// Most warp slots of an SM: one bit each in the masks of the core.
+/// Maximum number of warp slots per SM: masks of warps are 64 bits wide.
 pub const MAX_WARPS: usize = 64;
-/// Most CTA slots of an SM.
+/// Maximum number of CTA slots per SM: masks of CTAs are 32 bits wide.
 pub const MAX_CTAS: usize = 32;

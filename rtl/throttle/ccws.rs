@@ -1,6 +1,7 @@
 //! # Cache-conscious wavefront scheduling
-//! The scheme of Rogers et al. with which khairy2015 compares in section 5. Victim tags of the L1D tell which warps lose
-//! lines to others; scores in the core keep for a while all from loading but the warps that lose most.
+//! CCWS, the scheme of Rogers et al. with which khairy2015 compares in section 5. Victim tags in the L1D
+//! detect the warps whose lines other warps evict. For a while, scores in the core let only the warps that
+//! lose the most lines issue loads.
 
 pub mod scores;
 pub mod victims;
@@ -12,22 +13,22 @@ use self::victims::Victims;
 use super::{CorePlace, Hooks, L1Place, Losses, Scheme};
 use crate::config::Rules;
 
-/// Cache-conscious wavefront scheduling.
+/// Parameters of cache-conscious wavefront scheduling (CCWS).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CcwsConfig {
-    /// Tags of the lines that each warp lost last (khairy2015 Table 4: 16).
+    /// Number of victim tags per warp, which hold the lines that the warp lost last (khairy2015 Table 4: 16).
     pub victims: u32,
-    /// Ways among which such a tag is sought (Table 4: 8).
+    /// Associativity of the victim tags of a warp (Table 4: 8).
     pub victim_ways: u32,
     /// Score of a warp that has lost no locality (Table 4: 100).
     pub base_score: u32,
-    /// Weight of lost locality against instructions (Table 4: 8).
+    /// Weight of lost locality relative to instructions (Table 4: 8).
     pub k: u32,
 }
 
 impl CcwsConfig {
-    /// khairy2015 Table 4.
+    /// Values of khairy2015 Table 4.
     pub const KHAIRY2015: Self = Self { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
 }
 

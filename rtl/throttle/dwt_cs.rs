@@ -1,6 +1,7 @@
 //! # Dynamic warp throttling via cores sampling
-//! DWT-CS (khairy2015 section 4.2): while the L1Ds thrash, every core tries another limit of warps, and all keep the
-//! one with which a core got most done. A monitor in each core counts and reports, a coordinator of all decides.
+//! DWT-CS (khairy2015 section 4.2): while the L1Ds thrash, each core tries a different limit on its warps.
+//! Then all cores keep the limit of the core that executed the most instructions. A monitor in each core
+//! counts and reports; a coordinator of all cores decides.
 
 pub mod coordinator;
 mod memo;
@@ -17,62 +18,65 @@ use super::{CorePlace, Hooks, Hub, Scheme};
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Cycles of a period.
+/// Number of cycles in a period.
 type Time = u14;
-/// Periods in a row, or of a sample.
+/// Number of periods, consecutive or in a sample.
 type Periods = u3;
 
-/// Whose counts tell that the L1s thrash.
+/// Selection of the counts that detect thrashing of the L1Ds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// The sums over all cores.
     Sum,
-    /// Those of any core alone.
+    /// The counts of any single core.
     AnyCore,
-    /// Those of the coordinator's core.
+    /// The counts of the coordinator's core.
     CoordinatorOnly,
 }
 
-/// What outlives the end of a kernel.
+/// State that is kept beyond the end of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persist {
-    /// Only the memo.
+    /// Only the memo of limits.
     Off,
-    /// Timer, counts and phase, for the next launch of the same kernel.
+    /// The memo, and timer, counts and phase for the next launch of the same kernel.
     Kernel,
 }
 
-/// Dynamic warp throttling via cores sampling.
+/// Parameters of dynamic warp throttling via cores sampling (DWT-CS).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DwtConfig {
-    /// Core cycles of a sampling period (khairy2015 Table 4: 10K).
+    /// Length of a monitoring or sampling period [core cycles] (khairy2015 Table 4: 10K).
     pub period: u32,
-    /// Misses per thousand thread instructions above which a period counts (Table 4: 10).
+    /// Number of misses per thousand thread instructions (MPKI) above which a period counts as thrashing
+    /// (Table 4: 10).
     pub mpki: u32,
-    /// Such periods in a row that start the sampling.
+    /// Number of consecutive thrashing periods that start the sampling.
     pub above: u32,
-    /// Periods for which every core tries its limit.
+    /// Number of periods for which each core tries its limit.
     pub sample: u32,
-    /// Core cycles of a message between a core and the coordinator.
+    /// Latency of a message between a core and the coordinator [core cycles].
     pub latency: u32,
-    /// Whose counts start the sampling.
+    /// Selection of the counts that start the sampling.
     pub trigger: Trigger,
-    /// Number of the coordinator's core, the first being 1.
+    /// Number of the coordinator's core, counted from 1.
     pub coordinator: u32,
-    /// Kernels whose limits are remembered.
+    /// Number of kernels whose limits are remembered.
     pub memo: u32,
-    /// What outlives the end of a kernel.
+    /// State that is kept beyond the end of a kernel.
     pub persist: Persist,
 }
 
-/// Most instructions and cycles that a count of 24 bits must hold: four schedulers of 32 lanes.
+/// Maximum number of thread instructions per cycle, for which a 24-bit count must suffice: four schedulers
+/// with 32 lanes.
 const THREADS_A_CYCLE: u64 = 4 * 32;
 
 impl DwtConfig {
-    /// khairy2015 Table 4, with as many periods to start as to sample, of which section 4.2 gives the sum.
+    /// Values of khairy2015 Table 4. Section 4.2 gives only the sum of `above` and `sample`, which is split
+    /// evenly.
     pub const KHAIRY2015: Self = Self {
         period: 10_000,
         mpki: 10,
@@ -85,13 +89,14 @@ impl DwtConfig {
         persist: Persist::Off,
     };
 
-    /// Whether these are more misses per thousand instructions than pass.
+    /// True if the misses per thousand instructions exceed the threshold.
     #[must_use]
     pub fn is_above(&self, misses: u64, instructions: u64) -> bool {
         1000 * misses > u64::from(self.mpki) * instructions
     }
 
-    /// Lists the logic of the same, for counts of so many bits: both factors in lowest terms.
+    /// Lists the logic of [`Self::is_above`] for counts of the given widths; both factors are in lowest
+    /// terms.
     fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
         let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki.is_multiple_of(*d)).unwrap_or(1);
         let [per_miss, per_instruction] = [1000 / common, self.mpki / common];

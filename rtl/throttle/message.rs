@@ -5,59 +5,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Payload};
 
-/// Thread instructions of a period or a sample.
+/// Number of thread instructions in a period or a sample.
 pub type Instructions = u24;
-/// Misses of a period.
+/// Number of misses in a period.
 pub type Misses = u20;
-/// A limit: 1 to 64 warps of a scheduler.
+/// Limit on the warps per scheduler that may issue: 1 to 64.
 pub type Limit = u7;
 
 /// L1D to core: a load missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Miss {
-    /// Its warp.
+    /// Warp of the load.
     #[payload(width = 6)]
     pub warp: u8,
-    /// The warp had the line before and lost it to other lines.
+    /// True if the warp had fetched the line before and the line was evicted since.
     pub lost: bool,
 }
 
 /// Core to L1D: a period of the core has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct PeriodEnd {
-    /// The misses may be taken for a stream's: they are not those of warps that thrash, or it is known that
-    /// holding warps back does not help. If not, the L1D opens.
+    /// True if the L1D may close for streaming: the misses are not caused by thrashing, or throttling is
+    /// known not to help. If false, the L1D opens.
     pub may_close: bool,
 }
 
-/// Core to hub: what it counted. The link it comes on says from which core.
+/// Core to hub: counts of a period or a sample. The link of the message identifies the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Report {
-    /// In the periods of a sample, not in one period of the monitor.
+    /// True if the counts cover the periods of a sample, false if they cover one period of the monitor.
     pub sampled: bool,
-    /// Loads that missed.
+    /// Number of loads that missed.
     pub misses: Misses,
-    /// Thread instructions.
+    /// Number of thread instructions.
     pub instructions: Instructions,
 }
 
-/// What a core is to do with its limit.
+/// Use that a core makes of a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum OrderKind {
-    /// Try it and report.
+    /// Tries the limit and reports the counts.
     #[default]
     Sample,
-    /// Keep it to the end of the kernel.
+    /// Keeps the limit to the end of the kernel.
     Fixed,
 }
 
-/// Hub to core.
+/// Hub to core: a limit on the warps that may issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
-    /// What to do.
+    /// Use of the limit.
     #[payload(state)]
     pub kind: OrderKind,
-    /// Warps of a scheduler that may issue.
+    /// Number of warps per scheduler that may issue.
     pub limit: Limit,
 }

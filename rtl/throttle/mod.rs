@@ -1,7 +1,8 @@
 //! # Throttling of warps
-//! Fewer warps at a time leave each more of the L1D. A scheme is one file here: its keys, and the hardware that it brings
-//! to the core of an SM, to its L1D and to the machine. Core, LSU and wiring know the traits below alone; the schedulers
-//! find what a scheme decides in their pools.
+//! Limits the warps that may issue, so that each active warp gets a larger share of the L1D. Each scheme is
+//! one file: its parameters, and the hardware that it adds to cores, L1Ds and the machine. Core, LSU and
+//! wiring use a scheme only through the traits below. The core applies the decisions of a scheme to the pools
+//! of its schedulers.
 //!
 //! ```text
 //!   sm i   l1 ──misses──▶ core ──report──▶ hub
@@ -15,17 +16,18 @@
 //!
 //! | hook of a core | when                                                                    |
 //! |----------------|-------------------------------------------------------------------------|
-//! | `load`, `end_kernel` | a kernel begins, has ended                                        |
-//! | `tick`         | a cycle begins: a period may have ended with the one before              |
-//! | `obey`         | the hub's order has arrived                                              |
-//! | `missed`       | the core learns of a miss of its L1D                                     |
-//! | `start`        | a warp begins                                                            |
-//! | `admit`        | a cycle ends: which warps may issue what in the next                     |
-//! | `due`          | nothing moves: when it must be asked again                               |
-//! | `record`, `describe` | digests, waves and counts                                          |
+//! | `load`, `end_kernel` | a kernel is loaded, has ended                                     |
+//! | `tick`         | a cycle begins: a period may have ended with the previous cycle         |
+//! | `obey`         | an order of the hub has arrived                                         |
+//! | `missed`       | the core receives a miss of its L1D                                     |
+//! | `start`        | a warp begins                                                           |
+//! | `admit`        | a cycle ends: decides which warps may issue in the next cycle           |
+//! | `due`          | the core is about to sleep: returns the cycle in which it must be awake |
+//! | `record`, `describe` | digests, waveforms and counters                                   |
 //!
-//! A fixed limit, khairy2015's SWT, is `sm.warp_limit` and needs no scheme. A warp at a barrier or at its end takes no
-//! place among the oldest: the warps that it waits for might be those held back.
+//! A fixed limit, khairy2015's SWT (static warp throttling), is `sm.warp_limit` and needs no scheme. Warps
+//! that wait at a barrier or have ended do not count toward a limit on the oldest warps. Otherwise a barrier
+//! might wait for throttled warps forever.
 
 automod::dir!(pub "throttle");
 
@@ -42,66 +44,68 @@ use crate::config::Rules;
 use crate::kernel::{Describe, Edge, Sleep};
 use crate::sm::{SchedulerPolicy, SmConfig};
 
-/// The core that a scheme is for.
+/// Core that a scheme is instantiated for.
 #[derive(Clone, Copy, Debug)]
 pub struct CorePlace<'a> {
-    /// Path of the core: `sm3.core`.
+    /// Hierarchical path of the core: `sm3.core`.
     pub path: &'a str,
-    /// Its warp slots.
+    /// Number of warp slots.
     pub warps: u32,
-    /// Its schedulers, among which the slots go round.
+    /// Number of schedulers, over which the warp slots are interleaved.
     pub schedulers: u32,
 }
 
 impl CorePlace<'_> {
-    /// Warps of a scheduler: a limit of as many holds nobody back.
+    /// Returns the number of warps per scheduler; a limit of this value throttles no warp.
     #[must_use]
     pub fn most(&self) -> u8 {
         (self.warps / self.schedulers) as u8
     }
 }
 
-/// The L1D that a scheme is for.
+/// L1D that a scheme is instantiated for.
 #[derive(Clone, Copy, Debug)]
 pub struct L1Place<'a> {
-    /// Path of the cache: `sm3.l1`.
+    /// Hierarchical path of the cache: `sm3.l1`.
     pub path: &'a str,
-    /// Its sets.
+    /// Number of sets.
     pub sets: u32,
-    /// Lines of a set.
+    /// Number of ways.
     pub ways: u32,
-    /// Bits of a line address.
+    /// Width of a line address [bits].
     pub line_bits: u32,
-    /// Warp slots of the core.
+    /// Number of warp slots of the core.
     pub warps: u32,
 }
 
-/// The configuration of a scheme: its keys in `throttle`, beside `kind`.
+/// Configuration of a scheme: its parameters are the keys of `throttle` other than `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// What it brings to a core; `None` if it holds nobody back.
+    /// Returns the component for a core; `None` if the scheme throttles no warp.
     fn core(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks its keys, for so many SMs.
+    /// Checks the parameters of the scheme, for a machine with the given number of SMs.
     fn validate(&self, _num_sms: u32, _rules: &mut Rules) {}
 
-    /// What it brings to an L1D.
+    /// Returns the component for an L1D, if the scheme needs one.
     fn l1(&self, _place: &L1Place<'_>) -> Option<Box<dyn Losses>> {
         None
     }
 
-    /// What it brings to a machine of so many cores like this one, whose path is that of the hub.
+    /// Returns the hub for a machine with the given number of cores like `_core`, if the scheme needs one.
+    /// The path of `_core` is that of the hub.
     fn hub(&self, _num_sms: u32, _core: &CorePlace<'_>) -> Option<Box<dyn Hub>> {
         None
     }
 
-    /// Whether it tells the L1D when periods end, which then has none of its own.
+    /// True if the scheme sends ends of periods to the L1D, whose streaming monitor then does not time
+    /// periods itself.
     fn ends_periods(&self) -> bool {
         false
     }
 }
 
-/// The slot.
+/// Throttle scheme selected for the machine.
 pub type ThrottleConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for ThrottleConfig {
@@ -111,18 +115,18 @@ impl<S: Scheme + 'static> From<S> for ThrottleConfig {
 }
 
 impl ThrottleConfig {
-    /// Whether it may hold warps back.
+    /// True if the scheme may throttle warps.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.core(&CorePlace { path: "", warps: 1, schedulers: 1 }).is_some()
     }
 
-    /// What the scheme brings to a core, each call of its hooks noted.
+    /// Returns the component for a core, in a wrapper that records each hook call.
     pub(crate) fn watched(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
         self.core(place).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Checks its keys, and whether it fits the cores.
+    /// Checks the parameters of the scheme, and that the scheme fits the configuration of the cores.
     pub(crate) fn validate(&self, num_sms: u32, sm: &SmConfig, rules: &mut Rules) {
         let mut own = Rules::default();
         own.group("throttle", |rules| Scheme::validate(&**self, num_sms, rules));
@@ -137,115 +141,118 @@ impl ThrottleConfig {
     }
 }
 
-/// What a core shows of a cycle that ends. Warps are bits by slot.
+/// State of a core at the end of a cycle, for the throttle. Sets of warps have one bit per warp slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// The cycle.
+    /// Cycle that ends.
     pub cycle: u64,
     /// Warps that run.
     pub live: u64,
-    /// Those of them that wait at a barrier.
+    /// Running warps that wait at a barrier.
     pub waiting: u64,
-    /// Warps that issued an instruction, or a part of one that is issued in parts.
+    /// Warps that issued an instruction, or one pass of an instruction that takes several.
     pub issued: u64,
-    /// Thread instructions that the core ever issued.
+    /// Number of thread instructions that the core has issued since the start of the simulation.
     pub thread_instructions: u64,
 }
 
-/// What warps may issue.
+/// Warps that may issue, by kind of limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum May {
-    /// Of each scheduler, the oldest so many of those that neither wait at a barrier nor have ended.
+    /// Number of warps per scheduler that may issue: the oldest that neither wait at a barrier nor have
+    /// ended.
     Oldest(u32),
-    /// All may issue, but only these may load from global or local memory.
+    /// All warps may issue, but only these may load from global or local memory.
     Load(u64),
-    /// These alone may issue. Those that others wait for at a barrier must be among them sooner or later.
+    /// Only these warps may issue. Warps that a barrier waits for must be admitted eventually.
     Issue(u64),
 }
 
-/// What leaves a core at the end of a period.
+/// Messages that a core sends at the end of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
-    /// To the L1D, if the scheme tells it.
+    /// Message to the L1D, if the scheme sends it ends of periods.
     pub period: PeriodEnd,
-    /// To the hub, if there is one.
+    /// Message to the hub, if there is one.
     pub report: Option<Report>,
 }
 
-/// What a core asks of a scheme. A core that sleeps asks nothing before the cycle that is due.
+/// Hooks through which a core uses its throttle. A sleeping core calls no hook before the cycle that `due`
+/// returns.
 #[watched("throttle")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// A kernel is loaded between two launches; the key tells kernels apart.
+    /// Called when a kernel is loaded between two launches; the key identifies the kernel.
     fn load(&mut self, _key: u16) {}
 
-    /// A warp begins.
+    /// Called when a warp begins.
     fn start(&mut self, _warp: u8) {}
 
-    /// Begins a cycle of a running kernel: says what leaves if a period has ended with the cycle before.
+    /// Begins a cycle of a running kernel; returns the messages to send if a period ended with the previous
+    /// cycle.
     fn tick(&mut self, _cycle: u64) -> Option<Tick> {
         None
     }
 
-    /// Takes an order that has arrived in a cycle.
+    /// Receives an order of the hub in the cycle of its arrival.
     fn obey(&mut self, _order: Order, _cycle: u64) {}
 
-    /// A load has missed in the L1D, of which the core learns in this cycle, with these warps running.
+    /// Called when the core receives a load miss of the L1D; `_live` are the warps that run in this cycle.
     fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {}
 
-    /// What warps may issue in the cycle after the one seen.
+    /// Returns the warps that may issue in the cycle after the one that `seen` describes.
     fn admit(&mut self, seen: &Seen) -> May;
 
-    /// The cycle in which the core must be awake, if any.
+    /// Returns the next cycle in which the core must be awake, if any.
     fn due(&self) -> Option<u64> {
         None
     }
 
-    /// The kernel has ended, `cycle` being the last one.
+    /// Called when the kernel has ended; `cycle` is its last cycle.
     fn end_kernel(&mut self, _cycle: u64) {}
 
     /// Starts to keep digests of arrays.
     fn record(&mut self) {}
 
-    /// Lists registers, arrays and logic, in a part of their own.
+    /// Lists registers, arrays and logic of the throttle as a component.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// What an L1D asks of a scheme, to tell whether a warp has lost the line that it misses.
+/// Hooks through which an L1D detects that a warp misses a line that it lost before.
 #[typetag::serde]
 pub trait Losses: Debug + Send {
-    /// A miss was accepted `of` a warp and a line, which comes to a `place`, set and way, from which `old` gives way.
-    /// Returns whether the warp had lost the line.
+    /// Called for an accepted miss `of` a warp and a line, which fills `place` (set and way) and evicts line
+    /// `old`. Returns true if the warp had lost the missed line.
     fn missed(&mut self, at: &Edge<'_>, place: (u32, u32), old: Option<u64>, of: (u8, u64)) -> bool;
 
-    /// A global store takes the line from everyone.
+    /// Called for a global store: removes the line from the victim tags of all warps.
     fn stored(&mut self, _at: &Edge<'_>, _line: u64) {}
 
-    /// Forgets everything, at the end of a kernel.
+    /// Clears all state, at the end of a kernel.
     fn clear(&mut self) {}
 
     /// Starts to keep digests of arrays.
     fn record(&mut self) {}
 
-    /// Lists registers, arrays and logic, in a part of their own.
+    /// Lists registers, arrays and logic as a component.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// The block of a machine to which all cores report.
+/// Block of a machine to which all cores report.
 #[typetag::serde]
 pub trait Hub: Debug + Send {
-    /// Core cycles of a message between it and a core.
+    /// Returns the latency of a message between the hub and a core [core cycles].
     fn latency(&self) -> u32;
 
-    /// A kernel is loaded between two launches; the key tells kernels apart.
+    /// Called when a kernel is loaded between two launches; the key identifies the kernel.
     fn load(&mut self, _key: u16) {}
 
-    /// Warps of a scheduler that it found best for a kernel.
+    /// Returns the limit found for a kernel, in warps per scheduler, if the hub remembers one.
     fn limit_of(&self, _key: u16) -> Option<u8> {
         None
     }
 
-    /// One clock edge, with the links of all cores.
+    /// Evaluates one clock edge, with the links of all cores.
     fn eval(&mut self, io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep;
 
     /// Lists registers, arrays and logic.

@@ -1,11 +1,11 @@
-//! # Nobody is held back
-//! A fixed limit of warps is `sm.warp_limit`, and no scheme.
+//! # No throttling
+//! Every warp may issue. A fixed limit of warps is `sm.warp_limit`, which needs no scheme.
 
 use serde::{Deserialize, Serialize};
 
 use super::{CorePlace, Hooks, Scheme};
 
-/// It has no keys.
+/// Throttle scheme without parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoThrottle {}

@@ -1,42 +1,43 @@
-//! The side band of an SM: the ends by which its L1D, its core and the hub of all cores tell each other what a throttle must
-//! know. They are few and narrow, and wires of their own, so that no scheme waits for the traffic that it is to relieve.
+//! Side band of an SM: links for throttle messages between its L1D, its core and the hub of all cores. The
+//! links are few and narrow. They are separate from the memory network, so that no scheme waits for the
+//! traffic that it is meant to reduce.
 
 use super::message::{Miss, Order, PeriodEnd, Report};
 use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};
 
-/// Ends of a core.
+/// Side-band link ends of a core.
 pub struct CoreSide<'a> {
-    /// Loads of the L1D that missed.
+    /// Load misses from the L1D.
     pub misses: Rx<'a, Miss>,
-    /// Ends of periods, to the L1D, if the scheme tells them.
+    /// Ends of periods, to the L1D, if the scheme sends them.
     pub periods: Option<Tx<'a, PeriodEnd>>,
     /// Counts to the hub, if the scheme has one.
     pub reports: Option<Tx<'a, Report>>,
-    /// Limits from it.
+    /// Orders from the hub, if the scheme has one.
     pub orders: Option<Rx<'a, Order>>,
 }
 
-/// Ends of an L1D.
+/// Side-band link ends of an L1D.
 pub struct L1Side<'a> {
-    /// Loads that missed.
+    /// Load misses, to the core.
     pub misses: Tx<'a, Miss>,
-    /// Ends of periods, if the scheme tells them.
+    /// Ends of periods, from the core, if the scheme sends them.
     pub periods: Option<Rx<'a, PeriodEnd>>,
 }
 
-/// Ports of the hub of a throttle, by SM.
+/// Ports of the hub of a throttle, one per SM.
 #[derive(Default, Ports)]
 pub struct HubPorts {
-    /// Counts.
+    /// Reports of counts from the cores.
     pub reports: Many<In<Report>>,
-    /// Limits.
+    /// Orders with limits to the cores.
     pub orders: Many<Out<Order>>,
 }
 
-/// Ends of the hub, by core.
+/// Side-band link ends of the hub, one per core.
 pub struct HubIo<'a> {
-    /// Counts.
+    /// Reports of counts from the cores.
     pub reports: RxBank<'a, Report>,
-    /// Limits.
+    /// Orders with limits to the cores.
     pub orders: TxBank<'a, Order>,
 }

@@ -1,30 +1,32 @@
 //! # Bank of the sharing tracker
-//! Stands before an L2 bank, on the way of its requests and of its replies. Knows which L1s hold the lines of
-//! that bank, has one of them supply the line that another misses, and sends on to the bank what nobody
-//! can supply (anssari2012 sections 3.1, 3.2 and 3.4).
+//! Lets L1s supply lines to each other, so that fewer loads reach the L2 bank (anssari2012 sections 3.1, 3.2
+//! and 3.4). The tracker sits in front of the bank, in the bank's request and reply paths. Loads that no L1
+//! can supply go to the bank.
 //!
 //! | port       | dir | payload   | contract                                                              |
 //! |------------|-----|-----------|-----------------------------------------------------------------------|
-//! | `req`      | in  | `Request` | of all SMs, in order; one a cycle                                     |
-//! | `to_bank`  | out | `Request` | those that nobody supplies, in order but for those that come back     |
-//! | `from_bank`| in  | `Reply`   | taken when it can go on                                               |
-//! | `rsp`      | out | `Reply`   | the same                                                              |
-//! | `forward`  | out | `Forward` | a load whose line an L1 is said to hold                               |
-//! | `answer`   | in  | `Answer`  | one for each forward, always taken                                    |
+//! | `req`      | in  | `Request` | from all SMs, in order; one per cycle                                 |
+//! | `to_bank`  | out | `Request` | requests that no L1 supplies, in order except for loads that an L1 refused |
+//! | `from_bank`| in  | `Reply`   | accepted when `rsp` has room                                          |
+//! | `rsp`      | out | `Reply`   | replies of the bank, unchanged                                        |
+//! | `forward`  | out | `Forward` | a load whose line an L1 holds according to the table                  |
+//! | `answer`   | in  | `Answer`  | one per forward, always accepted                                      |
 //!
-//! Latency: a cycle each way. The table does one thing a cycle: for an answer, else for a reply, else for the
-//! oldest request. Answers and replies are of loads that the bank sent on, so that requests cannot starve.
+//! Latency: one cycle in each direction. The table performs one operation per cycle: for an answer first,
+//! then for a reply, then for the oldest request. Answers and replies belong to loads that the bank sent, so
+//! requests cannot starve.
 //!
-//! What is listed when. An L1 is listed as a line passes that will stay there, from the L2, or as its supplier
-//! answers; by then the line may still be on its way, and a forward that comes too early is refused, but the L1 stays
-//! listed: it is to have the line. A store or a coherent operation takes its line from the table, and has loads of
-//! the line that are on their way arrive unlisted. Hence the copy of a listed L1 has been asked for after every
-//! write that has passed here, and brings it. A line that an L1 drops is told of, but the notice may be here before
-//! the answer that lists the L1: such an L1 has no copy, or one that it has asked for later.
+//! Listing: an L1 that will keep a line is listed as a sharer when the reply of the L2 passes, or when its
+//! supplier answers. The line may still be in flight at that time. A forward that arrives before the line is
+//! refused, but the L1 stays listed, because it will have the line. A store or a coherent operation removes
+//! its line from the table, and in-flight loads of the line arrive unlisted. The copy of a listed L1 was
+//! therefore requested after every write that has passed the tracker, and contains these writes. An L1 that
+//! drops a line sends a notice. The notice may arrive before the answer that lists the L1; the L1 then has no
+//! copy, or a copy that it requested later.
 //!
-//! Order: requests of an SM to a line reach the bank in the order in which they came, but for loads that an L1
-//! refused. A store or a coherent operation waits until no load of its own SM and line is at an L1: the load
-//! must not find what comes after it. No deadlock: see [`super::message`].
+//! Order: requests of an SM to a line reach the bank in order, except for loads that an L1 refused. A store
+//! or a coherent operation waits while a load of its own SM and line is at an L1. That load must not see the
+//! later write. No deadlock: see [`super::message`].
 //!
 //! Twin: `golden/hybrid/tracker.rs`.
 //! Bench: `tb/tracker`.
@@ -43,17 +45,17 @@ use crate::noc::packet::{Reply, Request, RequestKind, Sharing};
 /// Ports of a bank of the sharing tracker.
 #[derive(Default, Ports)]
 pub struct TrackerPorts {
-    /// Requests of all SMs.
+    /// Requests from all SMs.
     pub req: In<Request>,
     /// Requests to the L2 bank.
     pub to_bank: Out<Request>,
-    /// Its replies.
+    /// Replies from the L2 bank.
     pub from_bank: In<Reply>,
     /// Replies to the SMs.
     pub rsp: Out<Reply>,
-    /// Loads that L1s are to answer.
+    /// Loads forwarded to L1s.
     pub forward: Out<Forward>,
-    /// What became of them.
+    /// Answers of L1s to forwarded loads.
     pub answer: In<Answer>,
 }
 
@@ -61,94 +63,95 @@ impl HasPorts for Tracker {
     type Ports = TrackerPorts;
 }
 
-/// Channel ends of a bank of the tracker.
+/// Channel ends that a bank of the tracker uses during one clock edge.
 pub struct TrackerIo<'a> {
-    /// Requests of all SMs.
+    /// Requests from all SMs.
     pub req: Rx<'a, Request>,
     /// Requests to the L2 bank.
     pub to_bank: Tx<'a, Request>,
-    /// Its replies.
+    /// Replies from the L2 bank.
     pub from_bank: Rx<'a, Reply>,
     /// Replies to the SMs.
     pub rsp: Tx<'a, Reply>,
-    /// Loads that L1s are to answer.
+    /// Loads forwarded to L1s.
     pub forward: Tx<'a, Forward>,
-    /// What became of them.
+    /// Answers of L1s to forwarded loads.
     pub answer: Rx<'a, Answer>,
 }
 
-/// Where the bank sits in its machine.
+/// Position of the bank in its machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrackerPlace {
-    /// Full path: `partition3.tracker`.
+    /// Hierarchical path: `partition3.tracker`.
     pub path: String,
-    /// Widths of its messages.
+    /// Widths of the tracker's messages.
     pub shape: TrackShape,
-    /// How L1 lines go round among the partitions.
+    /// Mapping of L1 lines to partitions.
     pub interleave: Interleave,
-    /// SMs of the machine.
+    /// Number of SMs of the machine.
     pub num_sms: u32,
 }
 
-/// Where a request went.
+/// Destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Chosen {
-    /// To the L1 of an SM.
+    /// The L1 of the given SM.
     Supplier(u8),
-    /// To the L2 bank.
+    /// The L2 bank.
     Memory,
-    /// Nowhere: it asked nothing.
+    /// No destination: the request was an eviction notice.
     Nowhere,
 }
 
-/// What happened at an edge, in this order, for those who check it.
+/// Events of one clock edge, in this order, for checkers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// An answer: SM and ticket of the load, who was to supply it, and what became of it. The load may have been served
-    /// before that, and its ticket be another's that waits for an answer, too.
+    /// An answer: SM and ticket of the load, supplier, and result. The load may have been served before its
+    /// answer arrives; its ticket may then already belong to another load that waits for an answer.
     pub answer: Option<(u8, u64, u8, Found)>,
-    /// A reply of the L2 to a load that was noted: SM and ticket, and whether the line was listed.
+    /// A reply of the L2 to a load with a transfer row: SM and ticket, and whether the SM was listed as a
+    /// sharer.
     pub reply: Option<(u8, u64, bool)>,
-    /// A load that had been refused went to the L2: SM and ticket.
+    /// A refused load that was sent to the L2: SM and ticket.
     pub resent: Option<(u8, u64)>,
-    /// A request: SM, line, ticket, kind, what it says of the line, and where it went.
+    /// A request: SM, line, ticket, kind, sharing hint, and destination.
     pub request: Option<(u8, u64, u64, RequestKind, Sharing, Chosen)>,
 }
 
-/// What the oldest request waits for.
+/// Resource that the oldest request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
-    /// Nothing: there is none, or it has gone.
+    /// None: no request is waiting, or the request was sent.
     No,
     /// The table, or a link that was used in this cycle.
     Cycle,
     /// The link to the L2 bank.
     Memory,
-    /// The link of the forwards.
+    /// The link of forwards.
     Forward,
-    /// A load of its SM that is at another L1.
+    /// A load of the same SM and line that is at another L1.
     Own,
 }
 
-/// One bank.
+/// One bank of the sharing tracker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,
     probes: Probes,
-    /// SMs that each table serves.
+    /// Number of SMs that each table serves.
     served: u8,
-    /// By tracker.
+    /// One table per tracker.
     tables: Box<[Table]>,
     transfers: Transfers,
-    /// Since when the oldest request has waited for a load of its own SM.
+    /// Cycle in which the oldest request began to wait for a load of its own SM.
     held_since: Option<u64>,
     stats: TrackerStats,
     seen: Option<Seen>,
 }
 
 impl Tracker {
-    /// An empty bank.
+    /// Returns an empty bank.
     #[must_use]
     pub fn new(place: TrackerPlace, config: &TrackerConfig, protections: Protections) -> Self {
         let served = config.served(place.num_sms);
@@ -172,33 +175,33 @@ impl Tracker {
         }
     }
 
-    /// Counters so far.
+    /// Returns the counters so far.
     #[must_use]
     pub fn stats(&self) -> &TrackerStats {
         &self.stats
     }
 
-    /// True if no load is on its way.
+    /// True if no load is in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.transfers.is_empty()
     }
 
-    /// Forgets every line at the end of a kernel.
+    /// Removes every line at the end of a kernel.
     ///
     /// # Panics
-    /// If a load is still on its way.
+    /// If a load is still in flight.
     pub fn flush(&mut self) {
         assert!(self.is_idle(), "{}: flushed while loads are on their way", self.place.path);
         self.tables.iter_mut().for_each(Table::clear);
     }
 
-    /// Starts to report what happens at each edge.
+    /// Starts to report the events of each clock edge.
     pub fn observe(&mut self) {
         self.seen = Some(Seen::default());
     }
 
-    /// What happened at the last edge, if observed; each edge's events are given once.
+    /// Returns the events of the last clock edge, if observed; the events of an edge are returned once.
     pub fn take_seen(&mut self) -> Option<Seen> {
         self.seen.as_mut().map(std::mem::take)
     }
@@ -214,7 +217,7 @@ impl Tracker {
         }
     }
 
-    /// The table of an SM, and the SM's number there.
+    /// Returns the table of an SM, and the number of the SM within the table.
     fn table_of(&mut self, sm: u8) -> (&mut Table, u32) {
         (&mut self.tables[usize::from(sm / self.served)], u32::from(sm % self.served))
     }
@@ -223,7 +226,8 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// A line is at an L1 that will keep it, or on its way there. Returns whether it was listed.
+    /// Lists the L1 of a load as a sharer if it will keep the line, which is present there or in flight.
+    /// Returns whether it was listed.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {
@@ -236,7 +240,7 @@ impl Tracker {
         is_listed
     }
 
-    /// Takes an answer. Returns whether there was one, which then has had the tables.
+    /// Accepts an answer. Returns whether there was one; it uses the tables in this cycle.
     fn take_answer(&mut self, answer: &mut Rx<'_, Answer>, at: &mut Edge<'_>) -> bool {
         let Some(&Answer { row, found, .. }) = answer.peek(at) else { return false };
         answer.drop_head(at);
@@ -264,7 +268,7 @@ impl Tracker {
         true
     }
 
-    /// Sends the oldest reply of the bank on. Returns whether that took the tables.
+    /// Passes on the oldest reply of the L2 bank. Returns whether this used the tables.
     fn pass_reply(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> bool {
         let Some(reply) = io.from_bank.peek(at) else { return false };
         if !io.rsp.ready(at) {
@@ -300,7 +304,7 @@ impl Tracker {
         self.note(|seen| seen.resent = Some((sm, ticket)));
     }
 
-    /// Serves the oldest request, or says what it waits for.
+    /// Serves the oldest request, or returns the resource that it waits for.
     fn serve(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> Held {
         let Some(request) = io.req.peek(at) else { return Held::No };
         let &Request { kind, line, sm, ticket, sharing, .. } = request;
@@ -333,7 +337,7 @@ impl Tracker {
             self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, Chosen::Nowhere)));
             return Held::No;
         }
-        // Either link may be needed: what the table says is known only once it has been changed.
+        // Both links must be free: the lookup updates the table before its result selects a link.
         for held in [can_send(&mut io.to_bank, at, Held::Memory), can_send(&mut io.forward, at, Held::Forward)] {
             if held != Held::No {
                 return held;
@@ -342,7 +346,8 @@ impl Tracker {
         self.load(io, at)
     }
 
-    /// A write or a coherent operation: its line may be supplied by nobody who asked for it earlier.
+    /// Removes the line of a write or a coherent operation, so that no L1 that requested the line earlier
+    /// supplies it.
     fn untrack(&mut self, at: &Edge<'_>, sm: u8, line: u64, is_coherent: bool) {
         let Protections { stores, coherent, fills } = self.protections;
         let untracks = if is_coherent { coherent } else { stores };
@@ -360,7 +365,7 @@ impl Tracker {
         }
     }
 
-    /// Looks a load up, and sends it to an L1 that holds its line, or to the L2 bank.
+    /// Looks up a load, and sends it to an L1 that holds its line, or to the L2 bank.
     fn load(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>) -> Held {
         let Some(request) = io.req.peek(at) else { return Held::No };
         let &Request { id, line, sm, ticket, sectors, sharing, .. } = request;
@@ -388,7 +393,7 @@ impl Tracker {
         self.pass(io, at, Chosen::Supplier(supplier))
     }
 
-    /// Lets the oldest request go where it was sent.
+    /// Sends the oldest request to the L2 bank if that is its destination, and dequeues it.
     fn pass(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, chosen: Chosen) -> Held {
         if chosen == Chosen::Memory {
             let held = can_send(&mut io.to_bank, at, Held::Memory);
@@ -407,7 +412,7 @@ impl Tracker {
     }
 }
 
-/// Whether a link can take a beat, and else why it cannot.
+/// Returns `Held::No` if a link can accept a message, else the reason: `full` for a full channel.
 fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: Held) -> Held {
     if link.ready(at) {
         Held::No
@@ -429,7 +434,7 @@ impl Block for Tracker {
         let held = self.serve(&mut io, at, !answered && !listed);
         let request_moves = match held {
             Held::No | Held::Cycle => true,
-            // The pop that makes room wakes the bank, as does the answer.
+            // The pop that frees the link, or the answer, wakes the bank.
             Held::Memory | Held::Forward | Held::Own => false,
         };
         if io.answer.waiting(at)

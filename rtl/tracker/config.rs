@@ -1,25 +1,26 @@
-//! Configuration of the sharing tracker.
+//! Parameters of the sharing tracker.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
 
-/// Whether there is a tracker, and which.
+/// Selects the kind of tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrackerScheme {
-    /// None.
+    /// No tracker.
     Off,
-    /// The one that anssari2012 section 3.2 finds fault with: a writer may be supplied with what the line
-    /// was before.
+    /// The tracker that anssari2012 section 3.2 criticizes: an SM may receive an older value of a line that
+    /// it has written.
     Naive,
-    /// The one of anssari2012 section 3.2: what is written is supplied by nobody who read it before.
+    /// The tracker of anssari2012 section 3.2: after a write to a line, no L1 that read the line before may
+    /// supply it.
     Corrected,
 }
 
 impl TrackerScheme {
-    /// What it does for the sake of those who write.
+    /// Returns the protections against stale data that the tracker implements.
     #[must_use]
     pub fn protections(self) -> Protections {
         let all = self == Self::Corrected;
@@ -27,73 +28,74 @@ impl TrackerScheme {
     }
 }
 
-/// What keeps a compute unit from being supplied with older bytes than it may see. Testbenches take each
-/// away by itself, to show what it is for.
+/// Protections that keep an SM from receiving older data than it may see. Testbenches disable them one by
+/// one, to show what each of them prevents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protections {
-    /// A store takes its line from the tracker.
+    /// True if a store removes its line from the tracker.
     pub stores: bool,
-    /// A coherent operation does.
+    /// True if a coherent operation removes its line from the tracker.
     pub coherent: bool,
-    /// A line on its way while it is taken from the tracker is not listed when it arrives.
+    /// True if a line that is in flight when it is removed from the tracker is not listed on arrival.
     pub fills: bool,
 }
 
-/// What an entry knows of the L1s that hold its line.
+/// Information of an entry about the L1s that hold its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SharerList {
-    /// A bit for each.
+    /// One bit per L1.
     All,
-    /// The number of the one that got it last.
+    /// The number of the L1 that received the line last.
     Last,
 }
 
-/// Which loads that miss in their L1 are looked up.
+/// Selection of the L1 load misses that probe the tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probes {
-    /// All (anssari2012 section 3.5).
+    /// All loads (anssari2012 section 3.5).
     All,
-    /// Those whose lines will stay there; the others go to the L2 at once (anssari2012 section 3.3, as it reads
-    /// without section 3.5).
+    /// Only loads whose lines will stay in the L1; all others go directly to the L2 (anssari2012 section 3.3,
+    /// read without section 3.5).
     Kept,
 }
 
-/// The sharing tracker.
+/// Parameters of the sharing tracker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrackerConfig {
-    /// Whether there is one.
+    /// Kind of the tracker, or `off` for none.
     pub scheme: TrackerScheme,
-    /// Trackers, each of which serves its part of the SMs and asks no other (anssari2012 section 4.3).
+    /// Number of trackers. Each serves a group of SMs and does not communicate with the others (anssari2012
+    /// section 4.3).
     pub count: u32,
-    /// Sets of a bank, which the trackers share out (anssari2012 Table 4.1: 1024 in 8 banks).
+    /// Number of sets per bank, divided among the trackers (anssari2012 Table 4.1: 1024 in 8 banks).
     pub sets: u32,
-    /// Ways of a set (anssari2012 Table 4.1: 8).
+    /// Number of ways (anssari2012 Table 4.1: 8).
     pub ways: u32,
-    /// What an entry holds (anssari2012 Table 4.1: 1 or 16 sharers).
+    /// Information of an entry about its sharers (anssari2012 Table 4.1: 1 or 16 sharers).
     pub sharers: SharerList,
-    /// Which loads that miss in their L1 are looked up.
+    /// Selection of the L1 load misses that probe the tracker.
     pub probes: Probes,
-    /// Loads of a bank that are on their way to a supplier, or whose lines are to be listed.
+    /// Number of loads per bank that can be in flight to a supplier or have lines that are to be listed.
     pub transfers: u32,
 }
 
 impl TrackerConfig {
-    /// True if there is one.
+    /// True if the machine has a tracker.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.scheme != TrackerScheme::Off
     }
 
-    /// SMs that each tracker serves, of so many; the last may serve fewer.
+    /// Returns the number of SMs that each tracker serves, of `num_sms`; the last tracker may serve fewer.
     #[must_use]
     pub fn served(&self, num_sms: u32) -> u32 {
         num_sms.div_ceil(self.count)
     }
 
-    /// Checks the fields in a machine of `num_sms`.
+    /// Checks the parameters, for a machine with `num_sms` SMs.
     pub fn validate(&self, num_sms: u32, rules: &mut Rules) {
         let (count, why) = (self.count, "each of them serves an SM");
         rules.range("count", count.into(), 1..=8, why);

@@ -1,11 +1,12 @@
 //! # Messages of the sharing tracker
-//! A bank of the tracker asks an L1 to supply a line to another; the L1 sends the line there over the reply
-//! crossbar, and tells the bank whether it had it, or is yet to get it (anssari2012 section 3.4).
+//! A bank of the tracker forwards a load to an L1 that holds its line. The L1 sends the line to the
+//! requesting L1 over the reply crossbar. It also answers the bank: the line was present, is still in flight
+//! to this L1, or is gone (anssari2012 section 3.4).
 //!
-//! Both have a way through the machine of their own. Each waits for what comes after it in the list
-//! *request, forward, reply or answer* only: a request for the link to a forward, a forward in an L1 for the links
-//! of reply and answer. Replies sink in the L1s and answers in the banks whatever else is full: a forward has kept the
-//! row that its answer goes to. So nothing waits in a circle.
+//! Forwards and answers have networks of their own. Each message waits only for messages later in the list
+//! *request, forward, reply or answer*. A request waits for the link of forwards. A forward in an L1 waits
+//! for the links of replies and answers. L1s always accept replies. Banks always accept answers, because a
+//! forward has reserved the row for its answer. So no cyclic wait is possible.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,38 +17,38 @@ use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, TICKET_BITS};
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackShape {
-    /// Bits of a line address.
+    /// Width of a line address [bits].
     pub line_bits: u32,
-    /// Bits of an SM number.
+    /// Width of an SM number [bits].
     pub sm_bits: u32,
-    /// Bits of a partition number.
+    /// Width of a partition number [bits].
     pub partition_bits: u32,
-    /// Bits of a row of the transfers.
+    /// Width of the number of a transfer row [bits].
     pub row_bits: u32,
 }
 
-/// Supply a line to another SM.
+/// Request to an L1 to supply a line to another SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TrackShape)]
 pub struct Forward {
-    /// Number of the request in the SM that asks.
+    /// Running number of the request in the requesting SM.
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// SM that is to supply it.
+    /// SM that must supply the line.
     #[payload(width = shape.sm_bits)]
     pub supplier: u8,
-    /// SM that asks.
+    /// Requesting SM.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// The ticket of its request.
+    /// Ticket of the request, returned with the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Sectors that it wants.
+    /// Requested sectors.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// Comes back with the answer.
+    /// Number of the transfer row, which the answer returns.
     #[payload(width = shape.row_bits)]
     pub row: u8,
 }
@@ -61,30 +62,30 @@ impl Packet for Forward {
     }
 }
 
-/// Whether an L1 had the line of a forward.
+/// Result of a forward at the supplier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum Found {
-    /// It is on its way to the SM that asks.
+    /// The line was present and is in flight to the requesting SM.
     #[default]
     Here,
-    /// Not yet: it is on its way to this L1 itself.
+    /// The line is not present yet: it is in flight to the supplier.
     Coming,
-    /// No longer.
+    /// The line is no longer present.
     Gone,
 }
 
-/// What became of a forward.
+/// Answer of an L1 to a forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TrackShape)]
 pub struct Answer {
-    /// Partition whose bank asked.
+    /// Partition whose bank sent the forward.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
-    /// As in the forward.
+    /// Number of the transfer row, copied from the forward.
     #[payload(width = shape.row_bits)]
     pub row: u8,
-    /// Whether the line was there.
+    /// Result of the forward.
     #[payload(state)]
     pub found: Found,
 }
@@ -98,12 +99,12 @@ impl Packet for Answer {
     }
 }
 
-/// An L1's channel ends towards those whom it supplies.
+/// Channel ends through which an L1 supplies lines to other SMs.
 pub struct SupplyIo<'a> {
-    /// Wishes of other SMs.
+    /// Forwarded loads of other SMs.
     pub forward: Rx<'a, Forward>,
-    /// The line to the SM that wants it.
+    /// Supplied lines to the requesting SMs.
     pub supply: Tx<'a, Reply>,
-    /// Whether it was there.
+    /// Answers to the banks that sent the forwards.
     pub answer: Tx<'a, Answer>,
 }

@@ -1,5 +1,5 @@
-//! The sharing tracker (anssari2012 chapter 3): which L1s hold a line, so that one of them supplies it to
-//! the next that asks, in place of the L2.
+//! The sharing tracker (anssari2012 chapter 3) records which L1s hold a line. One of them, instead of the L2,
+//! supplies the line to the next L1 that misses it.
 
 mod bank;
 pub mod config;

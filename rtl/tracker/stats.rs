@@ -1,4 +1,4 @@
-//! What a bank of the sharing tracker has done.
+//! Counters of a bank of the sharing tracker.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,36 +7,36 @@ use crate::kernel::Counted;
 /// Counters of one bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct TrackerStats {
-    /// Loads looked up.
+    /// Loads that probe the tracker, including those counted as `unnoted`.
     pub lookups: u64,
-    /// Those sent on to an L1.
+    /// Loads forwarded to an L1.
     pub forwards: u64,
-    /// Forwards that were supplied.
+    /// Forwards whose line was supplied.
     pub supplied: u64,
-    /// Forwards whose line was not there.
+    /// Forwards whose line was not present at the supplier.
     pub refused: u64,
-    /// Those of them whose line was still in flight to that L1.
+    /// Refused forwards whose line was still in flight to the supplier.
     pub too_early: u64,
-    /// Lines listed as they arrived.
+    /// Lines whose L1 was listed as a sharer when the line was sent to it.
     pub listed: u64,
-    /// Lines that were to be listed, but were written in flight.
+    /// Lines that were not listed because they were written while in flight.
     pub poisoned: u64,
-    /// Loads sent on to the L2 because no row was free to note them in.
+    /// Loads sent to the L2 without a table lookup because no transfer row was free.
     pub unnoted: u64,
     /// Stores and coherent operations.
     pub writes: u64,
-    /// Lines that L1s have dropped.
+    /// Eviction notices from L1s.
     pub notices: u64,
-    /// Cycles in which a store waited for a forward of its own SM.
+    /// Cycles in which a store or a coherent operation waited for a forwarded load of its own SM.
     #[counted(cycles)]
     pub held: u64,
 }
 
 impl TrackerStats {
-    /// Whether every forward was answered once.
+    /// Checks that every forward was answered exactly once.
     ///
     /// # Errors
-    /// The sum that does not hold.
+    /// Describes the sum that does not hold.
     pub fn conserved(&self) -> Result<(), String> {
         let Self { forwards, supplied, refused, .. } = self;
         if *forwards == supplied + refused {

@@ -1,16 +1,18 @@
 //! # Table of a sharing tracker
-//! The lines of a bank that L1s hold, and which L1s these are (anssari2012 section 3.1): set-associative,
-//! LRU. What it says is a hint. It may have lost a line that an L1 holds, and list an L1 that has dropped it,
-//! but never one whose copy is older than what the tracker has seen written.
+//! Records the lines of a bank that L1s hold, and which L1s hold them (anssari2012 section 3.1):
+//! set-associative, LRU. Unlike a directory, its contents are hints. It may lack a line that an L1 holds, and
+//! may list an L1 that has dropped the line. It never lists an L1 whose copy is older than a write that the
+//! tracker has seen.
 //!
 //! | port       | dir | payload  | contract                                                         |
 //! |------------|-----|----------|------------------------------------------------------------------|
-//! | `supplier` | in  | line, SM | the sharers take turns, from the one behind the last; never the SM that asks |
-//! | `add`      | in  | line, SM | it holds the line: the set's least recently used entry gives way |
-//! | `remove`   | in  | line, SM | it does not hold it: an entry without sharers is free            |
-//! | `forget`   | in  | line     | nobody may supply it                                             |
+//! | `supplier` | in  | line, SM | selects a sharer round robin, never the requesting SM            |
+//! | `add`      | in  | line, SM | the SM holds the line; if needed, evicts the least recently used entry of the set |
+//! | `remove`   | in  | line, SM | the SM does not hold the line; an entry without sharers is freed |
+//! | `forget`   | in  | line     | no SM may supply the line                                        |
 //!
-//! One of them a cycle, which is checked: a read and a write of a set. `clear` is for all sets at once, between kernels. SMs are numbered from the first that the tracker serves.
+//! One of these operations per cycle, which is checked: one read and one write of a set. `clear` works on all
+//! sets at once, between kernels. SMs are numbered from the first SM that the tracker serves.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: `golden/hybrid/tracker.rs`.
@@ -27,9 +29,9 @@ use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt
 struct Entry {
     valid: bool,
     tag: u64,
-    /// A bit for each L1; a single one where only the last is known.
+    /// L1s that hold the line, one bit per L1; with `SharerList::Last`, only the last one that received it.
     sharers: u128,
-    /// The L1 from which on the next supplier is searched.
+    /// First L1 of the next round-robin search for a supplier.
     turn: u8,
 }
 
@@ -41,7 +43,7 @@ struct EntryShape {
     list: SharerList,
 }
 
-/// Bits that number `count` things.
+/// Returns the number of bits that number `count` things, at least one.
 pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }
@@ -65,14 +67,14 @@ impl Payload for Entry {
     }
 }
 
-/// Which line of a set, if it is there.
+/// Set and tag of a line, and its way if the line is in the table.
 struct Place {
     set: u32,
     tag: u64,
     way: Option<u32>,
 }
 
-/// The table.
+/// Table of one tracker in one bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     entries: Array<Entry>,
@@ -83,7 +85,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table at `path` for so many SMs, of lines whose numbers in the bank have `line_bits`.
+    /// Returns an empty table at `path` for `sms` SMs; `line_bits` is the width of a line number within the
+    /// bank.
     #[must_use]
     pub fn new(path: &str, (sets, ways): (u32, u32), (sms, list): (u32, SharerList), line_bits: u32) -> Self {
         let memory = |name: &str, columns| ArraySpec {
@@ -118,7 +121,7 @@ impl Table {
         self.recency.write(at, set, 0, recency);
     }
 
-    /// The SM whose turn it is to supply a line to another, if any may.
+    /// Selects the sharer that supplies a line to another SM, round robin, if there is one.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let Place { set, way: Some(way), .. } = self.find(at, line) else { return None };
         self.touch(at, set, way);
@@ -132,7 +135,7 @@ impl Table {
         Some(supplier)
     }
 
-    /// An SM holds a line.
+    /// Adds an SM to the sharers of a line.
     pub fn add(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
         let Place { set, tag, way } = self.find(at, line);
         let bit = 1 << sm;
@@ -154,7 +157,7 @@ impl Table {
         free.map_or_else(oldest, |way| way as u32)
     }
 
-    /// An SM does not hold a line any more.
+    /// Removes an SM from the sharers of a line.
     pub fn remove(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
         let Place { set, way: Some(way), .. } = self.find(at, line) else { return };
         self.entries.update(at, set, way, |entry| {
@@ -163,18 +166,18 @@ impl Table {
         });
     }
 
-    /// Nobody may supply a line.
+    /// Removes a line, so that no SM may supply it.
     pub fn forget(&mut self, at: &Edge<'_>, line: u64) {
         let Place { set, way: Some(way), .. } = self.find(at, line) else { return };
         self.entries.update(at, set, way, |entry| entry.valid = false);
     }
 
-    /// Forgets every line (kernel end).
+    /// Removes every line, at the end of a kernel.
     pub fn clear(&mut self) {
         self.entries.flash(|entry| entry.valid = false);
     }
 
-    /// Starts to keep digests.
+    /// Starts to keep digests of the memories.
     pub fn record(&mut self) {
         self.entries.record();
         self.recency.record();
@@ -189,14 +192,14 @@ impl Table {
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         let cell = width_of::<Entry>(shape);
         to.logic("entry", Logic::Mux { ways: *ways, width: cell });
-        // The first sharer behind the last one, and the first at all.
+        // First sharer in round-robin order, and first sharer of all.
         to.logic("is_behind", Logic::Less { width: bits_for(shape.sms), count: shape.sms });
         to.logic("among", Logic::Mux { ways: 2, width: shape.sms });
         to.logic("supplier", Logic::PriorityEncoder { inputs: 2 * shape.sms });
         to.logic("self", Logic::Decoder { outputs: shape.sms });
         to.logic("turn", Logic::Counter { width: bits_for(shape.sms) });
         to.logic("others", Logic::Gates { count: 8 * shape.sms });
-        // A new entry, or one with another sharer more or less, in the place of the old one.
+        // New contents of an entry: a new line, or a sharer more or less.
         to.logic("changed", Logic::Mux { ways: 4, width: cell });
         to.logic("way", Logic::Decoder { outputs: *ways });
         Recency::describe_logic(*ways, to);

@@ -1,19 +1,26 @@
-//! # Loads on their way
-//! What a bank of the tracker must remember of a load that it has sent on: of one whose line will stay in
-//! its L1, so that it is listed when it arrives, unless it is written meanwhile (`poisoned`); of one that was
-//! sent to another L1, so that it can still go to the L2 if the line is gone there.
+//! # Transfers of a sharing tracker
+//! Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will keep
+//! the line is listed as a sharer when the reply passes. This does not happen if the line was written in the
+//! meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if the line is gone
+//! there.
 //!
 //! | port         | dir | payload        | contract                                                  |
 //! |--------------|-----|----------------|-----------------------------------------------------------|
-//! | 1 `answered` | in  | row, found     | the row was forwarded; it is closed, or waits for the L2  |
-//! | 2 `arrived`  | in  | SM, ticket     | closes the row of the reply that passes, if it has one: `of_reply` |
-//! | 3 `refused`  | out | `Transfer`     | one that must go to the L2; `resent` takes it             |
-//! | 4 `poison`   | in  | line           | the rows of the line will not be listed; not before none is forwarded: `is_forwarded` |
+//! | 1 `answered` | in  | row, found     | the row was forwarded; it is freed, or waits for the link to the L2 |
+//! | 2 `arrived`  | in  | SM, ticket     | frees the row of a passing reply, if it has one: `of_reply` |
+//! | 3 `refused`  | out | `Transfer`     | a load that must go to the L2; `resent` removes it        |
+//! | 4 `poison`   | in  | line           | loads of the line will not be listed; only while no load of the writer's SM and line is forwarded: `is_forwarded` |
 //! | 4 `open`     | in  | `Transfer`     | a row is free: `free`                                     |
 //!
-//! In one cycle in this order, of the last two one; each sees what those before it did.
+//! In one cycle, in this order:
+//! 1. `answered`
+//! 2. `arrived`
+//! 3. `refused`
+//! 4. Either `poison` or `open`.
 //!
-//! Area order: two comparators a row, of lines for `poison` and of tickets for `arrived`.
+//! Each step sees the effects of the steps before it.
+//!
+//! Area order: two comparators per row, of lines for `poison` and of tickets for `arrived`.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: none; `golden/consistency.rs` judges what loads return.
@@ -26,28 +33,28 @@ use crate::cells::line::SECTORS;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
 use crate::noc::packet::TICKET_BITS;
 
-/// A load on its way.
+/// Load in flight to the L2 or to another L1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Its number in its SM.
+    /// Running number of the request in its SM.
     pub id: u32,
     /// Line address.
     pub line: u64,
-    /// SM that asked.
+    /// Requesting SM.
     pub sm: u8,
-    /// The ticket of its request.
+    /// Ticket of the request, returned with the reply.
     pub ticket: u64,
-    /// Sectors wanted.
+    /// Requested sectors.
     pub sectors: u8,
-    /// The line will stay in the L1.
+    /// True if the L1 will keep the line.
     pub keeps: bool,
-    /// It was written meanwhile.
+    /// True if the line was written after the load passed the tracker.
     pub poisoned: bool,
-    /// SM that is to supply it.
+    /// SM whose L1 must supply the line.
     pub supplier: u8,
 }
 
-/// Where a load is.
+/// State of a row, by the destination of its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -57,38 +64,38 @@ enum State {
     Refused,
 }
 
-/// The rows.
+/// Rows of all transfers of a bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transfers {
     rows: Box<[Transfer]>,
     used: u64,
-    /// Rows that wait for an answer.
+    /// Rows that wait for an answer, one bit per row.
     forwarded: u64,
-    /// Rows that wait for the link to the L2.
+    /// Rows that wait for the link to the L2, one bit per row.
     refused: u64,
 }
 
 impl Transfers {
-    /// So many free rows, 64 at most.
+    /// Returns a table of `rows` free rows, at most 64.
     #[must_use]
     pub fn new(rows: u32) -> Self {
         Self { rows: vec![Transfer::default(); rows as usize].into(), used: 0, forwarded: 0, refused: 0 }
     }
 
-    /// True if no load is on its way.
+    /// True if no load is in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// A free row.
+    /// Returns a free row, if there is one.
     #[must_use]
     pub fn free(&self) -> Option<u8> {
         let row = (!self.used).trailing_zeros();
         (row < self.rows.len() as u32).then_some(row as u8)
     }
 
-    /// Notes a load in a free row; `is_forwarded` if it goes to another L1.
+    /// Allocates a free row to a load; `is_forwarded` if the load goes to another L1.
     pub fn open(&mut self, row: u8, transfer: Transfer, is_forwarded: bool) {
         debug_assert!(self.used >> row & 1 == 0, "row {row} is free");
         self.rows[usize::from(row)] = transfer;
@@ -96,21 +103,22 @@ impl Transfers {
         self.forwarded |= u64::from(is_forwarded) << row;
     }
 
-    /// Marks the loads of a line by some of the SMs.
+    /// Marks the in-flight loads of a line as poisoned, for the SMs for which `served` is true.
     pub fn poison(&mut self, line: u64, served: impl Fn(u8) -> bool) {
         for transfer in &mut self.rows {
             transfer.poisoned |= transfer.line == line && served(transfer.sm);
         }
     }
 
-    /// True if a load of the line by this SM is at another L1, or comes back from there.
+    /// True if a load of this SM to the line is at another L1, or was refused there and must still go to the
+    /// L2.
     #[must_use]
     pub fn is_forwarded(&self, sm: u8, line: u64) -> bool {
         let is_same = |row: usize| (self.rows[row].sm, self.rows[row].line) == (sm, line);
         (0..self.rows.len()).any(|row| (self.forwarded | self.refused) >> row & 1 != 0 && is_same(row))
     }
 
-    /// An answer has come. Returns the load.
+    /// Records an answer and returns the load; `None` if the row was not forwarded.
     pub fn answered(&mut self, row: u8, found: Found) -> Option<Transfer> {
         if self.forwarded >> row & 1 == 0 {
             return None;
@@ -124,14 +132,14 @@ impl Transfers {
         Some(self.rows[usize::from(row)])
     }
 
-    /// A load that must go to the L2, and its row.
+    /// Returns a load that must go to the L2, with its row, if there is one.
     #[must_use]
     pub fn refused(&self) -> Option<(u8, &Transfer)> {
         let row = self.refused.trailing_zeros();
         (row < u64::BITS).then(|| (row as u8, &self.rows[row as usize]))
     }
 
-    /// It has gone there.
+    /// Records that a refused load was sent to the L2; frees the row unless the L1 will keep the line.
     pub fn resent(&mut self, row: u8) {
         self.refused &= !(1 << row);
         if !self.rows[usize::from(row)].keeps {
@@ -139,7 +147,7 @@ impl Transfers {
         }
     }
 
-    /// The load that a reply of the L2 is for, if it has a row.
+    /// Returns the row of the load that a reply of the L2 belongs to, if it has one.
     #[must_use]
     pub fn of_reply(&self, sm: u8, ticket: u64) -> Option<u8> {
         let at_memory = self.used & !self.forwarded & !self.refused;
@@ -147,13 +155,13 @@ impl Transfers {
         (0..self.rows.len()).filter(|row| at_memory >> row & 1 != 0).find(is_for).map(|row| row as u8)
     }
 
-    /// Its reply has passed.
+    /// Frees the row of a load whose reply passed, and returns the load.
     pub fn arrived(&mut self, row: u8) -> Transfer {
         self.used &= !(1 << row);
         self.rows[usize::from(row)]
     }
 
-    /// Lists the rows.
+    /// Lists the rows and logic.
     pub fn describe(&self, shape: &TrackShape, to: &mut dyn Describe) {
         let Self { rows, used, forwarded, refused } = self;
         let n = rows.len() as u32;
@@ -184,14 +192,14 @@ impl Transfers {
             to.logic(first, Logic::PriorityEncoder { inputs: n });
         }
         to.logic("sm", Logic::Comparator { width: shape.sm_bits, count: n });
-        // Which SMs' loads are poisoned, in each row.
+        // Selection of the SMs whose loads are poisoned, per row.
         to.logic("poison", Logic::Mux { ways: 1 << shape.sm_bits, width: n });
-        // What an answer of an L1 needs of its row, what a reply does, and what goes to the L2.
+        // Read ports for an answer of an L1, for a reply, and for a load sent to the L2.
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 * shape.sm_bits + 2 });
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 });
         let resent = 32 + shape.line_bits + shape.sm_bits + TICKET_BITS + SECTORS + 1;
         to.logic("read", Logic::Mux { ways: n, width: resent });
-        // Rows answered, replied to, resent and opened.
+        // Write decoders for rows that are answered, replied to, resent and allocated.
         for _ in 0..4 {
             to.logic("write", Logic::Decoder { outputs: n });
         }

@@ -8,14 +8,14 @@ fn used_here() -> Checker {
     Checker::new(Timing::USED_HERE, false)
 }
 
-/// The numbers of the rules broken by `text`, each once.
+/// Returns the numbers of the rules that `text` violates, without consecutive duplicates.
 fn broken(checker: &Checker, text: &str) -> Vec<u8> {
     let mut numbers: Vec<u8> = checker.check(&stream(text)).iter().map(|violation| violation.rule).collect();
     numbers.dedup();
     numbers
 }
 
-/// The row of the table with this number; `nth` tells apart several of one number.
+/// Returns the row of the table with this rule number; `nth` selects among several.
 fn row(number: u8, nth: usize) -> usize {
     let rows = (0..RULES.len()).filter(|&row| RULES[row].number == number);
     rows.into_iter().nth(nth).expect("the row exists")
@@ -25,14 +25,14 @@ fn raised(checker: &Checker, row: usize) -> Checker {
     checker.clone().with_bound(row, checker.bound(row) + 1)
 }
 
-/// For every row that is a distance, a stream whose last command comes as early as that row allows.
+/// Returns, for every distance rule, a stream whose last command comes as early as the rule allows.
 fn tight() -> Vec<(usize, Timing, Vec<Command>)> {
     let usual = Timing::USED_HERE;
-    // With the usual set four or thirty-two ACTs are spaced by tRRD already.
+    // With the default timing, tRRD already spaces four or thirty-two ACTs far enough apart.
     let windowed = Timing { rrd_s: 5, rrd_l: 5, aw32: 192, ..usual };
-    // Bursts of a cycle, and a bus for row commands.
+    // Bursts of one cycle, and a separate bus for row commands.
     let apart = Timing { bus: Bus::RowsApart, ccd_s: 1, burst: 1, ..usual };
-    // Thirty-three ACTs to sixteen banks, each closed in time for its next turn.
+    // Thirty-three ACTs to sixteen banks, with each bank precharged before its next ACT.
     let many: Vec<String> = (0..33)
         .map(|i| (i, format!("{}.{}", i % 4, i / 4 % 4)))
         .map(|(i, bank)| match i {
@@ -138,15 +138,16 @@ fn commands_of_one_cycle_are_no_cycle_apart_whichever_the_trace_names_first() {
     }
 }
 
-/// The usual set on the two command buses of HBM.
+/// Creates a checker for the default timing with the two command buses of HBM.
 fn apart() -> Checker {
     Checker::new(Timing { bus: Bus::RowsApart, ..Timing::USED_HERE }, false)
 }
 
-/// Rows of three banks, two of them in one group, that may be closed, read and written at 60.
+/// Opens rows in three banks, two of them in one group; all may be precharged, read and written at cycle 60.
 const OPEN: &str = "1 ACT 0.0 5, 7 ACT 1.0 5, 13 ACT 0.1 5";
 
-/// The rules that two commands in cycle 60 break on two buses, in both orders of the trace.
+/// Returns the rules that two commands in cycle 60 violate with two buses, and asserts that their order in
+/// the trace does not matter.
 #[track_caller]
 fn broken_at_once(one: &str, other: &str) -> Vec<u8> {
     let both = [[one, other], [other, one]];
@@ -306,7 +307,7 @@ fn a_refresh_that_comes_too_late_for_the_start_is_noticed() {
 
 #[test]
 fn bursts_of_different_direction_may_not_meet_on_the_data_bus() {
-    // Without the turn-around rule a WR 9 cycles after a RD would put its data among the read ones.
+    // Without the turnaround rule, the data of a WR 9 cycles after a RD would overlap the read data.
     let checker = used_here().with_bound(row(13, 0), 0);
     assert_eq!(broken(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 49 WR 0.0 5 1"), [21]);
     assert_eq!(broken(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 50 WR 0.0 5 1"), []);

@@ -12,7 +12,7 @@ fn check(requests: &[Request], commands: &[Command]) -> Vec<String> {
     found.into_iter().map(|violation| violation.text).collect()
 }
 
-/// A write and two reads of one burst, on a row opened at 1.
+/// Returns one write and two reads of the same burst, on a row opened in cycle 1.
 fn same_burst() -> (Vec<Request>, Vec<Command>) {
     let request = |number, op, complete| Request {
         number,

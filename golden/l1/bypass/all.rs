@@ -1,11 +1,11 @@
-//! # Every global load goes past
+//! # Bypass of every global load
 
 use serde::Deserialize;
 
 use super::super::event::{Load, Space};
 use super::{Bypass, Contents, Place, Scheme, Way};
 
-/// It has no keys, and remembers nothing.
+/// Configuration of the scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

@@ -1,6 +1,6 @@
-//! # Loads that contend
-//! An instruction contends that touches as many lines as each resident warp has of the cache, or more; its loads go
-//! past unless their line is here (anssari2012 section 3.3).
+//! # Bypass of contentious loads
+//! Bypasses loads of contentious instructions unless their line is present (anssari2012 section 3.3). An
+//! instruction is contentious if it touches at least as many lines as the cache has per resident warp.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::super::event::Load;
 use super::{Bypass, Contents, Place, Scheme, Way};
 use crate::hybrid::is_contentious;
 
-/// It has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Contentious {}
 
@@ -19,7 +19,7 @@ impl Scheme for Contentious {
     }
 }
 
-/// The twin.
+/// Reference model of the scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Contention {
     lines: usize,

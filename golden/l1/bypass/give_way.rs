@@ -1,19 +1,21 @@
-//! # Loads that would have to wait
-//! A load may go past instead of being refused, for some reasons or for all (li2015 section 6.1, khairy2015 Table 4).
-//! MRPB brings it.
+//! # Bypass of loads that would stall
+//! Lets a load bypass instead of stalling on a reservation fail, for some or all reasons
+//! (li2015 section 6.1, khairy2015 Table 4). This scheme is a component of MRPB, the memory request
+//! prioritization buffer.
 
 use super::super::event::{Fails, Load, Space};
 use super::{Bypass, Contents, Way};
 
-/// The twin.
+/// Reference model of the scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct GiveWay {
-    /// For what a load may go past.
+    /// Reservation fails that allow a load to bypass.
     pub covered: Fails,
 }
 
 impl Bypass for GiveWay {
-    /// How full the miss queue is when a load is at the head is not seen here: it may go either way.
+    /// The occupancy of the miss queue when the load is at the head of the queue is unknown here, so both
+    /// paths are legal.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;

@@ -1,6 +1,8 @@
-//! # Twins of the schemes that send loads past the L1D
-//! A twin is told what happens in order and says which way a load must take. It reads the keys that the scheme's
-//! hardware reads, and is found by the same `kind`; a scheme without a twin cannot be checked.
+//! # Bypass schemes of the L1D
+//! Reference models of the L1D bypass schemes. A model receives all events in order and returns the path that
+//! a load must take.
+//! It reads the configuration of the hardware scheme, selected by the same `kind` key. A scheme without a
+//! model cannot be checked.
 
 automod::dir!(pub "l1/bypass");
 
@@ -8,92 +10,96 @@ use std::fmt::Debug;
 
 use super::event::{Fails, Load};
 
-/// The keys of a scheme, from which its twin is made.
+/// Configuration of a scheme, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// The twin; `None` where there is nothing to decide.
+    /// Creates the reference model; `None` if the scheme never bypasses.
     fn twin(&self, place: &Place) -> Option<Box<dyn Bypass>>;
 }
 
-/// The cache that a scheme is for.
+/// Properties of the cache that contains the scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Lines of the whole cache.
+    /// Number of lines in the whole cache.
     pub lines: usize,
-    /// Whether periods end by themselves: otherwise somebody else ends them.
+    /// True if the streaming monitor times its periods itself; false if they are ended from outside.
     pub own_periods: bool,
 }
 
-/// The way of a load.
+/// Path of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To the tags.
+    /// Through the cache: the load looks up the tags.
     Through,
-    /// Past them.
+    /// Bypass: the load skips the tags.
     Past,
-    /// Either: what decides is not to be seen from outside.
+    /// Both paths are legal: the decision depends on state that is not visible outside the hardware.
     Either,
 }
 
-/// What a twin may know of the cache.
+/// Read access of a scheme to the contents of the cache.
 pub trait Contents {
-    /// The set of a line.
+    /// Returns the set of a line.
     fn set_of(&self, line: u64) -> usize;
 
-    /// Whether a line, or its tag alone, is here or on its way.
+    /// True if the line, or its tag alone, is present or in flight.
     fn knows(&self, line: u64) -> bool;
 
-    /// The lines of a full set that may give way; `None` if the set has room.
+    /// Returns the lines of a full set that may be evicted; `None` if the set has a free way.
     fn may_go(&self, set: usize) -> Option<Vec<u64>>;
 
-    /// For what a load would be refused now, with the longest miss queue there can be.
+    /// Returns the reservation fails that a load would meet now if the miss queue were full.
     fn refusals(&self, load: &Load) -> Fails;
 }
 
-/// The twin of a scheme. It is shown the loads of the L1D alone.
+/// Reference model of a bypass scheme. It sees only loads of the L1D.
 pub trait Bypass: Debug + Send {
-    /// The way that a load at the head must take.
+    /// Returns the path that a load at the head of the queue must take.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Way;
 
-    /// Whether a line of a set is no victim of a miss, as long as others are.
+    /// True if a miss must not evict this line of the set as long as unprotected lines remain.
     fn protects(&self, _set: usize, _line: u64) -> bool {
         false
     }
 
-    /// The cache accepted a load.
+    /// Notifies the scheme of a load that the cache accepted.
     fn served(&mut self, _load: &Load, _set: usize, _missed: bool) {}
 
-    /// A load that a scheme chose went past; whether the cache knew its line.
+    /// Notifies the scheme of a load that bypassed by choice. `known` is true if the tag of its line was
+    /// present.
     fn went_past(&mut self, _load: &Load, _set: usize, _known: bool) {}
 
-    /// Whether a load that goes past leaves its tag.
+    /// True if a bypassed load leaves a tag-only line.
     fn leaves_tags(&self) -> bool {
         false
     }
 
-    /// Something happens in a cycle. Returns whether tags without data go.
+    /// Notifies the scheme of the core cycle of the next event. Returns true if tag-only lines must be
+    /// dropped.
     fn reach(&mut self, _cycle: u64) -> bool {
         false
     }
 
-    /// Somebody ends a period, in which the cache may close or not. Returns whether tags without data go.
+    /// Ends a period from outside; `may_close` is true if the cache may close. Returns true if tag-only lines
+    /// must be dropped.
     fn end_period(&mut self, _may_close: bool) -> bool {
         false
     }
 
-    /// Whether it asks which instructions contend.
+    /// True if the scheme needs to know which instructions are contentious.
     fn judges(&self) -> bool {
         false
     }
 
-    /// Whether an instruction contends that touches so many lines while so many warps are resident.
+    /// True if an instruction that touches `touched` lines while `resident` warps are resident is
+    /// contentious.
     fn contends(&self, _touched: usize, _resident: usize) -> bool {
         false
     }
 
-    /// These lines are worth a place.
+    /// Sets the lines that a profile admits.
     fn admit(&mut self, _lines: &[u64]) {}
 
-    /// The kernel ends.
+    /// Resets the scheme at the end of a kernel.
     fn clear(&mut self) {}
 }

@@ -1,10 +1,10 @@
-//! # No scheme
+//! # No bypass scheme
 
 use serde::Deserialize;
 
 use super::{Bypass, Place, Scheme};
 
-/// It has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct NoScheme {}
 

@@ -1,6 +1,7 @@
-//! # Protecting distances by time stamps
-//! A line is protected from the access after its last one for so many accesses to its set: a set counts
-//! its accesses, a line remembers the number of its last one (li2015 section 3.1). Nothing counts down.
+//! # Protecting distance policy (PDP) by time stamps
+//! A line is protected until `distance` accesses to its set have occurred, its own last access included (PDP,
+//! li2015 section 3.1). The hardware counts down per line. This model numbers the accesses of each set and
+//! stores the number of the last access per line.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,10 @@ use serde::Deserialize;
 use super::super::event::{Load, Space};
 use super::{Bypass, Contents, Place, Scheme, Way};
 
-/// How long lines are protected.
+/// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Accesses to its set, the one that renews it included.
+    /// Protecting distance [accesses to the set], the access that renews the protection included.
     pub distance: u64,
 }
 
@@ -23,24 +24,24 @@ impl Scheme for Config {
     }
 }
 
-/// When the lines of a cache were last accessed.
+/// Access numbers from which protection follows.
 #[derive(Clone, Debug)]
 pub struct Pdp {
     distance: u64,
-    /// Accesses to each set.
+    /// Number of accesses to each set.
     accesses: BTreeMap<usize, u64>,
-    /// Number, in its set, of the last access to each line.
+    /// Number of the last access to each line, counted within its set.
     last: BTreeMap<u64, u64>,
 }
 
 impl Pdp {
-    /// No line is protected.
+    /// Creates the scheme without protected lines.
     #[must_use]
     pub fn new(distance: u64) -> Self {
         Self { distance, accesses: BTreeMap::new(), last: BTreeMap::new() }
     }
 
-    /// The next access to the set: to a line that is there now, or past the cache.
+    /// Counts an access to the set: to a line that is now present, or, with `None`, a bypass.
     fn access(&mut self, set: usize, line: Option<u64>) {
         let count = self.accesses.entry(set).or_default();
         *count += 1;
@@ -51,7 +52,7 @@ impl Pdp {
 }
 
 impl Bypass for Pdp {
-    /// A global load goes past that is not here and finds all lines of a full set protected or on their way.
+    /// A global load bypasses if its line is absent and every line of the full set is protected or in flight.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
         let set = contents.set_of(load.line);
         let gives = |lines: Vec<u64>| lines.iter().any(|line| !self.protects(set, *line));
@@ -59,7 +60,7 @@ impl Bypass for Pdp {
         if load.space == Space::Global && !finds { Way::Past } else { Way::Through }
     }
 
-    /// Whether the next access to the set finds a line of it protected.
+    /// True if the line is still protected at the next access to the set.
     fn protects(&self, set: usize, line: u64) -> bool {
         let next = self.accesses.get(&set).copied().unwrap_or(0) + 1;
         self.last.get(&line).is_some_and(|last| next - last < self.distance)

@@ -1,5 +1,6 @@
-//! # Loads of lines that a profile keeps out
-//! A set of lines that are worth a place (li2015 section 6.1, Profiled-BYPASS); which ones is the host's knowledge.
+//! # Profile-guided bypass
+//! Bypasses loads of lines outside a given set (Profiled-BYPASS, li2015 section 6.1). The host computes the
+//! set from a profiling run; the model receives it through [`Bypass::admit`].
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,8 @@ use serde::Deserialize;
 use super::super::event::{Load, Space};
 use super::{Bypass, Contents, Place, Scheme, Way};
 
-/// Its keys say which lines the host admits: the twin is told of them.
+/// Configuration of the scheme. The model ignores the parameters and receives the admitted lines from the
+/// host.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Profile {}
 
@@ -19,10 +21,10 @@ impl Scheme for Profile {
     }
 }
 
-/// The twin.
+/// Reference model of the scheme.
 #[derive(Clone, Debug)]
 pub struct Profiled {
-    /// All lines, until it is told.
+    /// Admitted lines; `None` admits every line until the host supplies the set.
     admitted: Option<BTreeSet<u64>>,
 }
 

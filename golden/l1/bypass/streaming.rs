@@ -1,5 +1,6 @@
-//! # Loads of a closed cache
-//! Global loads go past while the monitor says so, and leave their tags (khairy2015 section 4.1).
+//! # Streaming bypass of the L1D
+//! Global loads bypass while the streaming monitor keeps the cache closed, and leave tag-only lines
+//! (khairy2015 section 4.1).
 
 use serde::Deserialize;
 
@@ -7,17 +8,17 @@ use super::super::event::{Load, Space};
 use super::super::streaming::{Config, Streaming};
 use super::{Bypass, Contents, Place, Scheme, Way};
 
-/// What becomes of tags without data when the cache opens.
+/// Treatment of tag-only lines when the cache opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
-    /// They stay.
+    /// Tag-only lines stay; their first load is a miss.
     Miss,
-    /// They go.
+    /// Tag-only lines are dropped.
     Flush,
 }
 
-/// Its keys.
+/// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     period: u64,

@@ -7,13 +7,13 @@ use super::super::mshr::Replay;
 use super::*;
 use crate::index::Function;
 
-/// One set, so that every line competes with every other.
+/// Creates a cache with a single set, so that all lines compete.
 fn one_set(ways: usize) -> Cache<u32> {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
     protecting(index, ways, 0)
 }
 
-/// A cache that protects its lines for so many accesses to their set; not at all if 0.
+/// Creates a cache under PDP with this protecting distance [accesses to the set]; 0 disables protection.
 fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
     let mut cache = Cache::new(Config {
         index,
@@ -32,8 +32,8 @@ fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
     cache
 }
 
-/// A load whose line arrives at once: `-` if it goes past the cache, else what became of it and of another
-/// line.
+/// Loads a line and fills it at once. Returns `-` for a bypass, `hit`, `in` for a miss without victim, or the
+/// evicted line.
 fn reach(cache: &mut Cache<u32>, line: u64) -> String {
     if cache.step(Event::Bypass { load: Load::of(line), chosen: true }).is_ok() {
         return "-".to_owned();
@@ -53,9 +53,10 @@ fn reach(cache: &mut Cache<u32>, line: u64) -> String {
 fn a_protected_line_stays_and_the_load_goes_past() {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
     let mut cache = protecting(index, 2, 3);
-    // Lines A B C A C, as 1 2 3 1 3.
+    // Lines A B C A C of the PDP test vector are 1 2 3 1 3.
     assert_eq!([1, 2, 3, 1, 3].map(|line| reach(&mut cache, line)), ["in", "in", "-", "hit", "for 2"]);
-    // The line that was not touched for two accesses has one left, so that the third goes past.
+    // Line 1 was accessed two accesses before the first load of line 4, so it is still protected: that load
+    // bypasses, and the second one evicts line 1.
     assert_eq!([4, 4].map(|line| reach(&mut cache, line)), ["-", "for 1"]);
 }
 
@@ -84,7 +85,7 @@ fn store(cache: &mut Cache<u32>, line: u64, space: Space) -> Result<WriteOutcome
     }
 }
 
-/// Fills the line and lets its waiters go.
+/// Fills the line and replays all its waiters.
 fn settle(cache: &mut Cache<u32>, line: u64) {
     cache.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
     while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
@@ -332,7 +333,7 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
         4 => (line.clone(), any::<u32>(), 0usize..=8)
             .prop_map(|(line, waiter, queue_used)| Event::Load { load: Load::of(line), waiter, queue_used }),
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
-            // Upper lines are local, so that no line is both.
+            // Lines from 6 on are local, so that no line is both local and global.
             let space = if line < 6 { Space::Global } else { Space::Local };
             Event::Store { line, parts: Parts::WHOLE, space, queue_used }
         }),

@@ -28,7 +28,7 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
     })
 }
 
-/// A load whose fill comes at once: `byp`, `hit` or `miss`.
+/// Loads a line and fills it at once. Returns `byp` for a bypass, `hit` or `miss`.
 fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     if cache.is_filtered(line) {
         cache.step(Event::Bypass { load: Load::of(line), chosen: true }).unwrap();
@@ -45,7 +45,7 @@ fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     }
 }
 
-/// Counts of the lines known in set 0, in the order of the alphabet.
+/// Formats the reuse counts of the lines known in set 0, in alphabetical order.
 fn counts(cache: &Cache<()>) -> String {
     let mut known = cache.known(0).to_vec();
     known.sort_unstable();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::intervals::{FAR, Intervals, LONG, Start};
 use super::{Replacement, Scheme};
 
-/// It has no keys.
+/// Configuration of the policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Brrip {}
 
@@ -16,14 +16,14 @@ impl Scheme for Brrip {
     }
 }
 
-/// All insertions so far.
+/// Bimodal insertion: every 32nd line starts at [`LONG`], all others at [`FAR`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bimodal {
     insertions: u64,
 }
 
 impl Bimodal {
-    /// Where the next line starts.
+    /// Returns the insertion value of the next line.
     pub fn insert(&mut self) -> u8 {
         self.insertions += 1;
         if self.insertions.is_multiple_of(32) { LONG } else { FAR }

@@ -1,4 +1,5 @@
-//! # The better of static and bimodal prediction
+//! # Dynamic re-reference interval prediction
+//! Set dueling (DRRIP) selects static or bimodal insertion, whichever misses less in its leader sets.
 
 use serde::Deserialize;
 
@@ -6,7 +7,7 @@ use super::brrip::Bimodal;
 use super::intervals::{Intervals, LONG, Start};
 use super::{Replacement, Scheme};
 
-/// It has no keys.
+/// Configuration of the policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Drrip {}
 
@@ -17,12 +18,12 @@ impl Scheme for Drrip {
     }
 }
 
-/// The duel.
+/// State of the set dueling between static and bimodal insertion.
 #[derive(Clone, Copy, Debug)]
 struct Dynamic {
     sets: usize,
     bimodal: Bimodal,
-    /// Misses of static leaders less those of bimodal ones, from -512 to 511.
+    /// Misses in static leader sets minus misses in bimodal leader sets, saturating at -512 and 511.
     balance: i32,
 }
 

@@ -1,5 +1,5 @@
-//! # Predicted intervals by lines
-//! What re-reference interval prediction remembers of each line; a line's place in its set only breaks ties.
+//! # Re-reference interval prediction (RRIP) by lines
+//! Shared base of the RRIP policies: one prediction value per line. The way of a line only breaks ties.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,25 +8,26 @@ use std::fmt::Debug;
 use super::places::Places;
 use super::{Newcomer, Replacement};
 
-/// No use is in sight.
+/// Prediction value of a line that is not expected to be reused.
 pub const FAR: u8 = 3;
-/// A use is expected, but not soon.
+/// Prediction value of a line whose reuse is expected, but not soon.
 pub const LONG: u8 = 2;
 
-/// Where lines start, and what is learnt for it; a source is a number that a policy gives each line.
+/// Insertion policy: initial value of each line, and learning from its reuse. A source is a number by which a
+/// policy groups lines.
 pub trait Start: Debug + Send {
-    /// The source of a line that comes in.
+    /// Returns the source of an inserted line.
     fn source(&self, _newcomer: Newcomer) -> u64 {
         0
     }
 
-    /// Where a line of a source starts in its set.
+    /// Returns the initial value of a line of this source in this set.
     fn first(&mut self, set: usize, source: u64) -> u8;
 
-    /// A line of a source was used.
+    /// Learns from a hit on a line of this source.
     fn used(&mut self, _source: u64) {}
 
-    /// A line of a source gave way without having been used.
+    /// Learns from the eviction of a line of this source that was never hit.
     fn unused(&mut self, _source: u64) {}
 }
 
@@ -37,7 +38,7 @@ struct Memory {
     reused: bool,
 }
 
-/// A policy with all it remembers of lines.
+/// RRIP policy with insertion policy `S`.
 #[derive(Debug)]
 pub struct Intervals<S> {
     lines: BTreeMap<u64, Memory>,
@@ -46,7 +47,7 @@ pub struct Intervals<S> {
 }
 
 impl<S> Intervals<S> {
-    /// No line is known.
+    /// Creates the policy without lines.
     pub fn new(start: S) -> Self {
         Self { lines: BTreeMap::new(), places: Places::default(), start }
     }

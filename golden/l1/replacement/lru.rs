@@ -1,11 +1,11 @@
-//! # The line used longest ago makes room
-//! The cache keeps the order of uses itself: there is nothing to remember.
+//! # Least recently used
+//! Evicts the least recently used line. The cache maintains the order of uses, so this policy has no state.
 
 use serde::Deserialize;
 
 use super::{Replacement, Scheme};
 
-/// It has no keys.
+/// Configuration of the policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Lru {}
 

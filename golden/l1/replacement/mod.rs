@@ -1,44 +1,45 @@
 //! # Replacement policies by lines
-//! Which line makes room, for the policies that li2015 section 4.2 names for the data store. What a
-//! policy remembers of a line goes by the line, never by its way; it is found by the `kind` of its hardware.
+//! Select the victim of a set, for the policies that li2015 section 4.2 names for the data store. Their state
+//! is kept per line, never per way.
+//! The `kind` key of the configuration selects a policy, with the same names as in the hardware.
 
 automod::dir!(pub "l1/replacement");
 
 use std::fmt::Debug;
 
-/// The keys of a policy, from which its twin is made.
+/// Configuration of a policy, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// The twin for a cache of so many sets.
+    /// Creates the reference model for a cache of `sets` sets.
     fn twin(&self, sets: usize) -> Box<dyn Replacement>;
 }
 
-/// A line that comes in.
+/// Line that a fill request inserts.
 #[derive(Clone, Copy, Debug)]
 pub struct Newcomer {
-    /// Line number.
+    /// Number of the inserted line.
     pub line: u64,
-    /// Instruction that loads it.
+    /// Program counter of the load that inserts the line.
     pub pc: u32,
-    /// Its set.
+    /// Set of the line.
     pub set: usize,
 }
 
-/// The twin of a policy.
+/// Reference model of a replacement policy.
 pub trait Replacement: Debug + Send {
-    /// The line that makes room, of those that may; they come with the one used longest ago first.
+    /// Returns the victim among the eligible lines, which are passed least recently used first.
     fn victim(&self, oldest_first: &mut dyn Iterator<Item = u64>) -> Option<u64>;
 
-    /// A line was used.
+    /// Updates the policy on a hit or a pending hit.
     fn used(&mut self, _line: u64) {}
 
-    /// A line comes in, perhaps for another; `stay` are the other lines of its set, and whether
-    /// they could have gone instead.
+    /// Updates the policy on an insertion, possibly in place of `victim`. `stay` lists the other lines of the
+    /// set, each with true if it was eligible as victim.
     fn came(&mut self, _newcomer: Newcomer, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
 
-    /// A line is gone without another in its place; nobody learns from it.
+    /// Removes a line that was invalidated and not replaced. The policy does not learn from it.
     fn left(&mut self, _line: u64) {}
 
-    /// No line is left; what was learnt stays.
+    /// Removes all lines at the end of a kernel; learned state stays.
     fn forget_lines(&mut self) {}
 }

@@ -1,15 +1,15 @@
-//! # Places of lines in their sets
-//! Of lines that are equally good victims, the one in the lowest place goes. A newcomer takes the place of the line that
-//! it replaces, or the lowest that is free.
+//! # Ways of lines, for breaking ties
+//! Tracks the way of each line, because the lowest way breaks ties between equally good victims. An inserted
+//! line takes the way of its victim, or the lowest free way.
 
 use std::collections::BTreeMap;
 
-/// The place of each line.
+/// Way of each line within its set.
 #[derive(Clone, Debug, Default)]
 pub struct Places(BTreeMap<u64, usize>);
 
 impl Places {
-    /// A line comes in, perhaps for another, beside those that stay.
+    /// Assigns a way to an inserted line: that of the victim, or the lowest that no line in `stay` occupies.
     pub fn came(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.0.remove(&victim));
         let taken = |place: &usize| stay.iter().any(|(other, _)| self.0.get(other) == Some(place));
@@ -17,18 +17,18 @@ impl Places {
         self.0.insert(line, place);
     }
 
-    /// The place of a line that is here.
+    /// Returns the way of a line, or `None` if the line is absent.
     #[must_use]
     pub fn of(&self, line: u64) -> Option<usize> {
         self.0.get(&line).copied()
     }
 
-    /// A line is gone.
+    /// Frees the way of an invalidated line.
     pub fn left(&mut self, line: u64) {
         self.0.remove(&line);
     }
 
-    /// No line is left.
+    /// Frees the ways of all lines.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,5 +1,6 @@
 //! # Signature-based hit prediction
-//! What has been learnt goes by signature.
+//! SHiP learns per signature whether lines are reused, and predicts no reuse for lines of a signature without
+//! hits.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +9,17 @@ use serde::Deserialize;
 use super::intervals::{FAR, Intervals, LONG, Start};
 use super::{Newcomer, Replacement, Scheme};
 
-/// What judges lines.
+/// Property of a load that forms the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
-    /// The instruction that loads them.
+    /// Program counter of the load instruction.
     Pc,
-    /// The 16 KB of memory that they lie in.
+    /// 16 KB region of memory that contains the line.
     Region,
 }
 
-/// Its keys.
+/// Configuration of the policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     signature: Signature,
@@ -32,11 +33,12 @@ impl Scheme for Keys {
     }
 }
 
-/// The policy.
+/// State of the policy.
 #[derive(Clone, Debug)]
 struct Ship {
     keys: Keys,
-    /// Reuse less disuse of each signature, 1 if nothing is known.
+    /// Reuse counter of each signature (0 to 7): incremented by hits, decremented by evictions without a hit.
+    /// Starts at 1.
     fates: BTreeMap<u64, i32>,
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::intervals::{Intervals, LONG, Start};
 use super::{Replacement, Scheme};
 
-/// It has no keys.
+/// Configuration of the policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Srrip {}
 

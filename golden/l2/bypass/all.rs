@@ -1,11 +1,11 @@
-//! # A bank that keeps nothing
-//! Every read and write goes past (khairy2015 section 3.1).
+//! # Bypass of all misses
+//! Every read and write of an absent line bypasses the bank (khairy2015 section 3.1). Only atomics allocate.
 
 use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// It knows nothing.
+/// Configuration and model of the scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

@@ -1,11 +1,12 @@
-//! # A bank without what L1s keep
-//! What will stay in an L1 is not kept here as well, not even its tag (anssari2012 section 3.3).
+//! # Bypass of lines that an L1 keeps
+//! A read miss whose line will be allocated in an L1 bypasses the bank and leaves not even a tag (anssari2012
+//! section 3.3).
 
 use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// It knows nothing.
+/// Configuration and model of the scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Coalesced {}
 

@@ -1,7 +1,8 @@
-//! # Bank that does not keep all it misses, by lists
-//! Says where each access finds its line, given one access at a time: here, nowhere, or past the bank. A set is a list of
-//! lines from least to most recently used, some of which are only tags. What goes past is a scheme's to say; each is a
-//! file.
+//! # L2 bank with a bypass scheme, by lists
+//! Models an L2 bank with a bypass scheme, one access at a time: an access hits, allocates its line, or
+//! bypasses the bank.
+//! A set is a list of lines from least to most recently used, some of them tag-only. Each bypass scheme has
+//! its own file.
 
 automod::dir!(pub "l2/bypass");
 
@@ -9,72 +10,73 @@ use std::fmt::Debug;
 
 use crate::index::SetIndex;
 
-/// What is asked of a line.
+/// Type of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Its bytes; whether an L1 will keep them.
+    /// Read of a line.
     Read {
-        /// An L1 will.
+        /// True if an L1 will allocate the line.
         kept: bool,
     },
-    /// To change some of them.
+    /// Write to some bytes.
     Write,
-    /// To change words of it by what they are.
+    /// Atomic operation on some words.
     Atomic,
 }
 
-/// Where an access was served.
+/// Location that served an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// By the bytes here.
+    /// Data present in the bank.
     Here,
-    /// Here, after a place was made for the line.
+    /// Bank, after it allocated and fetched the line.
     Brought,
-    /// By memory, past the bank.
+    /// Memory: the access bypassed the bank.
     Past,
 }
 
-/// The keys of a scheme, from which its twin is made.
+/// Configuration of a scheme, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug {
-    /// The twin.
+    /// Creates the reference model.
     fn twin(&self) -> Box<dyn Bypass>;
 }
 
-/// Which accesses to lines that are not here go past.
+/// Bypass scheme: decides which accesses to absent lines bypass the bank.
 pub trait Bypass: Debug {
-    /// Whether this one does; atomics are not asked about.
+    /// True if an access to an absent line bypasses the bank. Never called for atomics, which always
+    /// allocate.
     fn lets_past(&self, access: Access) -> bool;
 
-    /// Whether a line that went past leaves its tag.
+    /// True if a bypassed read leaves a tag-only line.
     fn leaves_tags(&self) -> bool {
         true
     }
 
-    /// Something happens in a cycle.
+    /// Notifies the scheme of the current cycle before each access.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// A read is served, and knew a tag of its line or missed.
+    /// Notifies the scheme of a read; `missed` is true if no tag of its line was present.
     fn note(&mut self, _missed: bool) {}
 }
 
-/// A bank.
+/// Reference model of one bank.
 #[derive(Debug)]
 pub struct Bank {
     index: SetIndex,
     ways: usize,
-    /// Lines of each set, and whether only their tags are here.
+    /// Lines of each set from least to most recently used, each with true if tag-only.
     sets: Vec<Vec<(u64, bool)>>,
     bypass: Box<dyn Bypass>,
 }
 
 impl Bank {
-    /// An empty bank.
+    /// Creates an empty bank.
     pub fn new(index: SetIndex, ways: usize, bypass: Box<dyn Bypass>) -> Self {
         Self { index, ways, sets: vec![Vec::new(); index.sets()], bypass }
     }
 
-    /// An access in a cycle, which is over before the next.
+    /// Performs an access in `cycle` to completion, before the next access starts.
     pub fn access(&mut self, cycle: u64, line: u64, access: Access) -> Served {
         self.bypass.reach(cycle);
         let set = &mut self.sets[self.index.set_of_line(line)];

@@ -1,12 +1,13 @@
-//! # A bank that its monitor closes
-//! While most reads miss, everything goes past (khairy2015 section 4.1).
+//! # Streaming bypass of an L2 bank
+//! While the miss rate of reads exceeds the bound, reads and writes of absent lines bypass the bank
+//! (khairy2015 section 4.1).
 
 use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 use crate::l1::streaming::{Config, Streaming};
 
-/// Its keys.
+/// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     period: u64,

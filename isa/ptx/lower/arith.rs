@@ -1,4 +1,4 @@
-//! Arithmetic and logic instructions.
+//! Lowering of arithmetic and logic instructions.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -25,7 +25,7 @@ const SHIFTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64];
 const FIELDS: &[Type] = &[U32, S32, U64, S64];
 const COUNTED: &[Type] = &[B32, B64];
 
-/// The function of an opcode (for products the low or floating one) and its types.
+/// Returns the function of an opcode and its legal types. For products, it is the low or floating-point one.
 fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
     Some(match opcode {
         "add" => (AluFn::Add, SUMMED),
@@ -63,7 +63,7 @@ fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Lowers an arithmetic instruction; `None` if the opcode is none.
+    /// Lowers an arithmetic instruction; returns `None` for other opcodes.
     pub(super) fn arith(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let Some(op) = self.alu_op(inst, mods)? else {
             return Ok(None);
@@ -90,7 +90,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(lowered))
     }
 
-    /// `max.f32 %f1, %f2, %f3, %f4;`: two operations, one after the other.
+    /// Lowers `max.f32 %f1, %f2, %f3, %f4;` to two operations in sequence.
     fn extremum_of_three(&mut self, inst: &Instruction<'a>, op: AluOp) -> Result<Inst, PtxError> {
         if op.signs == Signs::Product {
             let message = format!("`.xorsign` on a `{}` of three operands", inst.opcode.text);
@@ -113,7 +113,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(step(dst, [Src::Reg(between), c]))
     }
 
-    /// The operation that opcode and modifiers name; `None` if the opcode is none of these.
+    /// Returns the operation of an opcode with its modifiers, or `None` for other opcodes.
     pub(super) fn alu_op(&self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<AluOp>, PtxError> {
         let Some((f, types)) = function(inst.opcode.text) else {
             return Ok(None);
@@ -141,7 +141,7 @@ impl<'a> Lowering<'_, 'a> {
         let element = op.ty.element();
         let single = matches!(element, F16 | Bf16 | F32);
         let is_half = matches!(element, F16 | Bf16);
-        // What PTX calls `.approx` or `.full` has one rounding only; the others take all four.
+        // The `.approx` and `.full` forms have a single rounding mode; the others have all four.
         let is_full = op.f == Div && op.ty == F32 && mods.take("full");
         let may_approximate = match op.f {
             Div | Sqrt => op.ty == F32 && !is_full && mods.take("approx"),
@@ -149,7 +149,7 @@ impl<'a> Lowering<'_, 'a> {
             Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
         };
-        // Until version 1.3 these were approximations without saying so.
+        // Before version 1.4 these instructions were approximate without the modifier `.approx`.
         let old = self.module.version < (1, 4) && op.ty == F32 && !is_full;
         let was_approximate = old && matches!(op.f, Div | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos);
         op.approx = may_approximate || was_approximate;
@@ -160,7 +160,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let mut is_unrounded = false;
         if !op.approx && !is_full && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
-            // Halves round to nearest alone.
+            // Half precision only rounds to nearest.
             let rounding = if is_half { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
             op.rounding = rounding.unwrap_or_default();
             is_unrounded = rounding.is_none();
@@ -176,7 +176,7 @@ impl<'a> Lowering<'_, 'a> {
                 (true, Some(_)) => Signs::Product,
                 (_, signs) => signs.unwrap_or_default(),
             };
-            // `.xorsign` alone is left over, and refused.
+            // `.xorsign` without `.abs` remains, and is then rejected.
             if absolute.is_some() {
                 mods.take("abs");
                 mods.take("xorsign");
@@ -189,9 +189,10 @@ impl<'a> Lowering<'_, 'a> {
         };
         op.ftz = narrows && (mods.take("ftz") || was_approximate && !may_approximate);
         op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
-        // `.sat` and `.relu` exclude each other.
+        // `.sat` and `.relu` are mutually exclusive.
         op.relu = is_half && op.f == Fma && !op.sat && mods.take("relu");
-        // `mad` of old targets has none. What is left over is refused by its own name.
+        // `mad` of old targets has no rounding mode. Any other remaining modifier is rejected later, with its
+        // name.
         if is_unrounded && inst.opcode.text == "fma" && mods.is_empty() {
             let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
             return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));
@@ -236,7 +237,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// `and.pred` and its like.
+    /// Lowers logic instructions on predicates, such as `and.pred`.
     fn logic(&mut self, inst: &Instruction<'a>, f: AluFn) -> Result<Inst, PtxError> {
         let logic = match f {
             AluFn::And => Some(Logic::And),
@@ -270,18 +271,19 @@ fn is_extremum(f: AluFn) -> bool {
     matches!(f, AluFn::Min | AluFn::Max | AluFn::MinNan | AluFn::MaxNan)
 }
 
-/// Type of operand `i`: counts are 32 bits wide, and the addend of a wide product is wide.
+/// Returns the type of operand `i`: shift counts and field bounds have 32 bits, and the addend of a wide
+/// product is wide.
 fn operand_type(op: &AluOp, i: usize) -> Type {
     match (op.f, i) {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
-        // Constants are written as the bits of the register.
+        // Constants of these types are written as the bits of the register.
         _ if op.ty.is_packed() || matches!(op.ty, Bf16 | F16) => bits_of(op.ty),
         _ => op.ty,
     }
 }
 
-/// The type without interpretation of this width.
+/// Returns the untyped type of the same width.
 pub(super) fn bits_of(ty: Type) -> Type {
     match ty.bits() {
         16 => B16,

@@ -1,4 +1,4 @@
-//! Atomic operations and reductions.
+//! Lowering of atomic operations and reductions.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -13,7 +13,7 @@ use isa::types::{CacheOp, Scope, Space, Type};
 use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
 
 impl<'a> Lowering<'_, 'a> {
-    /// `atom.global.add.u32 %r1, [%rd1], %r2;` and `red`, which has no result.
+    /// Lowers `atom.global.add.u32 %r1, [%rd1], %r2;` and `red`, which has no result.
     pub(super) fn atomic(
         &mut self,
         inst: &Instruction<'a>,
@@ -46,7 +46,7 @@ impl<'a> Lowering<'_, 'a> {
         let [before, after] = mods.take_one(&orders).unwrap_or_default();
         let scope = mods.scope().unwrap_or(Scope::Device);
         let space = mods.space();
-        // Sums of halves keep subnormals, and must say so.
+        // Sums of half-precision numbers keep subnormals, which PTX requires to be explicit.
         if matches!(ty.element(), F16 | Bf16) && !mods.take("noftz") {
             let message = format!("`{}.add` of `{ty}` without `.noftz`", inst.opcode.text);
             return Err(self.error(inst.span, "this instruction", message));

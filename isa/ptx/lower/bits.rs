@@ -1,4 +1,4 @@
-//! Bit operations, and what is made of comparisons and selections.
+//! Lowering of bit operations, and of instructions that become comparisons and selections.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -12,13 +12,13 @@ use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
-/// How a magnitude compares with a bound, and how that is combined with what comparisons before it say.
+/// Comparison of a magnitude with a bound, and the logic that combines it with the preceding comparisons.
 type Relation = (Option<Logic>, Cmp, u64);
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 
 impl<'a> Lowering<'_, 'a> {
-    /// Lowers a bit operation; `None` if the opcode is none.
+    /// Lowers a bit operation; returns `None` for other opcodes.
     pub(super) fn bits(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let op = match inst.opcode.text {
             "bfi" => return self.insert(inst, mods).map(Some),
@@ -63,7 +63,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(lowered))
     }
 
-    /// `bfi.b32 %r1, %r2, %r3, position, length;` with the last two in one operand.
+    /// Lowers `bfi.b32 %r1, %r2, %r3, position, length;`, with position and length combined in one operand.
     fn insert(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[B32, B64])?;
         self.operand_count(inst, 5..=5)?;
@@ -133,7 +133,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(sum)
     }
 
-    /// `dp4a.u32.s32`, `dp2a.lo.s32.s32`
+    /// Lowers `dp4a.u32.s32` and `dp2a.lo.s32.s32`.
     fn dot(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<AluOp, PtxError> {
         let b = mods.ty(self, &[U32, S32])?.is_signed();
         let ty = mods.ty(self, &[U32, S32])?;
@@ -148,7 +148,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(AluOp::new(f, ty))
     }
 
-    /// `set.lt.u32.f32 %r1, %f1, %f2;`: all ones, or 1.0, if the relation holds.
+    /// Lowers `set.lt.u32.f32 %r1, %f1, %f2;`: the result is all ones, or 1.0, if the comparison is true.
     pub(super) fn set(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         if is_packed(inst) {
             return self.set_packed(inst, mods);
@@ -178,7 +178,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(select(to, dst, [Src::Imm(yes.into()), Src::Imm(0)], holds))
     }
 
-    /// `slct.f32.s32 %f1, %f2, %f3, %r1;`: the first if the last is not negative.
+    /// Lowers `slct.f32.s32 %f1, %f2, %f3, %r1;`, which selects the first input if the last one is not
+    /// negative.
     pub(super) fn slct(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let by = mods.ty(self, &[S32, F32])?;
         let ty = mods.ty(self, SELECTED)?;
@@ -191,7 +192,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(select(ty, dst, chosen, holds))
     }
 
-    /// `cnot.b32`: 1 for 0, 0 for all else.
+    /// Lowers `cnot.b32`: the result is 1 for 0, and 0 for all other values.
     pub(super) fn cnot(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[B16, B32, B64])?;
         self.operand_count(inst, 2..=2)?;
@@ -201,7 +202,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(select(ty, dst, [Src::Imm(1), Src::Imm(0)], zero))
     }
 
-    /// A new predicate that tells how `value` compares with a constant.
+    /// Compares `value` with a constant. Returns a new predicate that holds the result.
     fn test(&mut self, op: CompareOp, value: Src, with: u64) -> Result<u16, PtxError> {
         let holds = self.new_pred()?;
         let mut compare = Inst::new(Op::Compare(op));
@@ -211,14 +212,15 @@ impl<'a> Lowering<'_, 'a> {
         Ok(holds)
     }
 
-    /// `testp.normal.f32 %p1, %f1;`: comparisons of the magnitude. Zeros are normal numbers (PTX ISA, `testp`).
+    /// Lowers `testp.normal.f32 %p1, %f1;` to comparisons of the magnitude. Zeros are normal numbers (PTX
+    /// ISA, `testp`).
     pub(super) fn testp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[F32, F64])?;
         let (infinity, least) = match ty {
             F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
-        // Relations of the magnitude with bounds, each combined with what those before it say.
+        // Comparisons of the magnitude with bounds; each is combined with the result of the preceding one.
         let tests: [(&str, &[Relation]); 6] = [
             ("finite", &[(None, Cmp::Lt, infinity)]),
             ("infinite", &[(None, Cmp::Eq, infinity)]),
@@ -248,7 +250,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(last)
     }
 
-    /// A comparison with a constant, combined with a predicate.
+    /// Returns a comparison of a magnitude with a constant, combined with the predicate `holds`.
     fn compare_magnitude(&self, magnitude: Reg, ty: Type, (combine, cmp, bound): Relation, holds: Option<u16>) -> Inst {
         let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty, ftz: false, combine }));
         compare.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);

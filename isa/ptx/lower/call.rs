@@ -1,4 +1,4 @@
-//! Calls: the body of the function takes the place of the instruction.
+//! Lowering of calls: the body of the function is inlined in place of the instruction.
 
 use rustc_hash::FxHashMap;
 
@@ -15,29 +15,29 @@ use isa::lanes::CompareOp;
 use isa::program::{Dst, Guard, Inst, Op, Src};
 use isa::types::{Cmp, Type};
 
-/// Deepest nesting of calls.
+/// Maximum nesting of calls.
 const MAX_CALLS: usize = 64;
 
-/// A function that is being lowered.
+/// Function that is being lowered.
 pub(super) struct Frame<'a> {
     function: &'a Function<'a>,
     pub(super) instance: u32,
-    /// Branches that stand for `ret`.
+    /// Branches that replace `ret`, by pc.
     returns: Vec<usize>,
-    /// Lists of `.branchtargets` by their label.
+    /// Lists of `.branchtargets`, by their labels.
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }
 
-/// What is passed for a parameter.
+/// Argument that is passed for a parameter.
 enum Actual {
-    /// A `.param` variable of the caller, which the parameter becomes another name of.
+    /// A `.param` variable of the caller, of which the parameter becomes an alias.
     Pieces(usize),
-    /// A value.
+    /// Value of a register or a constant.
     Value(Src),
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Opens the frame of a function, with its local variables laid out.
+    /// Opens the frame of a function and lays out its local variables.
     pub(super) fn begin(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
         self.instances += 1;
         let instance = self.instances;
@@ -67,7 +67,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// `ret`: the end of the thread in a kernel, a branch behind the body in a function.
+    /// Lowers `ret`: the end of the thread in a kernel, or a branch to the end of the body in a function.
     pub(super) fn ret(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let uniform = mods.take("uni");
         self.operand_count(inst, 0..=0)?;
@@ -81,7 +81,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// `call.uni (retval0), f, (param0, param1);`
+    /// Lowers `call.uni (retval0), f, (param0, param1);`.
     pub(super) fn call(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -114,8 +114,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(None)
     }
 
-    /// A call through a pointer: the address is compared with that of each function that can be
-    /// meant, and each is inlined. Any other address ends the launch.
+    /// Lowers a call through a pointer. The address is compared with that of each function that it may
+    /// denote, and each of these functions is inlined. Any other address ends the launch.
     fn call_through(
         &mut self,
         name: Name<'a>,
@@ -160,7 +160,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Whether what is passed takes as many bytes as the parameter, as far as that is known.
+    /// True if an argument has the same size as the parameter, or if its size is unknown.
     fn same_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> bool {
         let OperandKind::Name(name, None) = actual.kind else { return true };
         let Some(found) = self.scopes.find(name.text) else { return true };
@@ -170,7 +170,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// A variable is passed for a parameter of its size.
+    /// Checks that a variable has the same size as the parameter for which it is passed.
     fn check_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> Result<(), PtxError> {
         let OperandKind::Name(name, None) = actual.kind else { return Ok(()) };
         let variable = self.scopes.find(name.text).map(|found| found.variable);
@@ -182,7 +182,7 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(name.span, "here", message))
     }
 
-    /// Puts the body of `function` here.
+    /// Inlines the body of `function`.
     fn inlined(
         &mut self,
         function: &'a Function<'a>,
@@ -199,7 +199,7 @@ impl<'a> Lowering<'_, 'a> {
             passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
         let wanted = function.returns.iter().zip(returns);
         let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
-        // A variable that also takes a result keeps its value for the function.
+        // The function must see the old value of a variable that is both an argument and a result.
         for actual in &mut passed {
             if let Actual::Pieces(pieces) = actual
                 && results.contains(pieces)
@@ -224,7 +224,7 @@ impl<'a> Lowering<'_, 'a> {
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
-        // Results in registers are still to be seen by their names in the function.
+        // Registers that hold results must be read while their names in the function are visible.
         let mut truths = vec![None; function.returns.len()];
         for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
             if formal.storage == Storage::Reg && formal.ty == Some(Type::Pred) {
@@ -248,8 +248,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Lets every `ret` of the current function lead here; one that would only lead to the
-    /// next instruction is dropped.
+    /// Makes every `ret` of the current function branch to the next instruction. A final `ret` that would
+    /// only fall through is removed.
     fn close_body(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
         let mut returns = std::mem::take(&mut frame.returns);
@@ -293,8 +293,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Functions that the driver provides. What `printf` prints is lost, a failed assertion
-    /// stops the launch.
+    /// Lowers calls of functions that the driver provides. `vprintf` prints nothing, and a failed assertion
+    /// ends the launch.
     fn host_call(
         &mut self,
         declared: Name<'a>,
@@ -318,7 +318,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// An argument, evaluated in the caller.
+    /// Evaluates an argument in the caller.
     fn actual(&mut self, formal: &'a Variable<'a>, operand: &'a Operand<'a>) -> Result<Actual, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind
             && let Some(found) = self.scopes.find(name.text)
@@ -337,7 +337,7 @@ impl<'a> Lowering<'_, 'a> {
         if self.pending.is_empty() {
             return Ok(Actual::Value(value));
         }
-        // The address belongs to the next instruction.
+        // The relocation of the address applies to the next instruction, which must be this copy.
         let reg = self.temporary(ty.bits() == 64)?;
         let mut copy = Inst::new(Op::Mov(ty));
         copy.dsts[0] = Dst::Reg(reg);
@@ -346,7 +346,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Actual::Value(Src::Reg(reg)))
     }
 
-    /// Gives a parameter of the function just begun its value.
+    /// Binds an argument to a parameter of the function just begun.
     fn bind(&mut self, function: &'a Function<'a>, formal: &'a Variable<'a>, actual: Actual) -> Result<(), PtxError> {
         self.scopes.declare(self.source, formal)?;
         let ty = formal.ty.unwrap_or(Type::B32);
@@ -388,7 +388,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Where a result is kept: in the caller's variable, or apart if that is a register.
+    /// Returns the pieces that hold a result: those of the caller's variable, or new ones if the result is a
+    /// register.
     fn result_place(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>) -> usize {
         match formal.storage {
             Storage::Param => self.result_pieces(operand),
@@ -407,7 +408,7 @@ impl<'a> Lowering<'_, 'a> {
         self.new_pieces()
     }
 
-    /// Copies a result to where the caller wants it, unless it is there.
+    /// Copies a result to its destination in the caller, unless it is already there.
     fn take_result(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>, place: usize) -> Result<(), PtxError> {
         let ty = formal.ty.unwrap_or(Type::B32);
         if formal.storage == Storage::Reg
@@ -422,7 +423,7 @@ impl<'a> Lowering<'_, 'a> {
         self.take_register(operand, ty, place)
     }
 
-    /// Copies a result that is a predicate to the caller's.
+    /// Copies a predicate result to the predicate of the caller.
     fn take_truth(&mut self, operand: &'a Operand<'a>, pred: u16) -> Result<(), PtxError> {
         let mut copy = Inst::new(Op::Pred(None));
         copy.dsts[0] = self.pred_dst(operand)?;
@@ -445,7 +446,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Whether the function does more with a parameter than load from and store to it.
+/// True if the function uses a parameter other than to load from it and store to it.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

@@ -1,4 +1,4 @@
-//! Sums with carry. The carry flag is a predicate of its own.
+//! Lowering of additions and subtractions with carry. The carry flag becomes a separate predicate.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -12,7 +12,7 @@ use isa::types::Type;
 use Type::{B32, B64, S32, S64, U32, U64};
 
 impl<'a> Lowering<'_, 'a> {
-    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.lo.cc`, `madc.hi` and their like.
+    /// Lowers `add.cc`, `addc`, `sub.cc`, `subc`, `mad.lo.cc`, `madc.hi` and similar instructions.
     pub(super) fn carried(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let opcode = inst.opcode.text;
         let ty = mods.ty(self, &[U32, S32, U64, S64, B32, B64])?;

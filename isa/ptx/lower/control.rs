@@ -1,4 +1,4 @@
-//! Branches, barriers and fences.
+//! Lowering of branches, barriers and fences.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Operand, OperandKind};
@@ -10,7 +10,7 @@ use isa::lanes::{CompareOp, WarpOp};
 use isa::program::{BARRIER_WARP, BarrierKind, Dst, Guard, Inst, MAX_CTA_THREADS, NO_PC, Op, Src};
 use isa::types::{Cmp, Scope, Type};
 
-/// A branch whose target is not known yet.
+/// Branch whose target label is not yet resolved.
 pub(super) struct Jump<'a> {
     pub(super) pc: usize,
     pub(super) label: Name<'a>,
@@ -18,13 +18,13 @@ pub(super) struct Jump<'a> {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// An instruction without operands.
+    /// Lowers an instruction without operands.
     pub(super) fn plain(&mut self, inst: &Instruction<'a>, op: Op) -> Result<Inst, PtxError> {
         self.operand_count(inst, 0..=0)?;
         Ok(Inst::new(op))
     }
 
-    /// `bra` with its target left open until every label is known.
+    /// Lowers `bra`; its target is resolved after all labels are known.
     pub(super) fn branch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let uniform = mods.take("uni");
         self.operand_count(inst, 1..=1)?;
@@ -40,7 +40,7 @@ impl<'a> Lowering<'_, 'a> {
         open_branch(uniform)
     }
 
-    /// `brx.idx`: a tree of comparisons, since the machine's branches have one target.
+    /// Lowers `brx.idx` to a binary tree of comparisons, since a branch of the machine has a single target.
     pub(super) fn indexed_branch(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -61,7 +61,7 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(table.span, "here", message));
         };
         let skip = self.skip_unless_guarded()?;
-        // Ranges of targets still to be told apart, with the branch that leads to each.
+        // Ranges of targets that remain to be distinguished, each with the branch that leads to it.
         let mut open: Vec<(Option<usize>, usize, usize)> = vec![(None, 0, targets.len())];
         while let Some((from, mut first, end)) = open.pop() {
             self.land(from);
@@ -73,7 +73,7 @@ impl<'a> Lowering<'_, 'a> {
                 compare.dsts[0] = Dst::Pred(high);
                 compare.srcs[..2].copy_from_slice(&[index, Src::Imm(middle as u64)]);
                 self.push(compare)?;
-                // The lower half is told apart later; the upper half goes on here.
+                // The lower half is deferred; the upper half continues here.
                 open.push((Some(self.insts.len()), first, middle));
                 self.guard = Some(Guard { pred: high, negated: true });
                 self.push(open_branch(uniform))?;
@@ -87,8 +87,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(None)
     }
 
-    /// For what becomes several branches: if the instruction has a guard, a branch round it,
-    /// to be landed behind it. Clears the guard.
+    /// Prepares the lowering of an instruction to several branches. If the instruction has a guard, appends a
+    /// branch around it and returns the pc of that branch, which must be landed after it. Clears the guard.
     pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
         let Some(guard) = self.guard else { return Ok(None) };
         self.guard = Some(Guard { negated: !guard.negated, ..guard });
@@ -98,7 +98,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(at))
     }
 
-    /// Lets the branch at `from` lead here.
+    /// Makes the branch at `from` lead to the next instruction.
     pub(super) fn land(&mut self, from: Option<usize>) {
         let here = self.insts.len() as u32;
         if let Some(from) = from
@@ -109,10 +109,11 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// `bar.sync`, `bar.arrive`, `bar.red`, `bar.warp.sync` and the newer spellings.
+    /// Lowers `bar.sync`, `bar.arrive`, `bar.red`, `bar.warp.sync` and their newer spellings.
     pub(super) fn barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.take("cta");
-        // A warp comes to either form as a whole, or the launch ends with a fault.
+        // With or without `.aligned`, all lanes of a warp must arrive together, otherwise the launch ends
+        // with a fault.
         mods.take("aligned");
         if mods.take("warp") {
             if !mods.take("sync") {
@@ -143,7 +144,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `bar.red.popc.u32 %r1, 0, %p1`
+    /// Lowers `bar.red.popc.u32 %r1, 0, %p1`.
     fn reducing_barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let kinds = [("popc", BarrierKind::Count), ("and", BarrierKind::All), ("or", BarrierKind::Any)];
         let Some(kind) = mods.take_one(&kinds) else {
@@ -173,8 +174,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// The threads that a barrier expects. A constant must suit the largest CTA; what is in a register is looked at when
-    /// the kernel runs.
+    /// Lowers the number of threads that a barrier expects. A constant must be legal for the largest CTA; a
+    /// register is checked at run time.
     fn barrier_count(&mut self, operand: &Operand<'a>, kind: BarrierKind) -> Result<Src, PtxError> {
         let count = self.src(operand, Type::U32, Width::Exact)?;
         match count {
@@ -191,7 +192,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// `membar.gl`, `fence.acq_rel.gpu`
+    /// Lowers `membar.gl` and `fence.acq_rel.gpu`.
     pub(super) fn fence(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         for order in ["sc", "acq_rel", "acquire", "release"] {
             mods.take(order);
@@ -203,7 +204,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// A branch without a target yet.
+/// Creates a branch without a target.
 pub(super) fn open_branch(uniform: bool) -> Inst {
     Inst::new(Op::Branch { target: 0, reconverge: NO_PC, uniform })
 }

@@ -1,6 +1,6 @@
-//! `cp.async`: copies from global to shared memory without a register of the program. Here a
-//! copy is a load and a store: it is complete before whatever waits for it, which is all that
-//! PTX promises.
+//! Lowering of `cp.async`: copies from global to shared memory without a register of the program. A copy
+//! becomes a load and a store. It is complete before any instruction that waits for it, which is all that PTX
+//! guarantees.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -14,7 +14,7 @@ use isa::types::{CacheOp, Cmp, Logic, Space, Type};
 use Type::{B32, U32};
 
 impl<'a> Lowering<'_, 'a> {
-    /// `cp.async.ca.shared.global [%r1], [%rd1], 16, %r2;`, `cp.async.wait_group 0;`
+    /// Lowers `cp.async.ca.shared.global [%r1], [%rd1], 16, %r2;` and `cp.async.wait_group 0;`.
     pub(super) fn copy(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -23,7 +23,7 @@ impl<'a> Lowering<'_, 'a> {
         if !mods.take("async") {
             return Err(self.unsupported(inst));
         }
-        // A copy is complete when its instruction is: there is nothing to wait for.
+        // A copy is complete when its instructions are, so no wait is needed.
         if mods.take("commit_group") || mods.take("wait_all") {
             self.operand_count(inst, 0..=0)?;
             return Ok(Some(Inst::new(Op::Nop)));
@@ -91,8 +91,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(store))
     }
 
-    /// Loads word by word as many bytes as `limit` says, or none if it is a predicate that
-    /// holds; zeros take the place of the others.
+    /// Loads word by word the number of bytes given by `limit`, or none if `limit` is a predicate that is
+    /// true. The remaining bytes become zero.
     fn limited_load(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -113,7 +113,7 @@ impl<'a> Lowering<'_, 'a> {
             zero.dsts[0] = Dst::Reg(reg);
             zero.srcs[0] = Src::Imm(0);
             self.push(zero)?;
-            // Whether any byte of the word is wanted.
+            // True if any byte of the word is to be loaded.
             let wanted = self.new_pred()?;
             let mut test = match limit {
                 Src::Pred(ignore) => {
@@ -158,7 +158,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Keeps of a word that starts at byte `start` what lies below byte `limit`.
+    /// Clears the bytes of a word at and above byte `limit`; the word starts at byte `start`.
     fn cut(&mut self, reg: Reg, limit: Src, start: u64) -> Result<(), PtxError> {
         let bits = self.temporary(false)?;
         let mut count = Inst::new(Op::Alu(AluOp::new(AluFn::Mad, U32)));

@@ -4,10 +4,11 @@ use super::super::ast::{Directive, Function};
 use super::super::{PtxError, Source};
 use isa::program::LaunchLimits;
 
-/// Most extents of a CTA or cluster: x, y, z.
+/// Maximum number of extents of a CTA or cluster: x, y and z.
 const AXES: usize = 3;
 
-/// The limits of launches, the most registers of a thread, and the least CTAs of an SM.
+/// Returns the launch limits, the maximum number of registers per thread, and the minimum number of CTAs per
+/// SM.
 pub(super) fn read(
     source: &Source,
     function: &Function<'_>,
@@ -28,7 +29,7 @@ pub(super) fn read(
     Ok((limits, number("maxnreg")?, number("minnctapersm")?))
 }
 
-/// The numbers of a directive, of which those left out are 1.
+/// Returns the numbers of a directive; missing ones are 1.
 fn extents(source: &Source, directive: &Directive<'_>) -> Result<[u32; AXES], PtxError> {
     let Directive { name, values } = directive;
     let mut extents = [1; AXES];

@@ -1,4 +1,4 @@
-//! Where parameters, shared and local variables lie.
+//! Layout of parameters, shared variables and local variables.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,28 +9,28 @@ use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
 
-/// Most bytes of shared memory that a kernel may declare: what a 32-bit window can hold, with
-/// room for the largest alignment.
+/// Maximum size of the shared memory that a kernel may declare [bytes]: it fits in a 32-bit window, with
+/// space for the largest alignment.
 const MAX_SHARED_BYTES: u64 = 1 << 30;
-/// Most bytes of parameters (PTX ISA, kernel function parameters).
+/// Maximum size of the parameters [bytes] (PTX ISA, kernel function parameters).
 const MAX_PARAM_BYTES: u64 = 32_764;
 
 /// Offsets of the shared variables of one kernel.
 pub(super) struct Layout {
-    /// By the place of the declaration.
+    /// Offsets of the variables, by the position of their declarations.
     offsets: FxHashMap<u32, u32>,
     pub(super) shared_bytes: u32,
     pub(super) shared_align: u32,
 }
 
 impl Layout {
-    /// Offset of a shared variable that the kernel names.
+    /// Returns the offset of a shared variable that the kernel names.
     pub(super) fn shared(&self, variable: &Variable<'_>) -> Option<u32> {
         self.offsets.get(&variable.name.span.start).copied()
     }
 }
 
-/// Bytes and alignment of a variable. An array without a size has 0 bytes.
+/// Returns the size and alignment of a variable [bytes]. The size of an open array is 0.
 pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let element = variable.ty.map_or(0, Type::bytes) * variable.vector;
     if element == 0 {
@@ -48,7 +48,7 @@ pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Resu
     }
 }
 
-/// Lays out the shared variables that `function` and the functions it calls name.
+/// Lays out the shared variables that are named in `function` or in the functions that it calls.
 pub(super) fn lay_out<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> Result<Layout, PtxError> {
     let source = prepared.source;
     let (functions, used) = reached(prepared, function);
@@ -78,7 +78,7 @@ pub(super) fn lay_out<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -
         }
         offsets.insert(variable.name.span.start, start as u32);
     }
-    // All dynamic arrays begin at the same place, aligned for the strictest of them.
+    // All dynamic arrays begin at the same offset, which satisfies the strictest alignment.
     for variable in &dynamic {
         let (_, align) = extent(source, variable)?;
         widest = widest.max(align);
@@ -90,7 +90,7 @@ pub(super) fn lay_out<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -
     Ok(Layout { offsets, shared_bytes: end as u32, shared_align: widest as u32 })
 }
 
-/// The parameter block of a kernel.
+/// Lays out the parameter block of a kernel, and returns the parameters and the size of the block [bytes].
 pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Vec<Param>, u32), PtxError> {
     let mut end = 0;
     let mut params = Vec::new();
@@ -116,8 +116,7 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
     Ok((params, end as u32))
 }
 
-/// The functions that `function` can come to, itself first, and every name that stands in an
-/// operand of one of them.
+/// Returns the functions that `function` can reach, itself first, and all names in their operands.
 fn reached<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {
     let module = prepared.module;
     let mut functions = vec![function];
@@ -143,7 +142,7 @@ fn reached<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> (Vec<&'a 
     (functions, used)
 }
 
-/// Whether a call names its function.
+/// True if a call names its function directly.
 fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
     let target = call.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Name(name, None) => Some(name.text),
@@ -152,7 +151,8 @@ fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
     target.is_some_and(|name| module.function(name).is_some())
 }
 
-/// The `.local` variables of a body with their offsets from `start`, and where they end.
+/// Returns the `.local` variables of a body with their offsets from `start` up, and the end of the last one
+/// [bytes].
 pub(super) fn locals<'a>(
     source: &Source,
     variables: impl Iterator<Item = &'a Variable<'a>>,
@@ -176,7 +176,7 @@ pub(super) fn locals<'a>(
     Ok((offsets, end as u32))
 }
 
-/// Every name that stands in an operand.
+/// Returns all names in the operands of a function.
 pub(super) fn names_used<'a>(function: &'a Function<'a>) -> impl Iterator<Item = &'a str> {
     let operands = function.body.iter().flat_map(|statement| match statement {
         Statement::Instruction(Instruction { operands, .. }) => operands.as_slice(),

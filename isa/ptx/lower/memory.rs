@@ -1,4 +1,4 @@
-//! Loads and stores.
+//! Lowering of loads and stores.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Operand, OperandKind};
@@ -12,7 +12,7 @@ use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
 const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
-/// Hints on what to keep in caches, which are without effect.
+/// Cache eviction and prefetch hints, which have no effect.
 const HINTS: &[&str] = &[
     "L1::evict_normal",
     "L1::evict_unchanged",
@@ -27,7 +27,7 @@ const HINTS: &[&str] = &[
     "L2::256B",
 ];
 
-/// How an access is ordered against others.
+/// Memory order of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Weak,
@@ -104,8 +104,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(lowered))
     }
 
-    /// `createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;`: a hint on what to keep, which
-    /// is without effect.
+    /// Lowers `createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;`, a caching hint without effect.
     pub(super) fn policy(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[B64])?;
         mods.clear();
@@ -116,7 +115,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// What loads and stores share: the access without its address, its order and scope.
+    /// Returns the common properties of loads and stores: the access without its address, its order and its
+    /// scope.
     fn access(
         &self,
         inst: &Instruction<'a>,
@@ -124,7 +124,7 @@ impl<'a> Lowering<'_, 'a> {
         caches: &[(&str, CacheOp)],
     ) -> Result<(MemOp, Order, Scope), PtxError> {
         let ty = mods.ty(self, TYPES)?;
-        // A load can wait for a release, and a store can be one.
+        // Only a load can have acquire semantics, and only a store release semantics.
         let strong = match inst.opcode.text {
             "st" => ("release", Order::Release),
             _ => ("acquire", Order::Acquire),
@@ -148,7 +148,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok((mem, order, scope))
     }
 
-    /// The data operands: one alone, or a vector of `lanes`.
+    /// Returns the data operands: a single operand, or the elements of a vector of `lanes`.
     fn elements(&self, operand: &Operand<'a>, lanes: u8) -> Result<Vec<Operand<'a>>, PtxError> {
         let elements = match &operand.kind {
             OperandKind::Vector(elements) => elements.clone(),
@@ -161,7 +161,8 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(operand.span, "here", message))
     }
 
-    /// Elements of the variable with this name, 1 if it is no vector.
+    /// Returns the number of elements of a variable, 1 if it is not a vector, or `None` if the name is not
+    /// declared.
     pub(super) fn vector_of(&self, name: Name<'a>) -> Option<u32> {
         self.scopes.find(name.text).map(|found| found.variable.vector)
     }

@@ -1,5 +1,5 @@
-//! The dotted words behind an opcode. Each handler takes those that it knows; what is left
-//! over at the end is refused by name.
+//! Modifiers of an instruction. Each handler takes the modifiers that it supports; any that remain are
+//! rejected by name.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Span};
@@ -16,33 +16,33 @@ impl<'a> Modifiers<'a> {
         Modifiers { opcode: inst.opcode, left: inst.modifiers.clone() }
     }
 
-    /// Takes `word` if it is there.
+    /// Removes `word` and returns true if it is present.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let found = self.left.iter().position(|m| m.text == word);
         found.map(|at| self.left.remove(at)).is_some()
     }
 
-    /// Whether `word` is there.
+    /// True if `word` is present and not yet taken.
     pub(super) fn has(&self, word: &str) -> bool {
         self.left.iter().any(|m| m.text == word)
     }
 
-    /// Whether all have been taken.
+    /// True if all modifiers have been taken.
     pub(super) fn is_empty(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// Takes all that is left.
+    /// Removes all remaining modifiers.
     pub(super) fn clear(&mut self) {
         self.left.clear();
     }
 
-    /// Takes all words that are among `words`, in their order.
+    /// Removes all modifiers that are among `words`, and returns them in their order.
     pub(super) fn take_all(&mut self, words: &[&str]) -> Vec<&'a str> {
         self.left.extract_if(.., |m| words.contains(&m.text)).map(|m| m.text).collect()
     }
 
-    /// Replaces each type that holds two numbers by that of one, and gives the last of them.
+    /// Replaces each packed type by its element type, and returns the last packed type.
     pub(super) fn unpack(&mut self) -> Option<Type> {
         let mut packed = None;
         for word in &mut self.left {
@@ -54,7 +54,7 @@ impl<'a> Modifiers<'a> {
         packed
     }
 
-    /// Takes a state space; generic if none is written.
+    /// Takes a state space; returns the generic space if there is none.
     pub(super) fn space(&mut self) -> Space {
         let space = self.take_one(&[
             ("param", Space::Param),
@@ -69,7 +69,7 @@ impl<'a> Modifiers<'a> {
         space.unwrap_or(Space::Generic)
     }
 
-    /// Takes the threads that an order holds for.
+    /// Takes the scope of a memory order.
     pub(super) fn scope(&mut self) -> Option<Scope> {
         self.take_one(&[
             ("cta", Scope::Cta),
@@ -79,19 +79,20 @@ impl<'a> Modifiers<'a> {
         ])
     }
 
-    /// Takes the first of the words that is there and gives its meaning.
+    /// Takes the first modifier that is in the list, and returns its associated value.
     pub(super) fn take_one<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         let meaning = |m: &Name<'_>| words.iter().find(|(w, _)| *w == m.text).map(|(_, t)| *t);
         let at = self.left.iter().position(|m| meaning(m).is_some())?;
         meaning(&self.left.remove(at))
     }
 
-    /// Takes the last type among the words, and checks that the instruction knows it.
+    /// Takes the last type among the modifiers, and checks that it is legal for the instruction.
     pub(super) fn ty(&mut self, lowering: &Lowering<'_, 'a>, legal: &[Type]) -> Result<Type, PtxError> {
         self.ty_of(lowering, self.opcode.text, legal)
     }
 
-    /// Refuses a type of an instruction whose legal types depend on more than the opcode; `name` is the part that decides.
+    /// Takes and checks a type for an instruction whose legal types depend on more than the opcode; errors
+    /// call it `name`.
     pub(super) fn ty_of(&mut self, lowering: &Lowering<'_, 'a>, name: &str, legal: &[Type]) -> Result<Type, PtxError> {
         let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
         let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));
@@ -108,7 +109,7 @@ impl<'a> Modifiers<'a> {
         Err(lowering.error(span, "here", message).with_help(format!("`{name}` takes {}", names.join(" "))))
     }
 
-    /// Takes a floating point rounding mode.
+    /// Takes a floating-point rounding mode.
     pub(super) fn rounding(&mut self) -> Option<Rounding> {
         self.take_one(&[
             ("rn", Rounding::Nearest),
@@ -118,7 +119,7 @@ impl<'a> Modifiers<'a> {
         ])
     }
 
-    /// Refuses whatever nobody took.
+    /// Rejects the first modifier that has not been taken.
     pub(super) fn finish(&self, lowering: &Lowering<'_, 'a>) -> Result<(), PtxError> {
         match self.left.first() {
             None => Ok(()),

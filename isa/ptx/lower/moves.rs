@@ -1,4 +1,4 @@
-//! Moves, conversions, comparisons and selections.
+//! Lowering of moves, conversions, comparisons and selections.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind, Storage};
@@ -63,7 +63,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// `mov.v2.b32 {%r1, %r2}, {%r3, %r4};`: element by element, all of them read before the
+    /// Lowers `mov.v2.b32 {%r1, %r2}, {%r3, %r4};` to one move per element. All elements are read before the
     /// first is written.
     fn mov_vector(&mut self, to: &Operand<'a>, from: &Operand<'a>, ty: Type, lanes: usize) -> Result<Inst, PtxError> {
         let [to, from] = [to, from].map(|operand| match &operand.kind {
@@ -99,7 +99,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(copy(dst, src))
     }
 
-    /// Type of one of `count` parts of a `ty`.
+    /// Returns the type of each of `count` pieces of a `ty`.
     fn part_type(&self, operand: &Operand<'a>, ty: Type, count: usize) -> Result<Type, PtxError> {
         match (ty.bits() as usize, count) {
             (64, 2) => Ok(B32),
@@ -113,7 +113,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// A value, or the address of a variable, for source `at` of the next instruction.
+    /// Lowers a value, or the address of a variable, as source `at` of the next instruction.
     pub(super) fn value_or_symbol(&mut self, operand: &Operand<'a>, ty: Type, at: u8) -> Result<Src, PtxError> {
         let (name, offset) = match operand.kind {
             OperandKind::Name(name, None) => (name, 0),
@@ -137,7 +137,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// `cvta.shared.u64`, `cvta.to.local.u64`: a window is added or taken away.
+    /// Lowers `cvta.shared.u64` and `cvta.to.local.u64`: the window of the space is added or removed.
     pub(super) fn cvta(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[U64])?;
         let to = mods.take("to");
@@ -161,7 +161,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `isspacep.shared %p1, %rd1;`
+    /// Lowers `isspacep.shared %p1, %rd1;`.
     pub(super) fn isspacep(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let space = self.pointed(mods.space());
         self.operand_count(inst, 2..=2)?;
@@ -170,7 +170,7 @@ impl<'a> Lowering<'_, 'a> {
         match space {
             Space::Generic => Err(self.unsupported(inst)),
             Space::Const => self.compare_constant(address, Cmp::Lt, dst),
-            // Device memory but for the constants, and the parameters of the kernel.
+            // The global space includes device memory except the constants, and the kernel parameters.
             Space::Global => {
                 let holds = self.new_pred()?;
                 let outside = self.compare_constant(address, Cmp::Ge, Dst::Pred(holds))?;
@@ -183,7 +183,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Compares the distance of a generic address from the constants of the file with their size.
+    /// Compares the offset of a generic address from the start of the file's constants with the size of the
+    /// constants.
     fn compare_constant(&mut self, address: Src, cmp: Cmp, dst: Dst) -> Result<Inst, PtxError> {
         self.pending.push((Place::Source(1), Target::Constants));
         let distance = self.part_of(AluFn::Sub, address, 0)?;
@@ -193,7 +194,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(compare)
     }
 
-    /// Whether the top byte of a generic address is that of a space, put together with a predicate if there is one.
+    /// Compares the top byte of a generic address with that of a space, and combines the result with a
+    /// predicate, if given.
     fn compare_tag(
         &mut self,
         address: Src,
@@ -212,7 +214,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(compare)
     }
 
-    /// What a function makes of an address and a constant.
+    /// Computes a function of an address and a constant, and returns its result.
     fn part_of(&mut self, f: AluFn, address: Src, second: u64) -> Result<Src, PtxError> {
         let part = self.temporary(true)?;
         let mut first = Inst::new(Op::Alu(AluOp::new(f, U64)));
@@ -222,7 +224,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(part))
     }
 
-    /// Parameters of functions that have an address lie in local memory.
+    /// Returns the space of addresses of a parameter: in functions, parameters with an address are in local
+    /// memory.
     pub(super) fn pointed(&self, space: Space) -> Space {
         match space {
             Space::Param if self.frames.len() > 1 => Space::Local,
@@ -264,7 +267,7 @@ impl<'a> Lowering<'_, 'a> {
             (true, true) if from.bits() > to.bits() && floating.is_none() => {
                 return refuse("needs one of `.rn .rz .rm .rp`");
             }
-            // From and to `.bf16`, rounding may be written where it does nothing.
+            // From and to `.bf16`, a rounding mode is legal even where it has no effect.
             (true, true) if from.bits() <= to.bits() && floating.is_some() && ![from, to].contains(&Bf16) => {
                 return refuse("is exact and takes no rounding");
             }
@@ -274,14 +277,14 @@ impl<'a> Lowering<'_, 'a> {
             _ => {}
         }
         let is_half = from == F32 && matches!(to, F16 | Bf16);
-        // The forms with `.relu` and `.satfinite` take no other modifier than two of the roundings.
+        // The forms with `.relu` and `.satfinite` take no other modifiers than `.rn` or `.rz`.
         let is_narrowing = is_half && !sat && !ftz && matches!(floating, Some(Rounding::Nearest | Rounding::Zero));
         let relu = is_narrowing && mods.take("relu");
         let finite = is_narrowing && mods.take("satfinite");
         let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));
-        // An integer may go to a wider register, to whose width it is extended.
+        // The register of an integer result may be wider than the type; the result is extended to its width.
         let held = if to.bits() < 32 || !to.is_float() { Width::AtLeast } else { Width::Exact };
         lowered.dsts[0] = self.dst(&inst.operands[0], to, held)?;
         lowered.srcs[0] = self.src(&inst.operands[1], from, Width::AtLeast)?;
@@ -334,8 +337,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// The comparison that `setp` and `set` make, and the type of the result if it has one of
-    /// `results`.
+    /// Returns the comparison of a `setp` or `set`, and the type of its result if `results` lists the legal
+    /// types.
     pub(super) fn comparison(
         &self,
         inst: &Instruction<'a>,
@@ -380,7 +383,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if a type of the instruction holds two numbers.
+/// True if the instruction has a packed type.
 pub(super) fn is_packed(inst: &Instruction<'_>) -> bool {
     inst.modifiers.iter().any(|word| Type::from_name(word.text).is_some_and(Type::is_packed))
 }

@@ -1,4 +1,4 @@
-//! Operands: registers, constants, special registers, addresses.
+//! Lowering of operands: registers, constants, special registers and addresses.
 
 use super::super::PtxError;
 use super::super::ast::{Name, Operand, OperandKind, Storage};
@@ -9,17 +9,17 @@ use crate::data::{Symbol, number};
 use isa::program::{Dst, Guard, MemOp, Place, Reg, Src, Target};
 use isa::types::{Axis, Space, Special, Type};
 
-/// How wide a register must be for an operand of a given type.
+/// Required width of a register for an operand of a given type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// As wide as the type.
+    /// Exactly the width of the type.
     Exact,
-    /// At least as wide: loads, stores and conversions.
+    /// At least the width of the type: loads, stores and conversions.
     AtLeast,
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// What `name` was declared as.
+    /// Returns the declaration of `name`.
     pub(super) fn find(&self, name: Name<'a>) -> Result<Found<'a>, PtxError> {
         self.scopes.find(name.text).ok_or_else(|| {
             let error = self.error(name.span, "here", format!("`{}` is not declared", name.text));
@@ -37,12 +37,13 @@ impl<'a> Lowering<'_, 'a> {
         })
     }
 
-    /// The register `name`, declared with a type of `bits` bits or more as `width` says.
+    /// Returns the register `name`, which must be declared with the width of `ty`, or at least that width,
+    /// depending on `width`.
     pub(super) fn register(&mut self, name: Name<'a>, ty: Type, width: Width) -> Result<Reg, PtxError> {
         self.register_element(name, None, ty, width)
     }
 
-    /// The same for an element of a vector, such as `quad.x` or `quad.r`.
+    /// Returns a register, or an element of a vector register, such as `quad.x` or `quad.r`.
     fn register_element(
         &mut self,
         name: Name<'a>,
@@ -94,7 +95,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Reg { index, wide: declared.bits() == 64 })
     }
 
-    /// The predicate `name`.
+    /// Returns the index of the predicate `name`.
     pub(super) fn predicate(&mut self, name: Name<'a>) -> Result<u16, PtxError> {
         let found = self.find(name)?;
         let Found { variable, number, .. } = found;
@@ -115,7 +116,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(index)
     }
 
-    /// A register that receives a `ty`, or `_`.
+    /// Lowers the destination for a `ty`: a register or `_`.
     pub(super) fn dst(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Dst, PtxError> {
         match operand.kind {
             OperandKind::Name(name, component) => Ok(Dst::Reg(self.register_element(name, component, ty, width)?)),
@@ -124,11 +125,11 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// A value of type `ty`.
+    /// Lowers a source operand of type `ty`.
     pub(super) fn src(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Src, PtxError> {
         match operand.kind {
             OperandKind::Name(name, component) => {
-                // A kernel may have a register of its own with such a name.
+                // A kernel may declare a register with the name of a special register.
                 let is_declared = self.scopes.find(name.text).is_some();
                 if !is_declared && let Some(special) = special(name, component) {
                     self.check_width(operand, special, ty, width)?;
@@ -149,10 +150,10 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Refuses a special register that an operand of type `ty` has no place for, or that does not fill it.
+    /// Rejects a special register that is wider than an operand of type `ty`, or narrower.
     fn check_width(&self, operand: &Operand<'a>, special: Special, ty: Type, width: Width) -> Result<(), PtxError> {
         let bits = if special == Special::Clock64 { 64 } else { 32 };
-        // Of old versions the grid's number had 32 bits, and words of 16 bits were read from the others.
+        // In old versions `%gridid` had 32 bits, and the other registers could be read as 16-bit words.
         let fits = match special {
             Special::GridId => true,
             _ if ty.bits() > bits => false,
@@ -166,7 +167,7 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(operand.span, "here", message))
     }
 
-    /// The bits of a constant operand as a `ty`; `None` if it is no constant.
+    /// Returns the bits of a constant operand as a `ty`, or `None` if it is not a constant.
     fn constant(&self, operand: &Operand<'a>, ty: Type) -> Result<Option<u64>, PtxError> {
         let is_number =
             matches!(operand.kind, OperandKind::Integer(_) | OperandKind::Single(_) | OperandKind::Double(_));
@@ -180,7 +181,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// A predicate as an input, possibly negated, or a constant truth value.
+    /// Lowers a predicate source, which may be negated or a constant.
     pub(super) fn pred_src(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
         let (name, negated) = match operand.kind {
             OperandKind::Name(name, None) => (name, false),
@@ -188,7 +189,7 @@ impl<'a> Lowering<'_, 'a> {
             OperandKind::Integer(value) => return Ok(Src::Imm(u64::from(value != 0))),
             _ => return Err(self.error(operand.span, "here", "expected a predicate")),
         };
-        // There are no clusters, and none that a launch names.
+        // The machine has no clusters, so no launch is explicitly clustered.
         if name.text == "%is_explicit_cluster" && self.scopes.find(name.text).is_none() {
             return Ok(Src::Imm(negated.into()));
         }
@@ -196,7 +197,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Pred(Guard { pred, negated }))
     }
 
-    /// One predicate as a result: `%p1`, `_`.
+    /// Lowers a destination of one predicate: `%p1`, `_`.
     pub(super) fn pred_dst(&mut self, operand: &Operand<'a>) -> Result<Dst, PtxError> {
         match operand.kind {
             OperandKind::Pair(..) => Err(self.error(operand.span, "here", "expected one predicate, found two")),
@@ -204,7 +205,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// One or two predicates as a result: `%p1`, `%p1|%p2`, `_`.
+    /// Lowers a destination of one or two predicates: `%p1`, `%p1|%p2`, `_`.
     pub(super) fn pred_dsts(&mut self, operand: &Operand<'a>) -> Result<[Dst; 2], PtxError> {
         let names = match operand.kind {
             OperandKind::Name(name, None) => [Some(name), None],
@@ -224,15 +225,16 @@ impl<'a> Lowering<'_, 'a> {
         Ok(dsts)
     }
 
-    /// Width of the register that an operand names; 0 if it names none.
+    /// Returns the declared width of the register that an operand names [bits], or 0 if it does not name a
+    /// register.
     pub(super) fn declared_bits(&self, operand: &Operand<'a>) -> u32 {
         let OperandKind::Name(name, _) = operand.kind else { return 0 };
         let found = self.scopes.find(name.text);
         found.and_then(|found| found.variable.ty).map_or(0, Type::bits)
     }
 
-    /// Completes `mem` with the address in brackets. A name that the access reaches through
-    /// the generic space brings its own.
+    /// Completes `mem` with an address in brackets. If the access is generic and names a variable, it gets
+    /// the variable's space.
     pub(super) fn address(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         let OperandKind::Address(base, offset) = operand.kind else {
             return Err(self.error(operand.span, "here", "expected an address in brackets"));
@@ -260,8 +262,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// The space of a named variable, its address there, and what has to be added to it when
-    /// the program is loaded.
+    /// Returns the space of a named variable, its address in that space, and the target whose address must be
+    /// added when the program is loaded.
     pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
         let found = self.find(name)?;
         let variable = found.variable;
@@ -294,7 +296,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Names whose value is known: a machine without clusters, graphs, environment and profiling counters.
+/// Returns the value of a special register that is constant: the machine has no clusters, graphs, environment
+/// registers or profiling counters.
 fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     match (name.text, component) {
         ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
@@ -304,7 +307,7 @@ fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     }
 }
 
-/// Whether a name is a special register that reads as 0: `%pm0`, `%pm7_64`, `%envreg31`.
+/// True if a name is a special register that reads as 0: `%pm0`, `%pm7_64`, `%envreg31`.
 fn is_zero(name: &str) -> bool {
     let is_below = |digits: &str, count: u32| {
         let plain = digits == "0" || !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -319,7 +322,7 @@ fn is_zero(name: &str) -> bool {
     name.strip_prefix("%pm").is_some_and(|number| is_below(number.strip_suffix("_64").unwrap_or(number), 8))
 }
 
-/// The special register called `name`, with its component.
+/// Returns the special register `name`, with its component.
 fn special(name: Name<'_>, component: Option<Name<'_>>) -> Option<Special> {
     let axis = match component.map(|c| c.text) {
         Some("x") => Some(Axis::X),

@@ -1,6 +1,5 @@
-//! Types that hold two numbers: comparisons of pairs, which are one for each half between an
-//! unpacking of the inputs and a packing of the results, and conversions. Arithmetic on pairs is
-//! a single operation.
+//! Lowering of comparisons and conversions of packed types. A comparison unpacks its inputs, compares each
+//! half, and packs the results. Arithmetic on packed types is a single operation and is lowered elsewhere.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -13,12 +12,12 @@ use isa::types::{Rounding, Type};
 
 use Type::{B16, B32, Bf16, Bf16x2, E4m3x2, E5m2x2, F16, F16x2, F32, S32, U32};
 
-/// One half, for the low and for the high word half.
+/// Values of the low and of the high half of a word.
 type Halves = [Src; 2];
 
 impl<'a> Lowering<'_, 'a> {
-    /// `cvt.rn.f16x2.f32 %r1, %f1, %f2;`, whose first operand becomes the upper half, and
-    /// conversions between pairs: `cvt.rn.f16x2.e4m3x2 %r1, %rs1;`.
+    /// Lowers `cvt.rn.f16x2.f32 %r1, %f1, %f2;`, whose first input becomes the upper half, and conversions
+    /// between packed types: `cvt.rn.f16x2.e4m3x2 %r1, %rs1;`.
     pub(super) fn cvt_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let from = mods.ty(self, &[F32, F16x2, E4m3x2, E5m2x2])?;
         let to = mods.ty(
@@ -59,7 +58,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `setp.lt.f16x2 %p1|%p2, %r1, %r2;`: a predicate for each half.
+    /// Lowers `setp.lt.f16x2 %p1|%p2, %r1, %r2;`, which sets one predicate per half.
     pub(super) fn setp_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.unpack();
         let (compare, _) = self.comparison(inst, mods, None)?;
@@ -81,7 +80,9 @@ impl<'a> Lowering<'_, 'a> {
             one.srcs[..3].copy_from_slice(&[inputs[0][half], inputs[1][half], third]);
             one
         };
-        // A result may be an input of the other comparison, or the guard: that one is written last.
+        // A result may also be an input of the other comparison, or the guard. One result is therefore held
+        // in a temporary predicate and written last. It is the result that overwrites the guard, if there is
+        // one.
         let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
         let last = usize::from(Some(dsts[1]) == guard);
         let kept = self.new_pred()?;
@@ -93,8 +94,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(copy)
     }
 
-    /// `set.lt.f16x2.f16x2`: 1.0 in each half where the relation holds; all its bits for
-    /// `set.lt.u32.f16x2`.
+    /// Lowers `set.lt.f16x2.f16x2`, which sets each half to 1.0 if the comparison is true there, and
+    /// `set.lt.u32.f16x2`, which sets all bits of the half.
     pub(super) fn set_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let of = mods.unpack().map_or(F16, Type::element);
         let (compare, to) = self.comparison(inst, mods, Some(&[of, U32, S32]))?;
@@ -125,7 +126,7 @@ impl<'a> Lowering<'_, 'a> {
         self.packed(&inst.operands[0], results)
     }
 
-    /// The halves of words.
+    /// Returns the halves of words.
     fn unpacked(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Halves>, PtxError> {
         let mut all = Vec::new();
         for operand in operands {
@@ -144,7 +145,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(all)
     }
 
-    /// The instruction that puts two halves into a word.
+    /// Returns the instruction that packs two halves into a word.
     fn packed(&mut self, to: &Operand<'a>, halves: Halves) -> Result<Inst, PtxError> {
         let mut whole = Inst::new(Op::Pack { part_bits: 16 });
         whole.dsts[0] = self.dst(to, B32, Width::Exact)?;
@@ -152,7 +153,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(whole)
     }
 
-    /// Appends an instruction with a narrow result in a new register.
+    /// Appends an instruction with a narrow result, and returns the new register of that result.
     fn kept(&mut self, mut inst: Inst) -> Result<Src, PtxError> {
         let reg = self.temporary(false)?;
         inst.dsts[0] = Dst::Reg(reg);

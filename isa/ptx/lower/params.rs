@@ -1,5 +1,5 @@
-//! Parameters of functions. They live in registers, one for each piece that is stored, and
-//! are put together again if they are loaded in other pieces.
+//! Lowering of function parameters. A parameter is kept in registers, one for each piece that is stored. It
+//! is reassembled if it is loaded in different pieces.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, Storage, Variable};
@@ -9,18 +9,18 @@ use isa::lanes::{AluFn, AluOp, ConvertOp};
 use isa::program::{Dst, Inst, MemOp, Op, Reg, Src};
 use isa::types::{CacheOp, Space, Type};
 
-/// Where a `.param` variable is kept.
+/// Location of a `.param` variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ParamPlace {
-    /// In the parameter block of the kernel, at this offset.
+    /// Parameter block of the kernel, at this offset [bytes].
     Kernel(u32),
-    /// In these pieces.
+    /// Registers: the list of pieces with this index.
     Pieces(usize),
-    /// In local memory, since its address is taken.
+    /// Local memory, at this offset [bytes]; used if the address of the parameter is taken.
     Local(u32),
 }
 
-/// Bytes of a parameter that a register holds.
+/// Bytes of a parameter that one register holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     offset: u32,
@@ -29,7 +29,7 @@ pub(super) struct Piece {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Where a `.param` variable is kept; one of a body that is new gets its pieces.
+    /// Returns the location of a `.param` variable; a new variable of a body gets an empty list of pieces.
     pub(super) fn param_place(&mut self, variable: &Variable<'a>) -> ParamPlace {
         let key = (self.instance(), variable.name.span.start);
         if let Some(place) = self.params.get(&key) {
@@ -45,7 +45,8 @@ impl<'a> Lowering<'_, 'a> {
         self.pieces.len() - 1
     }
 
-    /// The pieces and the offset that a memory operand means, if it names a parameter kept so.
+    /// Returns the pieces and the offset of a memory operand, or `None` if it does not name a parameter kept
+    /// in registers.
     pub(super) fn piece_operand(&mut self, operand: &Operand<'a>) -> Option<(usize, i64)> {
         let super::super::ast::OperandKind::Address(Some(name), offset) = operand.kind else {
             return None;
@@ -60,7 +61,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// `ld.param` of a parameter in pieces.
+    /// Lowers `ld.param` of a parameter kept in registers.
     pub(super) fn load_pieces(
         &mut self,
         inst: &Instruction<'a>,
@@ -81,7 +82,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// `st.param` to a parameter in pieces.
+    /// Lowers `st.param` to a parameter kept in registers.
     pub(super) fn store_pieces(
         &mut self,
         inst: &Instruction<'a>,
@@ -113,7 +114,7 @@ impl<'a> Lowering<'_, 'a> {
             .ok_or_else(|| self.error(inst.span, "this access", "an offset outside of the parameter"))
     }
 
-    /// Puts a value into a piece.
+    /// Stores a value in a piece.
     pub(super) fn put_piece(&mut self, pieces: usize, offset: u32, ty: Type, value: Src) -> Result<(), PtxError> {
         let bytes = ty.bytes();
         let known = self.pieces[pieces].iter().find(|p| p.offset == offset && p.bytes == bytes).copied();
@@ -135,11 +136,11 @@ impl<'a> Lowering<'_, 'a> {
         self.push(copy)
     }
 
-    /// A register whose low `bytes` bytes are those at `offset`.
+    /// Returns a register whose low `bytes` bytes are those at `offset` of the parameter.
     pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
         let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
         match parts.as_slice() {
-            // Nobody stored there: the value has no meaning.
+            // No store precedes, so the value is undefined.
             [] => self.temporary(bytes == 8),
             [piece] if piece.offset == offset && piece.bytes == bytes => Ok(piece.reg),
             _ => {
@@ -164,7 +165,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Appends an operation with a 64-bit result in a new register.
+    /// Appends an operation with a 64-bit result, and returns its new register.
     fn compute(&mut self, op: Op, srcs: &[Src]) -> Result<Src, PtxError> {
         let reg = self.temporary(true)?;
         let mut inst = Inst::new(op);
@@ -174,7 +175,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(reg))
     }
 
-    /// Stores all pieces to local memory from `at` on.
+    /// Stores all pieces to local memory, starting at offset `at`.
     pub(super) fn spill_pieces(&mut self, pieces: usize, at: u32) -> Result<(), PtxError> {
         for piece in self.pieces[pieces].clone() {
             let ty = untyped(piece.bytes);
@@ -194,7 +195,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// The type without meaning of so many bytes.
+/// Returns the untyped type with this number of bytes.
 fn untyped(bytes: u32) -> Type {
     [Type::B8, Type::B16, Type::B32, Type::B64][bytes.ilog2() as usize]
 }
@@ -207,7 +208,7 @@ fn plain_conversion(to: Type, from: Type) -> ConvertOp {
     ConvertOp::new(to, from)
 }
 
-/// The operation that brings a `ty` into a register of `bits` bits.
+/// Returns the operation that extends a `ty` to a register of `bits` bits.
 pub(super) fn widened(ty: Type, bits: u32) -> Op {
     if bits <= ty.bits() {
         return Op::Mov(ty);

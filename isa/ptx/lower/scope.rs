@@ -1,4 +1,4 @@
-//! Names and the blocks in which they hold.
+//! Name lookup in nested blocks.
 
 use std::rc::Rc;
 
@@ -7,36 +7,36 @@ use rustc_hash::FxHashMap;
 use super::super::ast::{Name, Variable};
 use super::super::{PtxError, Source};
 
-/// What a name stands for: a variable, and for a member of a family its number.
+/// Result of a name lookup: the variable, and the index of a register within its family.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found<'a> {
     pub(super) variable: &'a Variable<'a>,
     pub(super) number: u64,
-    /// Whether it is a name of the file.
+    /// True if the name is declared at file level.
     pub(super) is_outer: bool,
 }
 
-/// The names of a block.
+/// Names that are declared in a block.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'a> {
     parent: Option<usize>,
     names: FxHashMap<&'a str, &'a Variable<'a>>,
-    /// By the part of the name before the number.
+    /// Families of registers, by the part of the name before the index.
     families: FxHashMap<&'a str, &'a Variable<'a>>,
     labels: FxHashMap<&'a str, u32>,
 }
 
-/// All blocks seen so far; those still open are reached through `parent`.
+/// All blocks seen so far; open blocks are reached from `current` through `parent`.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
-    /// The file, in whose place `all` has an empty block.
+    /// Names at file level; `all[0]` is an empty placeholder for them.
     file: Rc<Scope<'a>>,
     all: Vec<Scope<'a>>,
     current: usize,
 }
 
 impl<'a> Scopes<'a> {
-    /// The file level, with its names.
+    /// Creates the file level, with its names.
     pub(super) fn new(file: Rc<Scope<'a>>) -> Self {
         Scopes { file, all: vec![Scope::default()], current: 0 }
     }
@@ -54,39 +54,39 @@ impl<'a> Scopes<'a> {
         self.current = self.all[self.current].parent.unwrap_or(0);
     }
 
-    /// Adds a name to the current block.
+    /// Declares a name in the current block.
     pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
         self.all[self.current].declare(source, variable)
     }
 
-    /// Adds a label to the current block; false if it is there already.
+    /// Adds a label to the current block. Returns false if the block already has it.
     pub(super) fn label(&mut self, name: &Name<'a>, pc: u32) -> bool {
         let labels = &mut self.all[self.current].labels;
         labels.insert(name.text, pc).is_none()
     }
 
-    /// Goes to the file level: the next block opened sees nothing else.
+    /// Makes the file level current, so that the next block sees only its names.
     pub(super) fn enter_file(&mut self) {
         self.current = 0;
     }
 
-    /// Goes back to a block seen before.
+    /// Makes an earlier block current again.
     pub(super) fn leave(&mut self, scope: usize) {
         self.current = scope;
     }
 
-    /// The blocks around `scope`, innermost first.
+    /// Returns the blocks that enclose `scope`, innermost first.
     fn outward(&self, scope: usize) -> impl Iterator<Item = &Scope<'a>> {
         let blocks = std::iter::successors(Some(scope), |&s| self.all[s].parent);
         blocks.map(|s| if s == 0 { &*self.file } else { &self.all[s] })
     }
 
-    /// A label seen from `scope`.
+    /// Looks up a label that is visible from `scope`.
     pub(super) fn find_label(&self, name: &str, scope: usize) -> Option<u32> {
         self.outward(scope).find_map(|s| s.labels.get(name).copied())
     }
 
-    /// A name seen from the current block.
+    /// Looks up a name that is visible from the current block.
     pub(super) fn find(&self, name: &str) -> Option<Found<'a>> {
         self.outward(self.current).find_map(|scope| {
             let single = scope.names.get(name).map(|&variable| Found { variable, number: 0, is_outer: false });
@@ -95,7 +95,7 @@ impl<'a> Scopes<'a> {
         })
     }
 
-    /// Every name that can be seen from the current block, families by their stem.
+    /// Returns all names that are visible from the current block; families by their stems.
     pub(super) fn visible(&self) -> impl Iterator<Item = &'a str> {
         let scopes = self.outward(self.current);
         scopes.flat_map(|s| s.names.keys().chain(s.families.keys()).copied())
@@ -103,7 +103,7 @@ impl<'a> Scopes<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Adds a name.
+    /// Declares a name in the block.
     pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
         let table = match variable.family {
             Some(_) => &mut self.families,
@@ -122,8 +122,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// `%r12` as number 12 of the family `%r`. Where the stem itself ends in digits, every way to
-/// split the name is tried, as far as a number can reach.
+/// Looks up `%r12` as register 12 of the family `%r`. If the stem itself ends in digits, all splits of the
+/// name are tried, up to the length of the longest index.
 fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<Found<'a>> {
     const MOST_DIGITS: usize = 19;
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();

@@ -1,4 +1,4 @@
-//! Products of matrices: `mma.sync`, and `ldmatrix`, which brings what it multiplies.
+//! Lowering of matrix products: `mma.sync`, and `ldmatrix`, which loads its operands.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -14,23 +14,23 @@ use isa::types::{CacheOp, Space, Type};
 
 use Type::B32;
 
-/// The words for the order of a matrix.
+/// Modifiers for the order of a matrix.
 pub(super) const MAJORS: [(&str, Major); 2] = [("row", Major::Row), ("col", Major::Column)];
 
-/// Types of D, A, B and C that a product can have.
+/// Legal types of D, A, B and C of a product.
 const TYPES: [([&str; 4], Factor, Sum); 3] = [
     (["f32", "f16", "f16", "f32"], Factor::F16, Sum::F32),
     (["f16", "f16", "f16", "f16"], Factor::F16, Sum::F16),
     (["f32", "bf16", "bf16", "f32"], Factor::Bf16, Sum::F32),
 ];
 
-/// What `mma` knows. The test of the messages compares it with the forms.
+/// Supported forms of `mma`. A test compares this message with the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32";
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
      of .shared or of a generic address";
 
-/// The registers of a product.
+/// Registers of the fragments of a product.
 pub(super) struct Fragments {
     pub(super) d: Vec<Reg>,
     pub(super) a: Vec<Src>,
@@ -39,7 +39,8 @@ pub(super) struct Fragments {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, ..}, {%r1, ..}, {%r5, ..}, {%f1, ..};`
+    /// Lowers `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, ..}, {%r1, ..}, {%r5, ..}, {%f1,
+    /// ..};`.
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.unsupported(inst).with_help(MMA_HELP);
         let words = mods.take_all(&["f16", "bf16", "f32"]);
@@ -64,7 +65,7 @@ impl<'a> Lowering<'_, 'a> {
         self.multiply(form, (factor, sum), &fragments, 1)
     }
 
-    /// The registers of a fragment that receives a result.
+    /// Returns the registers of a destination fragment.
     pub(super) fn fragment_dst(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Reg>, PtxError> {
         let elements = self.fragment(operand, count)?;
         let reg = |element| match self.dst(element, B32, Width::Exact)? {
@@ -74,13 +75,13 @@ impl<'a> Lowering<'_, 'a> {
         elements.iter().map(reg).collect()
     }
 
-    /// The registers or constants of a fragment.
+    /// Returns the registers or constants of a source fragment.
     pub(super) fn fragment_src(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Src>, PtxError> {
         let elements = self.fragment(operand, count)?;
         elements.iter().map(|element| self.src(element, B32, Width::Exact)).collect()
     }
 
-    /// The operands in braces, as many as a fragment has registers.
+    /// Returns the operands in braces; their number must be that of the registers of the fragment.
     fn fragment<'o>(&self, operand: &'o Operand<'a>, count: usize) -> Result<&'o [Operand<'a>], PtxError> {
         let elements = match &operand.kind {
             OperandKind::Vector(elements) => elements.as_slice(),
@@ -94,8 +95,8 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(operand.span, "here", message))
     }
 
-    /// Appends the steps of a product whose columns of A are taken in so many slices, one after the other:
-    /// the registers of a slice follow those of the one before.
+    /// Appends the steps of a product. The columns of A are processed in `slices` slices, one after the
+    /// other; the registers of a slice follow those of the preceding slice.
     pub(super) fn multiply(
         &mut self,
         form: &'static Form,
@@ -104,7 +105,7 @@ impl<'a> Lowering<'_, 'a> {
         slices: usize,
     ) -> Result<(), PtxError> {
         let Fragments { d, a, b, c } = fragments;
-        // A step must not write what a later one reads.
+        // A step must not write a register that a later step reads.
         let is_read_late = |(at, reg): (usize, &Reg)| {
             let read = Src::Reg(*reg);
             let others = c.iter().enumerate().any(|(other, src)| other != at && *src == read);
@@ -136,8 +137,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// An access of shared memory through its window of the generic space. Of an address outside of
-    /// the window it makes one beyond all shared memory, so that the access is a fault.
+    /// Converts a generic access to one of shared memory by removing the window of the generic space. An
+    /// address outside the window becomes one beyond all shared memory, so that the access faults.
     fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         if mem.space != Space::Generic {
             return Ok(mem);
@@ -154,7 +155,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { space: Space::Shared, base: Some(within), ..mem })
     }
 
-    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];`
+    /// Lowers `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];`.
     pub(super) fn load_matrix(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let is_whole = mods.take("sync") & mods.take("aligned") & mods.take("m8n8") & mods.take("b16");
         let space = mods.space();
@@ -164,7 +165,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         let transposed = mods.take("trans");
         self.operand_count(inst, 2..=2)?;
-        // A row: what one lane points to.
+        // Access of one lane: a row of a matrix.
         let cache = CacheOp::Default;
         let row = MemOp { space, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
         let row = self.address(&inst.operands[1], row)?;

@@ -1,4 +1,4 @@
-//! Texture fetches.
+//! Lowering of texture fetches.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind, Storage};
@@ -14,7 +14,7 @@ use isa::types::Type;
 use Type::{F32, S32, U32};
 
 impl<'a> Lowering<'_, 'a> {
-    /// `tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f5, %f6}];`
+    /// Lowers `tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f5, %f6}];`.
     pub(super) fn texture(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let shapes =
             [("1d", (1, false)), ("2d", (2, false)), ("3d", (3, false)), ("a1d", (2, true)), ("a2d", (3, true))];
@@ -23,7 +23,7 @@ impl<'a> Lowering<'_, 'a> {
                 .unsupported(inst)
                 .with_help("supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad"));
         };
-        // A texture here has one level, whichever is asked for.
+        // The modeled textures have a single mipmap level, so the requested level is ignored.
         let further = mods.take_one(&[("level", 1), ("grad", 2)]).unwrap_or(0);
         let coordinates = mods.ty(self, &[S32, F32])?;
         let result = mods.ty(self, &[U32, S32, F32])?;
@@ -37,7 +37,7 @@ impl<'a> Lowering<'_, 'a> {
         let (OperandKind::Vector(elements), OperandKind::Texture(names, at)) = (&to.kind, &from.kind) else {
             return Err(self.error(inst.span, "here", "expected `{a, b, c, d}, [texture, {coordinates}]`"));
         };
-        // The machine's vectors of coordinates may be padded to a power of two.
+        // Vectors of coordinates may be padded to a power of two.
         let wanted = usize::from(dims);
         if elements.len() != 4 || !(wanted..=wanted.next_power_of_two().max(4)).contains(&at.len()) {
             let results = counted(elements.len() as u64, "result", "results");
@@ -60,7 +60,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// The name of a texture reference, or a register that holds a handle.
+    /// Returns the handle of a texture reference, or the register that holds a handle.
     fn texture_handle(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind {
             let found = self.find(name)?.variable;

@@ -1,4 +1,4 @@
-//! Video instructions.
+//! Lowering of video instructions.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Operand, OperandKind};
@@ -11,7 +11,8 @@ use isa::types::{Cmp, Type};
 
 use Type::{B32, S32, U32};
 
-/// The function of an opcode, and the bits of its parts; a comparison is still to be named.
+/// Returns the function of an opcode and the width of its elements [bits]; the comparison operator is set
+/// later.
 fn function(opcode: &str) -> Option<(SimdFn, u8)> {
     let (stem, bits) = match opcode.as_bytes().last() {
         Some(b'2') => (&opcode[..opcode.len() - 1], 16),
@@ -32,7 +33,7 @@ fn function(opcode: &str) -> Option<(SimdFn, u8)> {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// `vadd4.u32.u32.u32.sat %r1, %r2.b3210, %r3, %r4;`; `None` if the opcode is none.
+    /// Lowers `vadd4.u32.u32.u32.sat %r1, %r2.b3210, %r3, %r4;`; returns `None` for other opcodes.
     pub(super) fn video(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let Some((mut f, bits)) = function(inst.opcode.text) else { return Ok(None) };
         if let SimdFn::Compare(_) = f {
@@ -61,7 +62,7 @@ impl<'a> Lowering<'_, 'a> {
         let inputs = if bits < 32 || second.is_some() { 3 } else { 2 };
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
 
-        // The scalar forms clamp before they add.
+        // The scalar forms saturate before the addition.
         let sum = second == Some(AluFn::Add) && !(bits == 32 && sat);
         let simd = SimdOp { f, bits, a, b, sum };
         let mut lowered = Inst::new(Op::Alu(AluOp { sat, ..AluOp::new(AluFn::Simd(simd), ty) }));
@@ -88,28 +89,28 @@ impl<'a> Lowering<'_, 'a> {
         self.push(lowered)?;
         last.dsts[0] = dst;
         match mask {
-            // mask ? result : c
+            // Computes `mask ? result : c`.
             Some(mask) => last.srcs[..3].copy_from_slice(&[Src::Imm(mask.into()), Src::Reg(between), third]),
             None => last.srcs[..2].copy_from_slice(&[Src::Reg(between), third]),
         }
         Ok(Some(last))
     }
 
-    /// Whether the first operand is a register with a selector of its parts.
+    /// True if the first operand is a register with an element selector.
     fn has_parts(&self, operands: &[Operand<'a>]) -> bool {
         let result = operands.first().map(|operand| &operand.kind);
         matches!(result, Some(OperandKind::Name(name, Some(_))) if self.vector_of(*name) == Some(1))
     }
 
-    /// Operand `at` with the parts that its selector picks: of a SIMD instruction from both
-    /// inputs, of a scalar one from its own.
+    /// Returns operand `at` with the elements that its selector picks. A SIMD selector picks from both
+    /// inputs, a scalar one from the operand itself.
     fn parts_of(&mut self, inst: &Instruction<'a>, at: usize, bits: u8, signed: bool) -> Result<Src, PtxError> {
         let plain = |operand: &Operand<'a>| match operand.kind {
             OperandKind::Name(name, Some(_)) => Operand { kind: OperandKind::Name(name, None), span: operand.span },
             _ => operand.clone(),
         };
         let operand = &inst.operands[at];
-        // `%tid.x` and elements of vectors have a component, but no parts.
+        // `%tid.x` and elements of vectors have a component, but no element selector.
         let selector = match operand.kind {
             OperandKind::Name(name, Some(selector)) if self.vector_of(name) == Some(1) => selector,
             _ => return self.src(operand, B32, Width::Exact),
@@ -145,7 +146,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(reg))
     }
 
-    /// The destination, and the bits that its mask lets through.
+    /// Returns the destination, and the mask of the bits that its selector allows to be written.
     fn masked_dst(&mut self, operand: &Operand<'a>, ty: Type, bits: u8) -> Result<(Dst, Option<u32>), PtxError> {
         let (name, mask) = match operand.kind {
             OperandKind::Name(name, Some(mask)) if self.vector_of(name) == Some(1) => (name, mask),
@@ -174,7 +175,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// The selector of `prmt` that picks the parts which a selector such as `b7610` or `h32` names.
+/// Returns the `prmt` selector that picks the elements named by a selector such as `b7610` or `h32`.
 fn selected_bytes(selector: &str, bits: u8) -> Option<u32> {
     let (letter, digits) = selector.split_at_checked(1)?;
     let (wanted, count, radix) = if bits == 8 { ("b", 4, 8) } else { ("h", 2, 4) };

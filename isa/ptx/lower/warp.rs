@@ -1,4 +1,4 @@
-//! Exchanges between the lanes of a warp.
+//! Lowering of exchanges between the lanes of a warp.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Operand, OperandKind};
@@ -12,7 +12,7 @@ use isa::types::{Signs, Type};
 use Type::{B32, B64, F32, Pred, S32, U32};
 
 impl<'a> Lowering<'_, 'a> {
-    /// `shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1;` and the older form without members.
+    /// Lowers `shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1;` and the older form without a member mask.
     pub(super) fn shuffle(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.ty(self, &[B32, U32, S32, F32])?;
         let sync = mods.take("sync");
@@ -36,7 +36,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `%r1|%p1`, `%r1`, `_|%p1`
+    /// Lowers a destination with an optional predicate: `%r1|%p1`, `%r1`, `_|%p1`.
     fn value_and_pred(&mut self, operand: &Operand<'a>) -> Result<(Dst, Dst), PtxError> {
         let OperandKind::Pair(value, pred) = operand.kind else {
             return Ok((self.dst(operand, B32, Width::Exact)?, Dst::None));
@@ -48,7 +48,7 @@ impl<'a> Lowering<'_, 'a> {
         ))
     }
 
-    /// `vote.sync.ballot.b32 %r1, %p1, -1;`
+    /// Lowers `vote.sync.ballot.b32 %r1, %p1, -1;`.
     pub(super) fn vote(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let sync = mods.take("sync");
         let modes =
@@ -71,7 +71,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `match.all.sync.b32 %r1|%p1, %r2, -1;`
+    /// Lowers `match.all.sync.b32 %r1|%p1, %r2, -1;`.
     pub(super) fn matching(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[B32, B64])?;
         mods.take("sync");
@@ -90,7 +90,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `redux.sync.add.s32 %r1, %r2, -1;`
+    /// Lowers `redux.sync.add.s32 %r1, %r2, -1;`.
     pub(super) fn redux(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let functions: [(&str, (AluFn, &[Type])); 6] = [
             ("add", (AluFn::Add, &[U32, S32])),
@@ -122,7 +122,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// `activemask.b32 %r1;`
+    /// Lowers `activemask.b32 %r1;`.
     pub(super) fn active_mask(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.ty(self, &[B32])?;
         self.operand_count(inst, 1..=1)?;

@@ -1,5 +1,5 @@
-//! `wmma`: matrices between memory and registers, and their products. A load or a store becomes the
-//! addresses of the lane's elements and the widest accesses that [`Tiling::layout`] allows.
+//! Lowering of `wmma`: loads and stores of matrices, and their products. A load or a store computes the
+//! addresses of the lane's elements, and uses the widest accesses that [`Tiling::layout`] allows.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -17,23 +17,24 @@ use Type::{B16, B32, B64, U32};
 const HELP: &str = "supported are wmma.load.a .load.b .load.c .mma .store.d, .sync.aligned, .m16n16k16 .m32n8k16 \
                     .m8n32k16, A and B of .f16, C and D both of .f16 or both of .f32";
 
-/// The types of an accumulator.
+/// Element types of an accumulator.
 const SUMS: [(&str, Sum); 2] = [("f16", Sum::F16), ("f32", Sum::F32)];
 
-/// A matrix in memory, as one lane sees it.
+/// Matrix in memory, from the view of one lane.
 struct Memory {
-    /// Address of the lane's first element.
+    /// Access at the address of the lane's first element.
     mem: MemOp,
-    /// Elements from one row to the next, or from one column to the next.
+    /// Number of elements from one row to the next, or from one column to the next.
     stride: Src,
     major: Major,
     layout: Layout,
-    /// Bytes of an element: 2 or 4.
+    /// Size of an element: 2 or 4 [bytes].
     bytes: u32,
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};` and the loads and stores.
+    /// Lowers `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};` and the loads and
+    /// stores.
     pub(super) fn wmma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.unsupported(inst).with_help(HELP);
         let (is_load, is_store) = (mods.take("load"), mods.take("store"));
@@ -88,7 +89,7 @@ impl<'a> Lowering<'_, 'a> {
         self.multiply(volta_form(majors), (Factor::F16, sum), &fragments, tiling.slices())
     }
 
-    /// `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {..}, [%rd1], %r1;`, or a store.
+    /// Lowers `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {..}, [%rd1], %r1;`, or a store.
     fn wmma_access(
         &mut self,
         inst: &Instruction<'a>,
@@ -124,7 +125,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// The same access without a relocation, which would go to the next instruction alone.
+    /// Moves a relocated address to a register, since a relocation applies only to the next instruction.
     fn in_register(&mut self, mem: MemOp) -> Result<MemOp, PtxError> {
         let Some((place, _)) = self.pending.last_mut() else { return Ok(mem) };
         *place = Relocated::Source(0);
@@ -136,7 +137,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { base: Some(base), offset: 0, ..mem })
     }
 
-    /// Moves the address on to the first element of the lane.
+    /// Advances the address to the first element of the lane.
     fn of_lane(&mut self, memory: Memory) -> Result<Memory, PtxError> {
         let bits = memory.layout.lane_bits();
         let [lines, within] = [false, true].map(|is_within| {
@@ -152,10 +153,10 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Memory { mem, ..memory })
     }
 
-    /// The number that bits of the lane's number make, each of which stands for a power of two or nothing.
+    /// Computes a weighted sum of the bits of the lane number. Each weight is a power of two or zero.
     fn sum_of_bits(&mut self, weights: [u8; 5]) -> Result<Src, PtxError> {
         let mut sum = Src::Imm(0);
-        // Bits that move as far, move together.
+        // Bits with the same shift distance are shifted together.
         for shift in -4..=4i32 {
             let moves =
                 |bit: u32| weights[bit as usize] != 0 && weights[bit as usize].ilog2() as i32 - bit as i32 == shift;
@@ -178,7 +179,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(sum)
     }
 
-    /// The result of an operation, in a new register of 32 bits.
+    /// Computes an operation and returns its result in a new 32-bit register.
     fn combined(&mut self, f: AluFn, ty: Type, inputs: [Src; 3]) -> Result<Src, PtxError> {
         let to = self.temporary(false)?;
         let mut inst = Inst::new(Op::Alu(AluOp::new(f, ty)));
@@ -188,7 +189,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(to))
     }
 
-    /// An access so many elements of `bytes` bytes behind another.
+    /// Returns an access `elements` elements of `bytes` bytes after another one.
     fn moved(&mut self, mem: &MemOp, elements: Src, bytes: u32) -> Result<MemOp, PtxError> {
         let wide = mem.base.is_none_or(|base| base.wide);
         let to = self.temporary(wide)?;
@@ -201,8 +202,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { base: Some(to), ..*mem })
     }
 
-    /// The accesses that move the elements of a lane, register after register: as many registers at once as
-    /// lie side by side in memory, or else the halves of each, one after the other.
+    /// Returns the accesses for the elements of a lane, in the order of the registers. An access covers all
+    /// registers that are consecutive in memory, or one half of a register if its halves are not.
     fn accesses(&mut self, memory: &Memory) -> Result<Vec<MemOp>, PtxError> {
         let Memory { mem, stride, major, layout, bytes } = memory;
         let at = |element: u32| {
@@ -212,7 +213,7 @@ impl<'a> Lowering<'_, 'a> {
         let runs = [16, 8, 4, 2].map(|wide| wide / bytes).into_iter().filter(|&run| run > 0);
         let is_run = |&run: &u32| run <= layout.elements() && (0..run).all(|ahead| at(ahead) == (0, ahead as u8));
         let run = runs.into_iter().find(is_run).unwrap_or(1);
-        // Halves of a register, or whole ones.
+        // Element type of an access: a half of a register, or whole registers.
         let (ty, lanes) = if run * bytes < 4 { (B16, 1) } else { (B32, (run * bytes / 4) as u8) };
         let mut lines = vec![(0, *mem)];
         let mut accesses = Vec::new();
@@ -283,7 +284,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Elements of a row, or of a column, of the matrix by itself.
+/// Returns the stride of a contiguous matrix: the number of elements in a row, or in a column.
 fn default_stride(tiling: &Tiling, matrix: Matrix, major: Major) -> u64 {
     let [m, n, k] = tiling.extent;
     let [rows, columns] = match matrix {

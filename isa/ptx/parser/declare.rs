@@ -1,4 +1,4 @@
-//! Declarations and directives.
+//! Parser of declarations and directives.
 
 use super::super::PtxError;
 use super::super::ast::{Directive, Initial, OperandKind, Storage, Variable};
@@ -7,7 +7,7 @@ use super::{FILE_LEVEL, Parser, storage};
 use isa::types::Type;
 
 impl<'a> Parser<'a> {
-    /// `(.param .u64 a, .param .align 8 .b8 b[16])`
+    /// Parses a parameter list: `(.param .u64 a, .param .align 8 .b8 b[16])`.
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>, PtxError> {
         let mut params = Vec::new();
         self.expect(Token::OpenParen, "`(`")?;
@@ -21,7 +21,7 @@ impl<'a> Parser<'a> {
         Ok(params)
     }
 
-    /// A declaration with all its names, to the semicolon.
+    /// Parses a declaration of one or more names, up to the semicolon.
     pub(super) fn variables(&mut self, is_extern: bool) -> Result<Vec<Variable<'a>>, PtxError> {
         let head = self.declaration_head(is_extern)?;
         let mut variables = vec![self.declarator(&head)?];
@@ -32,7 +32,7 @@ impl<'a> Parser<'a> {
         Ok(variables)
     }
 
-    /// State space, alignment and type: what all names of a declaration share.
+    /// Parses the state space, alignment and type, which all names of a declaration share.
     fn declaration_head(&mut self, is_extern: bool) -> Result<Variable<'a>, PtxError> {
         let space = self.dotted("a state space such as `.reg`")?;
         let Some(storage) = storage(space.text) else {
@@ -76,8 +76,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => match Type::from_name(word).filter(|ty| ty.is_declarable()) {
                     Some(ty) if head.ty.is_none() => {
-                        // Of a pointer parameter, `.ptr` and the alignment of what it points
-                        // to follow the type.
+                        // For a pointer parameter, `.ptr` and the alignment of its target follow the type.
                         head.ty = Some(ty);
                         if self.eat_dotted("ptr") {
                             self.pointee()?;
@@ -93,7 +92,7 @@ impl<'a> Parser<'a> {
         Ok(head)
     }
 
-    /// `.global .align 4` after `.ptr`: about the memory behind a pointer, not the pointer.
+    /// Parses `.global .align 4` after `.ptr`: properties of the memory to which a pointer parameter points.
     fn pointee(&mut self) -> Result<(), PtxError> {
         while let Some(word) = self.peek_dotted() {
             match word {
@@ -108,10 +107,10 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `name`, `name<10>`, `name[4][4]`, `name[] = {..}`
+    /// Parses one name of a declaration: `name`, `name<10>`, `name[4][4]`, `name[] = {..}`.
     fn declarator(&mut self, head: &Variable<'a>) -> Result<Variable<'a>, PtxError> {
         let mut variable = head.clone();
-        // A parameter of a prototype may go without a name.
+        // A parameter of a prototype may have no name.
         variable.name = match self.peek() {
             Some(Token::Sink) => self.expect(Token::Sink, "a name")?,
             _ => self.word("a name")?,
@@ -139,7 +138,8 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    /// A variable that can begin with a value: one that lies in memory from the start, and in this file.
+    /// Checks that a variable may have an initializer: it is defined in this file and in memory before the
+    /// launch.
     fn check_initialised(&self, variable: &Variable<'a>) -> Result<(), PtxError> {
         let space = match variable.storage {
             Storage::Global | Storage::Const | Storage::Tex if !variable.is_extern => return Ok(()),
@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
         Err(self.error(self.span(), message).with_help(help))
     }
 
-    /// A value, or values in braces.
+    /// Parses an initializer: a value, or values in braces.
     fn initialiser(&mut self) -> Result<Vec<Initial<'a>>, PtxError> {
         let mut parts = Vec::new();
         let mut depth = 0u32;
@@ -186,7 +186,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `-1`, `0f00000000`, `symbol+4`, `generic(symbol)+4`, `0xFF(symbol)`
+    /// Parses an element of an initializer: `-1`, `0f00000000`, `symbol+4`, `generic(symbol)+4`,
+    /// `0xFF(symbol)`.
     fn constant(&mut self) -> Result<Initial<'a>, PtxError> {
         let mut mask = None;
         let mut generic = false;
@@ -212,7 +213,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(Initial::Field);
         }
-        // `0xFF(generic(symbol))`
+        // Nested form: `0xFF(generic(symbol))`.
         let inner = bracketed && !generic && name.text == "generic" && self.eat(Token::OpenParen);
         if inner {
             generic = true;
@@ -231,7 +232,7 @@ impl<'a> Parser<'a> {
         Ok(Initial::Address { name, offset, generic, mask })
     }
 
-    /// `.maxntid 256, 1, 1` and its like, between a function's header and its body.
+    /// Parses directives such as `.maxntid 256, 1, 1` between the header and the body of a function.
     pub(super) fn performance_directives(&mut self) -> Result<Vec<Directive<'a>>, PtxError> {
         let mut directives = Vec::new();
         while self.peek_dotted().is_some_and(|word| !FILE_LEVEL.contains(&word)) {
@@ -268,7 +269,7 @@ impl<'a> Parser<'a> {
         Ok(directives)
     }
 
-    /// Directives for debuggers and for the assembler, which say nothing about execution.
+    /// Skips a directive for debuggers or for the assembler, which has no effect on execution.
     pub(super) fn debug_directive(&mut self) -> Result<(), PtxError> {
         match self.dotted("a directive")?.text {
             "file" => {
@@ -299,7 +300,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `function_name $L__info_string0+4` or `inlined_at 1 2 3` of a `.loc`
+    /// Skips `function_name $L__info_string0+4` or `inlined_at 1 2 3` of a `.loc` directive.
     fn inlining(&mut self) -> Result<(), PtxError> {
         if self.word("`function_name` or `inlined_at`")?.text == "inlined_at" {
             for what in ["a file number", "a line", "a column"] {
@@ -321,7 +322,7 @@ impl<'a> Parser<'a> {
         self.skip_past(Token::Semicolon)
     }
 
-    /// Skips `( ... )`, with what is in parentheses within.
+    /// Skips `( ... )`, including nested parentheses.
     pub(super) fn skip_parentheses(&mut self) -> Result<(), PtxError> {
         let start = self.span();
         self.expect(Token::OpenParen, "`(`")?;

@@ -1,15 +1,16 @@
-//! Constant expressions (PTX ISA, "Constant Expressions"): the operators of C on 64-bit
-//! integers, signed unless a part has the suffix `U`, is too large or is cast to `.u64`.
+//! Constant expressions (PTX ISA, "Constant Expressions"): the operators of C on 64-bit integers. An
+//! expression is signed unless a part of it has the suffix `U`, is too large, or is cast to `.u64`.
 
 use super::super::PtxError;
 use super::super::lexer::Token;
 use super::Parser;
 
-/// Deepest nesting of operators and parentheses.
+/// Maximum nesting of operators and parentheses.
 const MAX_NESTING: u32 = 64;
-/// Binds tighter than sums: what stands behind the sign of an offset.
+/// Precedence of `*`, `/` and `%`, above that of sums: the precedence of the term after the sign of an
+/// offset.
 pub(super) const TERM: u8 = 10;
-/// Binds tighter than anything with two sides.
+/// Precedence of unary operators, above that of all binary operators.
 const UNARY: u8 = 11;
 
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ impl Constant {
     }
 }
 
-/// Precedence of an operator between two operands.
+/// Returns the precedence of a binary operator, or `None` for other tokens.
 fn precedence(operator: Token) -> Option<u8> {
     Some(match operator {
         Token::OrOr => 1,
@@ -42,8 +43,8 @@ fn precedence(operator: Token) -> Option<u8> {
 }
 
 impl<'a> Parser<'a> {
-    /// The low 64 bits of a constant expression whose operators bind at least as tight as
-    /// `least`; 0 takes all.
+    /// Parses a constant expression and returns its low 64 bits. Its operators have at least the precedence
+    /// `least`; 0 allows all operators.
     pub(super) fn expression(&mut self, least: u8, wanted: &str) -> Result<u64, PtxError> {
         Ok(self.constant_expression(least, 0, wanted)?.bits)
     }
@@ -55,7 +56,7 @@ impl<'a> Parser<'a> {
         }
         let mut left = self.primary(depth, wanted)?;
         loop {
-            // `10%3`: the lexer takes `%3` for a name.
+            // In `10%3` the lexer takes `%3` for a name.
             let is_remainder = self.peek() == Some(Token::Word) && self.text(self.span()).starts_with('%');
             let operator = if is_remainder { Some(Token::Percent) } else { self.peek() };
             if operator == Some(Token::Question) && least == 0 {
@@ -85,7 +86,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// The number of `%3` in `10%3`.
+    /// Parses the number of `%3` in `10%3`.
     fn remainder_operand(&mut self) -> Result<Constant, PtxError> {
         let name = self.word("a number")?;
         let digits = super::Name { text: &name.text[1..], span: name.span };
@@ -135,7 +136,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The value of `a operator b`; `None` for a division by zero.
+/// Returns the value of `a operator b`, or `None` for a division by zero.
 fn applied(operator: Token, a: Constant, b: Constant) -> Option<Constant> {
     let unsigned = a.unsigned || b.unsigned;
     let (x, y) = (a.bits, b.bits);
@@ -152,7 +153,7 @@ fn applied(operator: Token, a: Constant, b: Constant) -> Option<Constant> {
         Token::Ampersand => x & y,
         Token::Pipe => x | y,
         Token::Caret => x ^ y,
-        // The type of a shift is that of what is shifted.
+        // A shift has the type of its left operand.
         Token::ShiftLeft => {
             let bits = u32::try_from(y).ok().and_then(|n| x.checked_shl(n)).unwrap_or(0);
             return Some(Constant { bits, unsigned: a.unsigned });

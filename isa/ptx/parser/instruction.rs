@@ -1,4 +1,4 @@
-//! Instructions and operands.
+//! Parser of instructions and operands.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Operand, OperandKind};
@@ -7,7 +7,7 @@ use super::Parser;
 use super::expression::TERM;
 
 impl<'a> Parser<'a> {
-    /// `@!%p1 add.s32 %r1, %r2, 3;`
+    /// Parses an instruction: `@!%p1 add.s32 %r1, %r2, 3;`.
     pub(super) fn instruction(&mut self) -> Result<Instruction<'a>, PtxError> {
         let guard = if self.eat(Token::At) {
             let negated = self.eat(Token::Bang);
@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         }
         let span = opcode.span.to(self.last_span());
         if !self.eat(Token::Semicolon) {
-            // Shown behind the instruction, not at whatever follows on a later line.
+            // The error points behind the instruction, not at a token on a later line.
             let at = super::super::ast::Span { start: span.end, end: span.end };
             let found = match self.peek() {
                 Some(_) => format!("found `{}`", self.text(self.span())),
@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
         Ok(Instruction { guard, opcode, modifiers, operands, span })
     }
 
-    /// An operand; in parentheses it is a list of a call, else an expression.
+    /// Parses an operand. Parentheses enclose the argument list of a call, and otherwise an expression.
     fn operand(&mut self, calls: bool) -> Result<Operand<'a>, PtxError> {
         let start = self.span();
         let kind = match self.peek() {
@@ -67,7 +67,7 @@ impl<'a> Parser<'a> {
         Ok(Operand { kind, span: start.to(self.last_span()) })
     }
 
-    /// The name of a vector register as a vector of its elements; any other operand as it is.
+    /// Returns the name of a vector register as the vector of its elements; any other operand is unchanged.
     fn elements(&self, operand: Operand<'a>) -> Operand<'a> {
         let span = operand.span;
         let OperandKind::Name(name, None) = operand.kind else { return operand };
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         Operand { kind: OperandKind::Vector(elements.collect()), span }
     }
 
-    /// Operands that hold no others, separated by commas, up to `close`.
+    /// Parses scalar operands, separated by commas, up to `close`.
     fn scalars(&mut self, close: Token, wanted: &str) -> Result<Vec<Operand<'a>>, PtxError> {
         let mut scalars = Vec::new();
         while !self.eat(close) {
@@ -117,12 +117,12 @@ impl<'a> Parser<'a> {
         Ok(Operand { kind, span: start.to(self.last_span()) })
     }
 
-    /// Whether the word so many tokens ahead is the name of a number.
+    /// True if the word `ahead` tokens after the next one is the name of a number.
     fn is_constant(&self, ahead: usize) -> bool {
         self.tokens.get(self.at + ahead).is_some_and(|(_, span)| self.text(*span) == "WARP_SZ")
     }
 
-    /// `%r1`, `%tid.x`, `symbol+4`, `%p1|%p2`
+    /// Parses an operand that begins with a name: `%r1`, `%tid.x`, `symbol+4`, `%p1|%p2`.
     fn named(&mut self) -> Result<OperandKind<'a>, PtxError> {
         let name = self.word("a name")?;
         Ok(match self.peek() {
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A floating point number with its signs, or a constant expression.
+    /// Parses a floating-point number with its signs, or a constant expression.
     fn number(&mut self) -> Result<OperandKind<'a>, PtxError> {
         let mut signs = 0;
         while let Some(Token::Minus | Token::Plus) = self.peek_at(signs) {
@@ -176,13 +176,13 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The hexadecimal digits behind `0f` or `0d`.
+    /// Parses the hexadecimal digits after `0f` or `0d`.
     fn bits(&self, name: Name<'a>) -> Result<u64, PtxError> {
         u64::from_str_radix(&name.text[2..], 16)
             .map_err(|_| self.error(name.span, format!("`{}` is not a number", name.text)))
     }
 
-    /// `+4`, `-4`, `+-4`, `+4*3-1`
+    /// Parses an offset: `+4`, `-4`, `+-4`, `+4*3-1`.
     pub(super) fn offset(&mut self) -> Result<i64, PtxError> {
         let mut sum = 0i64;
         while let Some(sign @ (Token::Plus | Token::Minus)) = self.peek() {
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
         Ok(sum)
     }
 
-    /// `[%rd1+-4]`, `[x]`, `[16]`, `[tex, {%f1, %f2}]`
+    /// Parses an address or texture access: `[%rd1+-4]`, `[x]`, `[16]`, `[tex, {%f1, %f2}]`.
     fn address(&mut self) -> Result<OperandKind<'a>, PtxError> {
         self.expect(Token::OpenBracket, "`[`")?;
         let base = match self.peek() {
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
                 names.push(self.scalar()?);
             }
         }
-        // A lone coordinate may go without braces.
+        // A single coordinate may omit the braces.
         if coordinates.is_empty() && names.len() > 1 {
             coordinates.extend(names.pop());
         }

@@ -1,11 +1,11 @@
-//! A line of an instruction that was read before says what it would say alone.
+//! A cached line must parse as it does without the cache.
 
 use proptest::prelude::*;
 
 use super::super::{KernelTrace, Limits, TraceError};
 use super::{VOLTA, kernel_of};
 
-/// A line of one of a few instructions, for the mask.
+/// Returns a line of one of a few instructions, with this mask.
 fn line(kind: usize, mask: u32, mode: usize, (base, stride): (u64, i64)) -> String {
     let text = ["1 R4 LDG.E 1 R2 4", "0 ST.E 2 R3 R6 4", "1 R8 FFMA 3 R4 R5 R8 0", "1 R5 LDS 1 R3 8"][kind];
     let lanes = mask.count_ones() as usize;
@@ -21,8 +21,7 @@ fn line(kind: usize, mask: u32, mode: usize, (base, stride): (u64, i64)) -> Stri
     format!("0{kind}40 {mask:08x} {text}{mode}{addresses} 0")
 }
 
-/// What a reader makes of the last of these lines: addresses by lane, and what was odd; or what is wrong, and where in
-/// the line.
+/// Reads some lines. Returns the addresses and warnings of the last line, or its error with the position.
 fn last(lines: &[String]) -> Result<String, String> {
     let text = kernel_of(VOLTA, &lines.join("\n"));
     let read = || -> Result<String, TraceError> {
@@ -77,7 +76,7 @@ proptest! {
         }
         let second = String::from_utf8(second).unwrap();
         let warmed = last(&[first.clone(), second.clone()]);
-        // The highest address is that of all lines; a first line without lanes has none.
+        // The highest address covers all lines; a first line without lanes does not contribute to it.
         let lane = line(kind, 0, mode, (0, 0));
         let alone = last(&[lane, second.clone()]);
         let without_highest = |read: Result<String, String>| read.map(|text| text.rsplit_once(' ').unwrap().0.to_owned());

@@ -1,4 +1,4 @@
-//! Compressed texts.
+//! Tests of compressed texts.
 
 use std::io::{Cursor, Write};
 
@@ -27,19 +27,19 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     compress_to_vec(text, CompressionLevel::Fastest)
 }
 
-/// A frame of zstd without the checksum behind it.
+/// Removes the checksum of a zstd frame.
 fn without_checksum(mut frame: Vec<u8>) -> Vec<u8> {
     frame[4] &= !4;
     frame.truncate(frame.len() - 4);
     frame
 }
 
-/// A frame of zstd that readers skip.
+/// Returns a skippable zstd frame.
 fn skippable(content: &[u8]) -> Vec<u8> {
     [&[0x50, 0x2a, 0x4d, 0x18][..], &(content.len() as u32).to_le_bytes(), content].concat()
 }
 
-/// All CTAs of a file that is read to its end, and what was odd.
+/// Reads a file to its end. Returns all CTAs and the warnings.
 fn read(bytes: Vec<u8>) -> Result<(Vec<Cta>, Vec<String>), TraceError> {
     let mut kernel = KernelTrace::new(Cursor::new(bytes), "packed", Limits::default())?;
     let ctas: Result<Vec<_>, _> = kernel.by_ref().collect();
@@ -63,7 +63,7 @@ fn what_is_packed_as_it_is_written_is_read_again() {
     for packing in [Packing::Plain, Packing::Xz, Packing::Zstd] {
         let mut packer = Packer::new(Vec::new(), packing).unwrap();
         let text = text();
-        // In pieces that end within lines.
+        // Write in chunks that end within lines.
         for piece in text.as_bytes().chunks(777) {
             packer.write_all(piece).unwrap();
         }
@@ -95,7 +95,7 @@ fn damaged_and_cut_streams_are_refused_with_the_line_reached() {
     }
 }
 
-/// Files of a few CTAs, in every way to compress them.
+/// Returns small files of a few CTAs, in every compression.
 fn small_files() -> Vec<(&'static str, Vec<u8>)> {
     let cta = "#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 2\n0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x100 4 0\n\
                0010 ffffffff 0 EXIT 0 0 0\n#END_TB\n";
@@ -135,7 +135,7 @@ fn a_file_that_is_cut_or_goes_on_behind_its_end_is_refused() {
     for (name, whole) in small_files() {
         let expected = read(whole.clone()).unwrap();
         for length in 0..whole.len() {
-            // A stream or a frame may be missing as a whole: the grid has more CTAs then.
+            // If a whole stream or frame is missing, the only symptom is that the grid has more CTAs.
             if let Ok((ctas, warnings)) = read(whole[..length].to_vec()) {
                 let is_short = warnings.iter().any(|warning| warning.contains("CTAs, the grid 4"));
                 assert!(ctas == expected.0 || is_short, "{name}, {length} bytes");
@@ -158,7 +158,8 @@ fn a_skipped_frame_that_the_file_ends_in_is_refused() {
 
 #[test]
 fn a_frame_whose_size_is_not_the_one_it_states_is_refused() {
-    // A single segment of two bytes that states a size of two, then of three: raw, the last block, without a checksum.
+    // A frame with a single raw block of two bytes and no checksum, which states a size of two or of three
+    // bytes.
     let frame = |size: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, size][..], &[0x11, 0, 0], b"\n\n"].concat();
     let text = text();
     let steps_behind = |size| steps([frame(size), zstd(text.as_bytes())].concat());

@@ -1,4 +1,4 @@
-//! What is read, and what is only warned of.
+//! Tests of texts that are read, some with warnings.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -207,7 +207,7 @@ fn the_recorded_width_is_that_of_the_access() {
         let (warp, kernel) = only_warp(&volta(&format!("{instruction}\n{instruction}")));
         let code = kernel.code();
         let width = |step: usize| code.opcode(&code.operations()[warp.steps()[step].operation as usize]).width;
-        // The second line is read by comparing it with the first.
+        // The second line is parsed by comparison with the cached first line.
         assert_eq!(width(0), width(1), "{instruction}");
         (width(0), kernel.warnings().first().map(|warning| warning.message.clone()))
     };
@@ -226,7 +226,7 @@ fn the_recorded_width_is_that_of_the_access() {
     assert_eq!(access("ATOMG.E.ADD.F64.RN", 4), (8, None));
     assert_eq!(access("RED.E.ADD.F32", 8), (8, record_counts()));
     assert_eq!(access("ATOMG.E.CAS.128", 16), (16, split()));
-    // What is no access has no width, whatever stands in the field.
+    // An instruction that accesses no memory has no width, whatever the field contains.
     assert_eq!(access("MUFU.RCP", 8), (4, None));
 }
 
@@ -261,11 +261,11 @@ fn an_address_that_is_too_wide_is_refused_at_its_line() {
     for near in ["LDS 1 R4 4 1 0x100000000 0", "LDG.E 1 R4 4 1 0xfffffffc 0"] {
         assert!(read(&format!("0010 00000001 1 R2 {near} 0"), 32).is_ok(), "{near}");
     }
-    // Lanes that take no part have no address.
+    // Inactive lanes have no address, so their mask hides the address that is too wide.
     assert!(read("0010 00000000 1 R2 LDG.E 1 R4 4 1 0x100000000 0 0", 32).is_ok());
 }
 
-/// The only warning about an instruction on line 16, or the reason for which it is refused.
+/// Returns the only warning about an instruction on line 16, or the error.
 fn complaint(text: &str, limits: Limits) -> Option<String> {
     let mut kernel = KernelTrace::new(Cursor::new(text.as_bytes().to_vec()), "t.traceg", limits).unwrap();
     match kernel.next_cta() {
@@ -306,7 +306,7 @@ fn shared_memory_ends_where_that_of_an_sm_does() {
         assert_eq!(of(access), Some(expected), "{access}");
     }
     assert_eq!(of("1 R2 LDS 1 R4 4 1 0xbf80 4"), None);
-    // What a kernel of sm_80 has begins behind a KiB of CUDA's own.
+    // In kernels of sm_80, the kernel's shared memory begins after 1 KiB that CUDA reserves.
     assert_eq!(of("1 R2 LDS 1 R4 4 1 0xc380 4"), None);
     let windows = "-shmem base_addr = 0x7f0000000000\n-local mem base_addr = 0x7f0001000000\n-binary";
     let generic = |address: &str| {
@@ -318,7 +318,7 @@ fn shared_memory_ends_where_that_of_an_sm_does() {
     assert_eq!(generic("0x7f000000bffc"), None);
     let beyond = "t.traceg:18: shared memory is accessed beyond the 49152 bytes that an SM has";
     assert_eq!(generic("0x7f0000010000").as_deref(), Some(beyond));
-    // Tracers may write addresses of shared memory as generic ones, too.
+    // Tracers may write addresses of shared memory as generic addresses.
     let plain = volta("0000 ffffffff 1 R2 LDS 1 R4 4 1 0x7f0000000000 4 0").replace("-binary", windows);
     assert_eq!(complaint(&plain, limits), None);
 }
@@ -341,7 +341,7 @@ fn an_access_that_is_not_aligned_is_warned_of() {
     {
         assert_eq!(of(access), None, "{access}");
     }
-    // Lanes that name no row of a matrix have no address that counts.
+    // Addresses of lanes that supply no row of a matrix are ignored.
     assert_eq!(
         complaint(
             &volta("0000 ffffffff 1 R2 LDSM.16.M88 1 R4 16 1 0x1 1 0").replace("= 70", "= 80"),

@@ -1,4 +1,4 @@
-//! What is refused, with its place.
+//! Tests of texts that are rejected, with the position of the error.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn refused(text: &str) -> String {
     read(text).map(|(ctas, _)| ctas).unwrap_err().to_string()
 }
 
-/// The message about an instruction line, without the file and its line.
+/// Returns the message about an instruction line, without the file and its line number.
 #[track_caller]
 fn instruction(line: &str) -> String {
     let message = refused(&volta(line));

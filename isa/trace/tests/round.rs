@@ -1,4 +1,4 @@
-//! Text to records and back.
+//! Round trips from text to records and back.
 
 use std::io::Cursor;
 
@@ -26,7 +26,7 @@ fn again(text: &str, is_compressed: bool) -> String {
     written(kernel.header(), &ctas, kernel.code(), is_compressed)
 }
 
-/// The instruction lines of a text written again.
+/// Returns the instruction lines of a text after a round trip.
 fn lines(instructions: &str, is_compressed: bool) -> Vec<String> {
     let text = again(&volta(instructions), is_compressed);
     text.lines().skip_while(|line| !line.starts_with("insts")).skip(1).map(str::to_owned).collect()
@@ -63,10 +63,10 @@ fn a_text_as_the_tracer_writes_it_comes_back_byte_by_byte() {
     assert_eq!(again(&text, true), text);
 }
 
-/// A step: instruction, mask, stride, noise.
+/// Random step: instruction, mask, stride, noise.
 type Drawn = (usize, u32, i64, Vec<u64>);
 
-/// Opcodes and the width of their accesses.
+/// Opcodes, with the widths of their accesses.
 fn opcodes() -> [(&'static str, u16); 6] {
     [("FFMA", 0), ("EXIT", 0), ("LDG.E.128.SYS", 16), ("STG.E", 4), ("LDS.U", 4), ("DEPBAR", 0)]
 }

@@ -1,11 +1,11 @@
-//! The pages of a memory in a saved state: each with its number, which of its bursts are mapped, and their bytes.
+//! Pages of a memory in a saved state: for each page its number, the mask of mapped bursts, and their bytes.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{BURST_BYTES, Page, TABLE, Tables};
 
-/// Tables of the memory, and the pages that exist.
+/// Number of tables, and the pages that exist.
 #[derive(Serialize, Deserialize)]
 struct Saved<B> {
     tables: usize,

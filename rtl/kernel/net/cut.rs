@@ -1,40 +1,46 @@
-//! # Where a netlist can be cut
-//! Blocks joined by links shorter than some ticks are one island. Between islands there are links with delays only, so that each
-//! can run for a window `w` without hearing of the others, if there are leads `a`: for a link from island `i` to `j` that takes
-//! `l` ticks, and `c` for a credit, `a[j] + w <= a[i] + l` and `a[i] + w <= a[j] + c`. The run may end as soon as a link that
-//! tells so has been heard: no island `j` runs beyond that, `a[j] + w <= a[i] + l`. These are differences with upper bounds:
-//! Bellman and Ford find such leads, or that there are none.
+//! # Where to cut a netlist into islands
+//! Groups the blocks into islands that can run independently between synchronization points. Blocks joined by
+//! links shorter than a threshold are in one island, so that only links with longer delays connect islands.
+//!
+//! Every island runs for a window of `w` ticks without messages from the others. Island `i` may run ahead of
+//! the slowest island by a lead `a[i]`. A link from island `i` to `j` has a latency `l` and a credit delay
+//! `c`. It requires `a[j] + w <= a[i] + l` and `a[i] + w <= a[j] + c`. A run may end once a message on
+//! certain links of island `i` is received. No island `j` may run beyond that: `a[j] + w <= a[i] + l`. These
+//! are difference constraints: the Bellman-Ford algorithm finds leads that satisfy them, or shows that there
+//! are none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Link;
 use crate::kernel::BlockId;
 
-/// Islands of a netlist.
+/// Islands of a netlist, and their leads.
 #[derive(Clone, Debug)]
 pub struct Cut {
-    /// The island of each block that has links.
+    /// Island of each block that has links.
     pub(super) islands: BTreeMap<BlockId, usize>,
-    /// Ticks for which all run between two meetings.
+    /// Ticks that every island runs between two synchronization points.
     pub(super) window: u64,
-    /// How far each is ahead of the last.
+    /// Lead of each island over the slowest island in ticks.
     pub(super) ahead: Vec<u64>,
-    /// How far each may run beyond what another has come to, if nothing was heard of that: from, to, ticks.
+    /// Maximum distance [ticks] that an island may run ahead of another from which it has received nothing
+    /// newer.
     pub(super) bounds: Vec<Bound>,
-    /// Islands that signal the end of a run, and the latency of that signal [ticks]: no island runs farther ahead of them.
+    /// Islands that signal the end of a run, and the latency of that signal [ticks]: no island runs farther
+    /// ahead of them.
     pub(super) news: Vec<(usize, u64)>,
 }
 
-/// From an island, to another, ticks.
+/// Bound on a lead: island that limits, island that is limited, maximum distance in ticks.
 type Bound = (usize, usize, u64);
 
-/// Cuts a netlist whose cores have a period of `cycle`; `tells` are the links by which the end of a run is heard of. Of all ways
-/// to cut it at links with a least delay, that with the longest window; of several the one with most islands. `None` if nothing
-/// can run apart for as long as a cycle.
+/// Cuts a netlist whose cores have a period of `cycle` ticks. `tells` selects the links that signal the end
+/// of a run. Considers the cuts at all links with a minimum delay. Selects the one with the longest window,
+/// and of equal ones the one with the most islands. `None` if no cut has a window of at least one cycle.
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;
-    // The shorter the links that are cut, the more islands there are.
+    // Cutting shorter links gives more islands, so the first of several cuts with equal windows has the most.
     for least in delays {
         let known = best.as_ref().map_or(0, |best| best.window / cycle);
         best = cut_at(links, cycle, (least, known), tells).or(best);
@@ -42,7 +48,7 @@ pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> 
     best
 }
 
-/// Cuts it at links that take at least so long, if that gives a window of more cycles than a known one.
+/// Cuts the netlist at all links with a delay of at least `least`, if the window then exceeds `known` cycles.
 fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let mut islands = Sets::of(links.iter().flat_map(|link| [link.from, link.to]));
     links.iter().filter(|link| link.least_delay() < least).for_each(|link| islands.join(link.from, link.to));
@@ -66,12 +72,12 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
-    // Two windows of two islands are no longer than the way from one to the other and back.
+    // Two windows of two islands are at most the delay of the link between them and back.
     let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
     let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();
     let news: Vec<_> = news.into_iter().collect();
-    // Leads for a window are leads for a shorter one.
+    // Leads that are valid for a window are valid for any shorter one.
     let mut middle = known + 1;
     while fits < most {
         match leads(&bounds, &news, count, middle * cycle) {
@@ -84,7 +90,8 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
     Some(Cut { islands, window, ahead: leads(&bounds, &news, count, window)?, bounds, news })
 }
 
-/// Leads for a window, if there are any: of each island no more than that of another and what is left of a bound.
+/// Finds leads for a window, if there are any. The lead of an island is at most that of another island plus
+/// the delay between them minus the window.
 fn leads(bounds: &[Bound], news: &[(usize, u64)], count: usize, window: u64) -> Option<Vec<u64>> {
     let mut ahead = vec![0i64; count];
     for _ in 0..=count {
@@ -107,7 +114,7 @@ fn leads(bounds: &[Bound], news: &[(usize, u64)], count: usize, window: u64) -> 
     None
 }
 
-/// Sets of blocks, each known by one of its blocks.
+/// Union-find forest: maps each block to its parent; a root represents its set.
 struct Sets(BTreeMap<BlockId, BlockId>);
 
 impl Sets {
@@ -130,7 +137,8 @@ impl Sets {
         self.0.insert(other, one);
     }
 
-    /// Numbers the sets: those with links to most others first, for they take longest to meet.
+    /// Numbers the sets. Those with links to the most other sets come first, because their synchronization
+    /// points take longest.
     fn numbered(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
         let blocks: Vec<BlockId> = self.0.keys().copied().collect();
         let tops: BTreeMap<BlockId, BlockId> = blocks.into_iter().map(|block| (block, self.find(block))).collect();

@@ -1,11 +1,13 @@
 //! # Islands of a netlist
-//! Where links have delays, a netlist is cut into islands, each of which can run for a while without hearing of the others, on a
-//! thread of its own or in turn with them. What has crossed meanwhile is told at meetings, before it could have been seen; every
-//! edge is what it is when all run together.
+//! Runs a netlist in parallel. Where links have delays, the netlist is cut into islands. Each island runs for
+//! a while without messages from the others, on its own thread or in turn with them. Islands exchange
+//! messages at synchronization points, always before a message could become visible. Results therefore equal
+//! lockstep execution.
 //!
-//! An island has its blocks and their links. A link that was cut is in two islands: that of its receiver has its beats, that of
-//! its sender has a copy, into which beats are sent. Nobody runs farther beyond what another island has come to than the
-//! delay of the links between them, and nobody beyond the end of a run that could have been heard of.
+//! An island owns its blocks and their links. A link that was cut exists in two islands. The island of its
+//! receiver holds the beats, the island of its sender a copy into which beats are sent. No island runs ahead
+//! of another by more than the delay of the links between them. No island runs beyond the earliest tick at
+//! which the end of the run could be received.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,40 +19,41 @@ use super::pool::{Crossing, Links, Owners};
 use super::{Board, Call, Family, Link, Net, note_call, of};
 use crate::kernel::{BlockId, Simulator};
 
-/// How a netlist is cut, and who meets whom.
+/// How a netlist is cut into islands, and which islands synchronize with each other.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Ticks for which all run between two meetings.
+    /// Ticks that every island runs between two synchronization points.
     window: u64,
     islands: Vec<Shore>,
-    /// Islands that tell the end of a run, and the ticks after which that is heard of.
+    /// Islands that signal the end of a run, and the latency of that signal [ticks].
     news: Vec<(usize, u64)>,
-    /// The island of each block, by kind and number.
+    /// Island of each block, by kind and number.
     island_of: Vec<Vec<usize>>,
-    /// The islands of each link, by pool and number.
+    /// Islands of each link, by pool and number.
     owners: Vec<Vec<Owners>>,
-    /// Islands at which meetings are held: with those of higher numbers to which they have links.
+    /// Islands that host a synchronization point, with all islands of higher numbers that they have links to.
     hosts: Vec<usize>,
 }
 
-/// An island as the others know it.
+/// Properties of an island that other islands and the netlist use.
 #[derive(Clone, Debug, Default)]
 struct Shore {
-    /// Where its blocks are in the wake wheels, by domain.
+    /// Places of the island's blocks in the wake wheels, by domain.
     domains: Vec<Vec<Place>>,
-    /// The numbers of its blocks in the netlist, by kind.
+    /// Numbers of the island's blocks in the netlist, by kind.
     numbers: Vec<Vec<usize>>,
-    /// The numbers of its links in the netlist, by pool: in ascending order.
+    /// Numbers of the island's links in the netlist, by pool, in ascending order.
     links: Vec<Vec<u32>>,
-    /// How far it is ahead of the last island.
+    /// Planned lead over the slowest island [ticks].
     ahead: u64,
     /// Islands that this island must not run ahead of by more than this distance [ticks].
     bounds: Vec<(usize, u64)>,
-    /// Islands of higher numbers, with the links to them and those from them.
+    /// Islands of higher numbers that have links with this one.
     guests: Vec<Guest>,
 }
 
-/// An island that comes to another's meeting.
+/// Island that takes part in a synchronization point of another, with the links to it (`there`) and from it
+/// (`back`).
 #[derive(Clone, Debug, Default)]
 struct Guest {
     island: usize,
@@ -58,14 +61,14 @@ struct Guest {
     back: Vec<Crossing>,
 }
 
-/// A netlist in islands. Each may be run by another thread.
+/// Netlist split into islands, each of which can run on its own thread.
 pub struct Islands<L, K> {
     plan: Arc<Plan>,
     islands: Vec<Island<L, K>>,
 }
 
 struct Island<L, K> {
-    /// The tick up to which it is to run.
+    /// Tick up to which the island runs next.
     goal: AtomicU64,
     inside: Mutex<Inside<L, K>>,
 }
@@ -77,7 +80,7 @@ struct Inside<L, K> {
 
 impl<L, K> Island<L, K> {
     fn lock(&self) -> MutexGuard<'_, Inside<L, K>> {
-        // A panic in an island ends the run; nobody looks at what it has left.
+        // A panic in an island ends the run, so its possibly inconsistent state is never used.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -92,13 +95,14 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         cut(&self.graph, cycle, &|link: &Link| Some(link.to) == self.heard_by)
     }
 
-    /// How many islands it has, if it can run in any.
+    /// Returns the number of islands, if the netlist can be cut into any.
     #[must_use]
     pub fn num_islands(&self) -> Option<usize> {
         self.plan().map(|plan| plan.islands.len())
     }
 
-    /// Ticks for which its islands run between two meetings, and how far the island of a block is ahead of the last one.
+    /// Returns the ticks that islands run between two synchronization points, and the lead of a block's
+    /// island over the slowest one in ticks.
     #[must_use]
     pub fn pace_of(&self, block: BlockId) -> Option<(u64, u64)> {
         let (kind, number) = self.kind_of(block)?;
@@ -113,7 +117,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
                 islands[to].bounds.push((from, ticks));
             }
         }
-        // A block without links is with the first.
+        // A block without links belongs to the first island.
         let island_of: Vec<Vec<usize>> = (0..self.shown.len())
             .map(|kind| {
                 let blocks = 0..self.board.kinds[kind].count();
@@ -134,7 +138,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let mut guests: BTreeMap<(usize, usize), Guest> = BTreeMap::new();
         for link in &self.graph {
             let [sender, receiver] = [link.from, link.to].map(|block| cut.islands[&block]);
-            // The graph has the links of a pool in their order.
+            // The links of each pool appear in the graph in pool order.
             let number = owners[link.pool].len() as u32;
             owners[link.pool].push([sender, receiver]);
             if sender != receiver {
@@ -150,13 +154,14 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for ((host, _), guest) in guests {
             islands[host].guests.push(guest);
         }
-        // From behind at every other, so that two that are held at the same time do not wait for each other.
+        // Every other host visits its guests in reverse order, so that two synchronization points held at the
+        // same time do not wait for each other.
         islands.iter_mut().skip(1).step_by(2).for_each(|island| island.guests.reverse());
         let hosts = (0..count).filter(|&island| !islands[island].guests.is_empty()).collect();
         Plan { window: cut.window, news: cut.news.clone(), islands, island_of, owners, hosts }
     }
 
-    /// Takes it apart, until [`Self::rejoin`], if it can run in islands. Meanwhile it has no blocks.
+    /// Splits the netlist into islands, if it can be cut. The netlist has no blocks until [`Self::rejoin`].
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<Islands<L, K>> {
         let plan = Arc::clone(self.plan()?);
         let count = plan.islands.len();
@@ -180,7 +185,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(pool).split(owners, &mut pools);
         }
         for (board, Shore { links, .. }) in boards.iter_mut().zip(&plan.islands) {
-            // Whoever has a port at a link has the link.
+            // An island that has a port of a link also has the link.
             board.renumber(|pool, number| links[pool].binary_search(&number).unwrap_or_default() as u32);
         }
         let islands = boards.into_iter().zip(&plan.islands).map(|(board, island)| {
@@ -191,7 +196,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         Some(Islands { plan, islands })
     }
 
-    /// Puts it together again, after meetings at which all have come to the same tick.
+    /// Reassembles the netlist, after synchronization points at which all islands have reached the same tick.
     pub fn rejoin(&mut self, islands: Islands<L, K>, sim: &mut Simulator) {
         let Islands { plan, islands } = islands;
         let (mut boards, mut reached) = (Vec::with_capacity(islands.len()), None);
@@ -220,12 +225,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 }
 
 impl Shore {
-    /// Blocks of the island, by their ids in the wake wheels.
+    /// Returns the ids of the island's blocks in the wake wheels.
     fn blocks(&self) -> impl Iterator<Item = BlockId> {
         self.domains.iter().flatten().flat_map(Place::ids)
     }
 
-    /// Adds a block: the next of its kind here.
+    /// Adds a block as the next of its kind in this island.
     fn add(&mut self, (kind, number): (usize, usize), id: BlockId) {
         let first = self.numbers[kind].len();
         self.numbers[kind].push(number);
@@ -244,28 +249,28 @@ impl Shore {
 }
 
 impl<L: Links, K: Kind<L>> Islands<L, K> {
-    /// How many there are.
+    /// Returns the number of islands.
     #[must_use]
     pub fn count(&self) -> usize {
         self.islands.len()
     }
 
-    /// Meetings of a round.
+    /// Returns the number of synchronization points in a round.
     #[must_use]
     pub fn meetings(&self) -> usize {
         self.plan.hosts.len()
     }
 
-    /// Runs one island up to where it is to come. Islands may run at the same time.
+    /// Runs one island up to the tick set by [`Self::set_out`]. Different islands may run at the same time.
     pub fn run(&self, island: usize) {
         let goal = self.islands[island].goal.load(Ordering::Relaxed);
         let Inside { board, sim } = &mut *self.islands[island].lock();
-        // One that has called the host does nothing more.
+        // An island with a block that has called the host does nothing more.
         if board.called.is_some() { sim.jump(goal) } else { sim.run(goal, board) }
     }
 
-    /// Holds one of the meetings, at which each is told what the others have sent and taken. Meetings may be held at the
-    /// same time, while no island runs.
+    /// Holds one of the synchronization points, at which islands exchange the beats sent and the credits
+    /// returned. Several may be held at the same time, while no island runs.
     pub fn meet(&self, meeting: usize) {
         let host = self.plan.hosts[meeting];
         let Inside { board: own, sim: own_sim } = &mut *self.islands[host].lock();
@@ -280,7 +285,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         }
     }
 
-    /// Looks at a block and the links of its island.
+    /// Calls `read` with a block, its ports and the links of its island.
     pub fn look<B: Unit<L>, R>(&self, family: Family<B>, block: usize, read: impl FnOnce(&B, &B::Ports, &L) -> R) -> R {
         let island = self.plan.island_of[family.0][block];
         let here = self.plan.islands[island].numbers[family.0].iter().position(|&number| number == block);
@@ -289,9 +294,12 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         read(&of.blocks[here], of.blocks[here].ports(), &board.links)
     }
 
-    /// After the meetings: sets the ticks up to which the islands are to run next, none of them beyond `end`. False if all have
-    /// come there. If they are to stop, if a block has called the host, or if nothing is due any more, `end` is lowered to the
-    /// tick that the farthest islands have reached, so that all meet there and can be put together again.
+    /// Sets the tick up to which each island runs next, at most `end`; called between the synchronization
+    /// points of two rounds. Returns false if all islands have reached `end`.
+    ///
+    /// The run ends early if it must stop, a block has called the host, or no block is due before `end`.
+    /// `end` is then lowered to the tick that the farthest islands have reached. All islands then stop at the
+    /// same tick and can be rejoined.
     pub fn set_out(&self, end: &mut u64, mut stop: bool) -> bool {
         let Plan { islands, window, .. } = &*self.plan;
         let (mut due, mut nearest, mut farthest) = (u64::MAX, u64::MAX, 0);
@@ -302,7 +310,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
             let here = sim.reached();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
-            // Where the last island is if this one is as far ahead of it as it is to be.
+            // Tick of the slowest island if this island has its planned lead.
             let of_last = here.wrapping_sub(shore.ahead);
             is_steady &= *last.get_or_insert(of_last) == of_last;
         }
@@ -312,12 +320,12 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         if stop || due >= *end {
             *end = farthest.min(*end);
         } else if due > farthest + window {
-            // Time in which all sleep is jumped.
+            // Skips time in which all blocks sleep.
             self.islands.iter().for_each(|island| island.lock().sim.jump(due));
             return self.catch_up(*end);
         }
         let Some(last) = last.filter(|_| is_steady) else { return self.catch_up(*end) };
-        // Who is as far ahead as it is to be may run for a window: that is how far it is to be ahead.
+        // All islands have their planned leads, so each may run for one window.
         let mut goes_on = false;
         for (island, shore) in self.islands.iter().zip(islands) {
             let (reached, goal) = (last + shore.ahead, (last + shore.ahead + window).min(*end));
@@ -327,7 +335,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         goes_on
     }
 
-    /// Sets the ticks up to which islands are to run that are not as far ahead of each other as they are to be.
+    /// Sets the tick up to which each island runs next while their leads are not as planned. Returns false if
+    /// none can run.
     #[inline(never)]
     fn catch_up(&self, end: u64) -> bool {
         let Plan { islands, window, news, .. } = &*self.plan;

@@ -1,5 +1,6 @@
 //! # Kinds of blocks
-//! Blocks of one kind stand side by side, so that a machine asks once a kind and edge for what it does not know the type of.
+//! Stores all blocks of one kind next to each other. A machine then dispatches on the type of a block once
+//! per kind and edge, not once per block.
 
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
@@ -12,22 +13,22 @@ use super::pool::Links;
 use super::ports::{HasPorts, Ports, Renumber};
 use crate::kernel::{AnyEdge, Block, BlockId, Describe, Due, Seats, Sleep};
 
-/// A block of a netlist whose links are `L`.
+/// Block of a netlist whose links are `L`.
 pub trait Unit<L>: HasPorts + Block + Send + 'static {
-    /// One clock edge, with the ends of its ports.
+    /// Executes one clock edge, with the link ends of the block's ports.
     fn edge(&mut self, ports: &Self::Ports, links: &mut L, at: &mut impl AnyEdge) -> Sleep;
 
-    /// True if the host is to look at it after this edge.
+    /// True if the block calls the host, which must inspect it after this edge.
     #[inline(always)]
     fn calls(&self) -> bool {
         false
     }
 
-    /// Starts to keep digests of its memories.
+    /// Starts to maintain digests of the block's memories.
     fn record(&mut self) {}
 }
 
-/// A block with its ports. Saved is the block: its ports follow from how the netlist was built.
+/// Block with its ports. A saved state contains the block only: the ports follow from building the netlist.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "B: Serialize", deserialize = "B: DeserializeOwned"))]
 pub struct Wired<B: HasPorts> {
@@ -37,7 +38,7 @@ pub struct Wired<B: HasPorts> {
 }
 
 impl<B: HasPorts> Wired<B> {
-    /// Its ports.
+    /// Returns the ports of the block.
     pub fn ports(&self) -> &B::Ports {
         &self.ports
     }
@@ -58,7 +59,7 @@ impl<B: HasPorts> DerefMut for Wired<B> {
     }
 }
 
-/// Blocks of one kind, each in its place in memory.
+/// Blocks of one kind, each boxed so that its address is stable.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "B: Serialize", deserialize = "B: DeserializeOwned"))]
 pub struct Of<B: Unit<L>, L> {
@@ -73,17 +74,17 @@ impl<B: Unit<L>, L> Default for Of<B, L> {
     }
 }
 
-/// Some blocks of a kind, side by side in a domain of the wake wheels and in one half of it.
+/// Consecutive blocks of one kind in one half of a domain's wake-wheel slots.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub(super) kind: usize,
     pub(super) domain: u8,
     pub(super) slot: u8,
-    /// The first of the blocks, by its number in the kind, and how many there are.
+    /// Number of the first block within its kind, and number of blocks.
     pub(super) first: usize,
     pub(super) count: usize,
     seats: Seats,
-    /// Number of a block minus its bit in the half of the domain, modulo 2^64.
+    /// Number of a block within its kind minus its bit in the half of the domain, modulo 2^64.
     base: usize,
 }
 
@@ -93,13 +94,13 @@ impl Place {
         Self { kind, domain, slot, first, count, seats: Seats::of(slot, count as u8), base }
     }
 
-    /// The blocks, in the wake wheels.
+    /// Returns the ids of the blocks in the wake wheels.
     pub(super) fn ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         let Self { domain, slot, count, .. } = *self;
         (0..count as u8).map(move |block| BlockId { domain, slot: slot + block })
     }
 
-    /// The blocks that are due, a bit for each.
+    /// Returns the blocks that are due, one bit per block.
     #[inline(always)]
     pub(super) fn among(&self, due: &Due) -> u64 {
         due.among(self.seats)
@@ -112,7 +113,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.push(Box::new(Wired { block, ports: B::Ports::default() }));
     }
 
-    /// One edge of those of a place that are due, of which there is a bit for each. Returns the first that calls the host.
+    /// Executes one edge of the blocks of a place that are due, given as one bit per block. Returns the first
+    /// block that calls the host.
     #[inline(always)]
     pub fn eval(
         &mut self,
@@ -141,29 +143,29 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         caller
     }
 
-    /// Lists what a block is made of.
+    /// Lists the registers, memories and logic of a block.
     pub fn describe(&self, block: usize, to: &mut dyn Describe) {
         self.blocks[block].describe(to);
     }
 
-    /// Starts to keep digests of all memories.
+    /// Starts to maintain digests of all memories.
     pub fn record(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.record());
     }
 
-    /// The first block that calls the host.
+    /// Returns the first block that calls the host.
     #[must_use]
     pub fn caller(&self) -> Option<usize> {
         self.blocks.iter().position(|block| block.calls())
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Gives the links of all ports other numbers.
+    /// Renumbers the links of all ports.
     pub fn renumber(&mut self, new: &dyn Fn(TypeId, u32) -> u32) {
         self.blocks.iter_mut().for_each(|wired| wired.ports.visit(&mut Renumber(new)));
     }
@@ -183,7 +185,7 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.extend(island_of.iter().filter_map(|&island| parts[island].next()));
     }
 
-    /// Takes saved blocks in place of its own; false if there are more or fewer.
+    /// Replaces the state of all blocks by a saved one; false if their numbers differ.
     pub fn adopt(&mut self, saved: Self) -> bool {
         let fits = saved.blocks.len() == self.blocks.len();
         for (own, saved) in self.blocks.iter_mut().zip(saved.blocks) {
@@ -193,28 +195,30 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
     }
 }
 
-/// A kind of blocks, whatever they are. Derived for an enum of [`Of`]s: [`derive::Kinds`].
+/// Interface to all blocks of one kind, independent of their type. Derived for an enum of [`Of`]s:
+/// [`derive::Kinds`].
 pub trait Kind<L>: Sized + Send {
-    /// One edge of those of a place that are due, of which there is a bit for each. Returns the first that calls the host.
+    /// Executes one edge of the blocks of a place that are due, given as one bit per block. Returns the first
+    /// block that calls the host.
     fn eval(&mut self, place: (&Place, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge) -> Option<usize>;
-    /// Lists what a block is made of.
+    /// Lists the registers, memories and logic of a block.
     fn describe(&self, block: usize, to: &mut dyn Describe);
-    /// Starts to keep digests of all memories.
+    /// Starts to maintain digests of all memories.
     fn record(&mut self);
-    /// The first block that calls the host.
+    /// Returns the first block that calls the host.
     fn caller(&self) -> Option<usize>;
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     fn count(&self) -> usize;
-    /// Gives the links of all ports other numbers.
+    /// Renumbers the links of all ports.
     fn renumber(&mut self, new: &dyn Fn(TypeId, u32) -> u32);
     /// Distributes the blocks, with their ports, to `count` islands.
     fn split(&mut self, island_of: &[usize], count: usize) -> Vec<Self>;
     /// Takes the blocks back from all islands.
     fn unite(&mut self, island_of: &[usize], parts: Vec<Self>);
-    /// Takes saved blocks in place of its own; false if they are others.
+    /// Replaces the state of all blocks by a saved one; false if the kinds or numbers of blocks differ.
     fn adopt(&mut self, saved: Self) -> bool;
-    /// The blocks, by their type.
+    /// Returns the blocks for a downcast to their type.
     fn as_any(&self) -> &dyn Any;
-    /// The same, to be changed.
+    /// Returns the blocks for a downcast to their type, mutably.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }

@@ -1,10 +1,12 @@
 //! # Netlist
-//! A machine is a list of blocks and a list of links between their ports. The links stand in pools, one for each kind of beat; a
-//! block knows its own by their numbers, and is lent the ends behind them for an edge: it can reach no others. A port is named by
-//! the field of the block's ports that it is, so that one that does not exist or carries other beats is found by the compiler.
+//! Represents a machine as data: a list of blocks and a list of links between their ports. Links are stored
+//! in pools, one for each type of beat. A block holds the numbers of its links, and is lent their ends for
+//! one edge, so it cannot reach other links. A port is named by a field of the block's ports struct. A port
+//! that does not exist, or that carries other beats, is therefore a compile error.
 //!
-//! Everything else follows from the two lists: which block has which place in the wake wheels, what its description shows of its
-//! links, which digests are kept, whether all is quiet, what is saved, and which blocks can run apart from the others.
+//! The two lists determine everything else. For each block, they give its place in the wake wheels and the
+//! links that its description shows. For the whole machine, they give the digests, quiescence, the saved
+//! state, and the islands that can run independently.
 
 mod cut;
 mod islands;
@@ -33,24 +35,24 @@ use super::{
 use islands::Plan;
 use ports::Find;
 
-/// Blocks of a kind in one domain of the wake wheels at most, so that another kind of as many fits beside it: a core and its
-/// load-store unit are in the same.
+/// Maximum number of blocks of one kind in a domain of the wake wheels. It leaves room for a second kind with
+/// as many blocks: a core and its load-store unit are in the same domain.
 pub const MOST_OF_A_KIND: usize = 60;
-/// Blocks of a domain.
+/// Maximum number of blocks in a domain.
 const SEATS: u8 = 128;
 
-/// Depth of a link, and its delays in ticks.
+/// Depth and delays of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSpec {
-    /// Beats it holds.
+    /// Number of beats that the link holds.
     pub depth: u32,
-    /// Ticks until a beat is visible.
+    /// Ticks from sending a beat until it is visible to the receiver.
     pub latency: u64,
-    /// Ticks until a freed slot is counted by the sender.
+    /// Ticks from taking a beat until the sender counts its slot as free.
     pub credit: u64,
 }
 
-/// Blocks of one kind of a netlist.
+/// Blocks of one kind in a netlist.
 #[derive(Debug)]
 pub struct Family<B>(usize, PhantomData<fn(B)>);
 
@@ -63,27 +65,27 @@ impl<B> Clone for Family<B> {
 impl<B> Copy for Family<B> {}
 
 impl<B: HasPorts> Family<B> {
-    /// A port of one of the blocks, by its number.
+    /// Returns a port of the block with this number.
     #[must_use]
     pub fn at<E>(self, block: usize, port: fn(&mut B::Ports) -> &mut E) -> Port<B, E> {
         Port { family: self, block, port }
     }
 }
 
-/// A port of a block.
+/// Port of a block in a netlist.
 pub struct Port<B: HasPorts, E> {
     family: Family<B>,
     block: usize,
     port: fn(&mut B::Ports) -> &mut E,
 }
 
-/// Scopes that a block stands in, from outside: name and number.
+/// Scopes of a block, outermost first: name and number.
 pub type Path = Vec<(&'static str, Option<u32>)>;
 
-/// A link as the description of its receiver shows it.
+/// Link as the description of its receiver shows it.
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    /// Position of its port.
+    /// Position of the receiver's port.
     port: usize,
     pool: usize,
     id: u32,
@@ -91,17 +93,17 @@ struct Input {
     number: Option<u32>,
 }
 
-/// A link by its ends.
+/// Link between two blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// The block that sends.
+    /// Sending block.
     pub from: BlockId,
-    /// The block that receives.
+    /// Receiving block.
     pub to: BlockId,
-    /// The link's depth and delays.
+    /// Depth and delays.
     pub spec: LinkSpec,
     pool: usize,
-    /// Kind, block and port of the receiver.
+    /// Kind, number and port of the receiver.
     place: (usize, usize, usize),
 }
 
@@ -111,14 +113,14 @@ impl Link {
     }
 }
 
-/// Places and names of the blocks of a kind, and the links that the description of each block shows.
+/// Places and paths of the blocks of a kind, and the links that each block's description shows.
 struct Shown {
     places: Vec<Place>,
     paths: Vec<Path>,
     inputs: Vec<Vec<Input>>,
 }
 
-/// A block that wants the host to look at it.
+/// Block that calls the host, and the tick of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Call {
     tick: u64,
@@ -126,13 +128,13 @@ struct Call {
     block: usize,
 }
 
-/// Blocks and links as they are evaluated: those of a netlist, or of an island of it.
+/// Blocks and links to evaluate: those of a netlist, or of one island.
 struct Board<L, K> {
     links: L,
     kinds: Vec<K>,
-    /// Blocks of each domain of the wake wheels.
+    /// Places of the blocks in each domain of the wake wheels.
     domains: Vec<Vec<Place>>,
-    /// The first call that the host has not answered.
+    /// First call that the host has not answered yet.
     called: Option<Call>,
 }
 
@@ -150,7 +152,7 @@ impl<L: Links, K: Kind<L>> Board<L, K> {
         }
     }
 
-    /// Gives the links of all ports other numbers in their pools: `new` is asked for the pool and the number so far.
+    /// Renumbers the links of all ports: `new` maps a pool and an old number to the new number.
     fn renumber(&mut self, new: impl Fn(usize, u32) -> u32) {
         let beats: Vec<TypeId> = (0..L::COUNT).map(|pool| self.links.any(pool).beats()).collect();
         let pool_of = |of| beats.iter().position(|beats| *beats == of);
@@ -172,24 +174,26 @@ impl<L: Links, K: Kind<L>> Apart for Board<L, K> {
     }
 }
 
-/// Blocks and links.
+/// Netlist of blocks and links.
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<Shown>,
-    /// Domains of the wake wheels with a clock of their own; those behind them are for blocks that the first have no room for.
+    /// Number of domains that stand for a clock. The domains after them hold blocks for which the former have
+    /// no room.
     clocks: usize,
-    /// Ticks of a cycle of each domain.
+    /// Ticks per cycle of each domain.
     periods: Vec<u32>,
     graph: Vec<Link>,
-    /// The links by which the end of a run is heard of lead to this block.
+    /// Block whose incoming links signal the end of a run.
     heard_by: Option<BlockId>,
-    /// The islands of the netlist, computed when they are first asked for.
+    /// Islands of the netlist, computed at first use.
     plan: OnceLock<Option<Arc<Plan>>>,
 }
 
 impl<L: Links, K: Kind<L>> Net<L, K> {
-    /// A netlist without blocks. Its domains are those of the clocks; of several with the same period each is for blocks that those
-    /// before it have no room for.
+    /// Creates a netlist without blocks, with one domain per entry of `clocks`. The first `own` domains stand
+    /// for the clocks of the machine. Each later one holds blocks for which earlier domains with the same
+    /// period have no room.
     #[must_use]
     pub fn new(clocks: &Clocks, own: usize) -> Self {
         let periods = clocks.periods().to_vec();
@@ -209,10 +213,10 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
     }
 
-    /// Adds blocks of one kind in a domain, each with its path.
+    /// Adds blocks of one kind to the domain of a clock, each with its path.
     ///
     /// # Panics
-    /// If there are more than the domains have room for.
+    /// If the domains of the clock have no room for all blocks.
     pub fn add<B: Unit<L>>(&mut self, domain: u8, blocks: impl IntoIterator<Item = (Path, B)>) -> Family<B>
     where
         K: From<Of<B, L>>,
@@ -228,7 +232,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         Family(kind, PhantomData)
     }
 
-    /// Finds places for the blocks of a kind, in the first domain of a clock that has room.
+    /// Allocates slots for the blocks of a kind, in the first domains of a clock that have room.
     fn seat(&mut self, kind: usize, domain: u8, count: usize) -> Vec<Place> {
         let (mut places, mut first, mut here) = (Vec::new(), 0, 0);
         let mut wheels = self.wheels(domain).into_iter();
@@ -251,23 +255,23 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         places
     }
 
-    /// How many blocks a domain has.
+    /// Returns the number of blocks in a domain.
     fn seated(&self, domain: usize) -> u8 {
         self.board.domains[domain].last().map_or(0, |last| last.slot + last.count as u8)
     }
 
-    /// The domain of a clock and those with the same period behind the clocks.
+    /// Returns the domain of a clock, and the extra domains with the same period.
     fn wheels(&self, domain: u8) -> Vec<usize> {
         let (own, period) = (usize::from(domain), self.periods[usize::from(domain)]);
         let more = (self.clocks..self.periods.len()).filter(|&wheel| self.periods[wheel] == period);
         [own].into_iter().chain(more).collect()
     }
 
-    /// Links an output to an input; the beats have this shape. `name` is what the link is called in the description of its
-    /// receiver.
+    /// Links an output to an input. `name` is the name of the link in the description of its receiver;
+    /// `shape` holds the configuration-dependent widths of its beats.
     ///
     /// # Panics
-    /// If a port that has room for one link has one already.
+    /// If a port for a single link already has one.
     pub fn link<T, A, B, F, I>(
         &mut self,
         from: Port<A, F>,
@@ -303,7 +307,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.graph.push(Link { from: sender, to: receiver, spec, pool, place: (to.family.0, to.block, port) });
     }
 
-    /// All is connected: the links of each input are put side by side. `heard_by` hears of the end of a run first.
+    /// Ends construction, after all ports are connected: makes the links of each input adjacent in their
+    /// pool. `heard_by` is the block that first receives the end of a run.
     pub fn finish<B: Unit<L>>(&mut self, heard_by: (Family<B>, usize)) {
         let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
@@ -316,7 +321,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(number).sort(&order);
             moved.push(places);
         }
-        // The graph has the links in the order of their pools.
+        // Keeps the graph in pool order.
         self.graph.sort_by_key(|link| (link.pool, link.place));
         self.board.renumber(|pool, id| moved[pool][id as usize]);
         for inputs in self.shown.iter_mut().flat_map(|shown| &mut shown.inputs) {
@@ -335,10 +340,10 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         of
     }
 
-    /// The id of a block in the wake wheels.
+    /// Returns the id of a block in the wake wheels.
     ///
     /// # Panics
-    /// If there are not as many blocks of the kind.
+    /// If the kind has no block with this number.
     #[must_use]
     pub fn id<B>(&self, family: Family<B>, block: usize) -> BlockId {
         self.id_in(family.0, block)
@@ -352,23 +357,23 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         BlockId { domain, slot: slot + (block - first) as u8 }
     }
 
-    /// The blocks of a kind.
+    /// Returns the blocks of a kind.
     #[must_use]
     pub fn all<B: Unit<L>>(&self, family: Family<B>) -> &[Box<Wired<B>>] {
         &self.of(family).blocks
     }
 
-    /// The same, to be changed.
+    /// Returns the blocks of a kind, mutably.
     pub fn all_mut<B: Unit<L>>(&mut self, family: Family<B>) -> &mut [Box<Wired<B>>] {
         &mut self.of_mut(family).blocks
     }
 
-    /// Their ports.
+    /// Returns the ports of each block of a kind.
     pub fn ports<B: Unit<L>>(&self, family: Family<B>) -> impl Iterator<Item = &B::Ports> {
         self.of(family).blocks.iter().map(|wired| wired.ports())
     }
 
-    /// All links, by what they carry.
+    /// Returns all links, by pool.
     #[must_use]
     pub fn links(&self) -> &L {
         &self.board.links
@@ -381,24 +386,24 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.board.called.is_some()
     }
 
-    /// The number of the block that called first, if it is of this kind.
+    /// Returns the number of the block that called first, if it is of this kind.
     #[must_use]
     pub fn caller<B>(&self, family: Family<B>) -> Option<usize> {
         self.board.called.and_then(|call| (call.kind == family.0).then_some(call.block))
     }
 
-    /// The host has looked at who called.
+    /// Clears the call, after the host has inspected the caller.
     pub fn answer(&mut self) {
         self.board.called = None;
     }
 
-    /// Starts to keep digests of all memories and links.
+    /// Starts to maintain digests of all memories and links.
     pub fn record(&mut self) {
         self.board.kinds.iter_mut().for_each(K::record);
         (0..L::COUNT).for_each(|pool| self.board.links.any_mut(pool).record());
     }
 
-    /// Digest of every beat that crossed any link, since [`Self::record`].
+    /// Returns the digest of every beat that crossed any link since [`Self::record`].
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
         digest_of(&(0..L::COUNT).map(|pool| self.board.links.any(pool).history()).collect::<Vec<_>>())
@@ -410,7 +415,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         (0..L::COUNT).all(|pool| self.board.links.any(pool).is_empty())
     }
 
-    /// The kind with a block, and its number there.
+    /// Returns the kind of a block, and its number within the kind.
     fn kind_of(&self, block: BlockId) -> Option<(usize, usize)> {
         self.board.domains[usize::from(block.domain)].iter().find_map(|&Place { kind, slot, first, count, .. }| {
             let number = usize::from(block.slot).checked_sub(slot.into())?;
@@ -432,13 +437,13 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         to.leave();
     }
 
-    /// The state of all blocks and links.
+    /// Returns the state of all blocks and links.
     #[must_use]
     pub fn state(&self) -> State<&L, &[K]> {
         State { links: &self.board.links, kinds: &self.board.kinds }
     }
 
-    /// Takes a saved state in place of its own; false if it is that of another netlist.
+    /// Replaces the state by a saved one; false if that belongs to another netlist.
     #[must_use]
     pub fn adopt(&mut self, State { links, kinds }: State<L, Vec<K>>) -> bool {
         let is_alike = |pool| links.any(pool).len() == self.board.links.any(pool).len();
@@ -447,7 +452,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         self.board.links = links;
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
-        // Who has called may have nothing more to do that would let it call again.
+        // A block that had called before the save may have nothing left to do, and would not call again.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
         self.board.called = callers.map(|(kind, block)| Call { tick: 0, kind, block }).min();
         is_alike
@@ -459,7 +464,8 @@ fn of<B: Unit<L>, L: Links, K: Kind<L>>(board: &Board<L, K>, family: Family<B>) 
     of
 }
 
-/// Saved state of a netlist: the state of its blocks and links. Everything else is rebuilt from the configuration.
+/// Saved state of a netlist: the state of its blocks and links. Everything else is rebuilt from the
+/// configuration.
 #[derive(Serialize, Deserialize)]
 pub struct State<L, K> {
     links: L,
@@ -481,7 +487,7 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // Both ways are compiled where the netlist is declared, for all who run it.
+    // Both variants are compiled in the crate that declares the netlist, for all its users.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

@@ -1,5 +1,5 @@
 //! # Outline of a netlist
-//! What a drawing shows of it: kinds of blocks, and the links from one kind to another in bundles.
+//! Summarizes a netlist for a drawing: kinds of blocks, and bundles of equal links between two kinds.
 
 use super::kinds::Kind;
 use super::pool::Links;
@@ -10,40 +10,40 @@ use super::{Input, LinkSpec, Net};
 pub struct Outline {
     /// Kinds that have blocks, in the order in which they were added.
     pub groups: Vec<Group>,
-    /// In the order of their ends.
+    /// Bundles, ordered by sending kind and then by receiving kind.
     pub bundles: Vec<Bundle>,
-    /// How many islands there are, if the netlist can run in any.
+    /// Number of islands, if the netlist can be cut into any.
     pub islands: Option<usize>,
 }
 
-/// The blocks of a kind.
+/// All blocks of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Scopes of its blocks without their numbers: `sm.core`.
+    /// Scopes of the blocks without their numbers: `sm.core`.
     pub name: String,
-    /// How many there are.
+    /// Number of blocks.
     pub blocks: usize,
-    /// Their clock.
+    /// Clock domain of the blocks.
     pub clock: u8,
 }
 
-/// Links alike from one kind of blocks to another.
+/// Links of the same name from one kind of blocks to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    /// The kind that sends, by its place among the groups.
+    /// Sending kind, as an index into the groups.
     pub from: usize,
-    /// The kind that receives.
+    /// Receiving kind, as an index into the groups.
     pub to: usize,
     /// Name of the links.
     pub name: &'static str,
-    /// How many there are.
+    /// Number of links.
     pub links: usize,
-    /// Their depth and delays.
+    /// Depth and delays of each link.
     pub spec: LinkSpec,
 }
 
 impl<L: Links, K: Kind<L>> Net<L, K> {
-    /// Its outline.
+    /// Returns the outline of the netlist.
     #[must_use]
     pub fn outline(&self) -> Outline {
         let is_there = |kind: &usize| !self.shown[*kind].paths.is_empty();
@@ -55,7 +55,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         });
         let (mut bundles, mut pools): (Vec<Bundle>, _) = (Vec::new(), vec![0; L::COUNT]);
         for link in &self.graph {
-            // The graph has the links of a pool in their order.
+            // The links of each pool appear in the graph in pool order.
             let id = pools[link.pool];
             pools[link.pool] += 1;
             let Some((from, _)) = self.kind_of(link.from) else { continue };

@@ -1,5 +1,5 @@
 //! # Pools
-//! All links of a netlist that carry the same beats stand side by side in one pool.
+//! Stores all links of a netlist that carry the same type of beat in one pool.
 
 use std::any::{Any, TypeId};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ports::{In, Many, Out};
 use crate::kernel::{Chan, Describe, Ends, Payload, Rx, RxBank, Simulator, Tx, TxBank};
 
-/// All links that carry the same beats.
+/// All links that carry the same type of beat.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Pool<T: Payload>(pub(super) Vec<Chan<T>>);
@@ -20,37 +20,37 @@ impl<T: Payload> Default for Pool<T> {
 }
 
 impl<T: Payload> Pool<T> {
-    /// Lends a receiving end.
+    /// Lends the receiving end of a port's link.
     #[inline(always)]
     pub fn rx(&mut self, port: &In<T>) -> Rx<'_, T> {
         self.0[port.0 as usize].rx()
     }
 
-    /// Lends a sending end.
+    /// Lends the sending end of a port's link.
     #[inline(always)]
     pub fn tx(&mut self, port: &Out<T>) -> Tx<'_, T> {
         self.0[port.0 as usize].tx()
     }
 
-    /// Lends the receiving ends of a port that may have several.
+    /// Lends the receiving ends of a port with any number of links.
     #[inline(always)]
     pub fn rx_bank<'a>(&'a mut self, ports: &'a Many<In<T>>) -> RxBank<'a, T> {
         RxBank::of(&mut self.0[ports.range()])
     }
 
-    /// Lends the sending ends of a port that may have several.
+    /// Lends the sending ends of a port with any number of links.
     #[inline(always)]
     pub fn tx_bank<'a>(&'a mut self, ports: &'a Many<Out<T>>) -> TxBank<'a, T> {
         TxBank::among(&mut self.0, &ports.ids)
     }
 
-    /// Lends the ends of a block that passes on what it receives.
+    /// Lends both the receiving and the sending ends of a block that forwards what it receives.
     #[inline(always)]
     pub fn ends<'a>(&'a mut self, from: &'a Many<In<T>>, to: &'a Many<Out<T>>) -> Ends<'a, T> {
         Ends::among(&mut self.0, from.range(), &to.ids)
     }
 
-    /// Lends a receiving and a sending end.
+    /// Lends one receiving and one sending end.
     #[inline]
     pub fn both(&mut self, from: &In<T>, to: &Out<T>) -> (Rx<'_, T>, Tx<'_, T>) {
         let Ok([from, to]) = self.0.get_disjoint_mut([from.0 as usize, to.0 as usize]) else {
@@ -59,18 +59,18 @@ impl<T: Payload> Pool<T> {
         (from.rx(), to.tx())
     }
 
-    /// The link at an input, for those who watch.
+    /// Returns the link at an input, for observers.
     #[must_use]
     pub fn at(&self, port: &In<T>) -> &Chan<T> {
         &self.0[port.0 as usize]
     }
 
-    /// The links at an input that may have several, for those who watch.
+    /// Returns the links at an input with any number of links, for observers.
     pub fn all_at<'a>(&'a self, ports: &'a Many<In<T>>) -> impl Iterator<Item = &'a Chan<T>> {
         self.0[ports.range()].iter()
     }
 
-    /// Tells the ends of a link that was cut what the other end has done: this is the sender's.
+    /// Exchanges messages between the two copies of a link that was cut: `self` holds the sender's copy.
     #[inline(always)]
     pub fn meet(&mut self, receivers: &mut Self, crossing: Crossing, [senders, theirs]: [&mut Simulator; 2]) {
         let Crossing { from, to, .. } = crossing;
@@ -78,7 +78,7 @@ impl<T: Payload> Pool<T> {
     }
 }
 
-/// A link that leads from an island to another: its pool, and its numbers here and there.
+/// Link from one island to another: its pool, and its numbers in the sender's and the receiver's island.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     pub(super) pool: u32,
@@ -87,7 +87,7 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// The pool, by its number.
+    /// Returns the number of the pool.
     #[must_use]
     #[inline(always)]
     pub fn pool(self) -> u32 {
@@ -95,29 +95,29 @@ impl Crossing {
     }
 }
 
-/// The islands of a link: of its sender and of its receiver.
+/// Islands of a link's sender and receiver.
 pub(super) type Owners = [usize; 2];
 
-/// A pool, whatever its links carry.
+/// Interface to a pool, independent of the type of its beats.
 pub trait AnyPool: Any {
-    /// Starts to keep digests of all beats.
+    /// Starts to maintain digests of all beats.
     fn record(&mut self);
-    /// Digest of all beats so far.
+    /// Returns the digest of all beats so far.
     fn history(&self) -> u64;
     /// True if no link holds a beat.
     fn is_empty(&self) -> bool;
-    /// Links.
+    /// Returns the number of links.
     fn len(&self) -> usize;
-    /// Lists a link.
+    /// Lists a link as part of its receiver's description.
     fn describe(&self, link: u32, name: &'static str, index: Option<u32>, to: &mut dyn Describe);
-    /// What the links carry.
+    /// Returns the type of the beats.
     fn beats(&self) -> TypeId;
-    /// Puts the links into another order.
+    /// Reorders the links: position `i` takes link `order[i]`.
     fn sort(&mut self, order: &[u32]);
-    /// Hands out the links to the pools of islands: each to that of its receiver, and where it is cut a copy to that of its
-    /// sender.
+    /// Moves the links into the pools of islands: each link to the island of its receiver. A link that is cut
+    /// is also copied to the island of its sender.
     fn split(&mut self, owners: &[[usize; 2]], to: &mut [&mut dyn AnyPool]);
-    /// Takes the links back.
+    /// Takes the links back from the pools of islands, and drops the copies of links that were cut.
     fn unite(&mut self, owners: &[[usize; 2]], from: &mut [&mut dyn AnyPool]);
 }
 
@@ -164,28 +164,28 @@ impl<T: Payload + 'static> AnyPool for Pool<T> {
     }
 }
 
-/// The same pool of another island.
+/// Returns the pool of the same beats in another island.
 fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
     let Some(pool) = (pool as &mut dyn Any).downcast_mut() else { unreachable!("pools of one number carry the same") };
     pool
 }
 
-/// The pools of a netlist. Derived: [`derive::Links`].
+/// All pools of a netlist. Derived: [`derive::Links`].
 pub trait Links: Default + Send + 'static {
-    /// Pools.
+    /// Number of pools.
     const COUNT: usize;
-    /// One of them, by its number.
+    /// Returns a pool by its number.
     fn any(&self, pool: usize) -> &dyn AnyPool;
-    /// The same, to be changed.
+    /// Returns a pool by its number, mutably.
     fn any_mut(&mut self, pool: usize) -> &mut dyn AnyPool;
-    /// Tells both sides of a link that was cut what the other has done: `self` has the sender's end.
+    /// Exchanges messages between the two copies of a link that was cut: `self` holds the sender's copy.
     fn meet(&mut self, receivers: &mut Self, crossing: Crossing, sims: [&mut Simulator; 2]);
 }
 
-/// Pools among which is one of these beats.
+/// Pools of a netlist, one of which holds the links with beats of type `T`.
 pub trait Carries<T: Payload>: Links {
-    /// Its number.
+    /// Number of that pool.
     const POOL: usize;
-    /// The pool.
+    /// Returns that pool.
     fn pool(&mut self) -> &mut Pool<T>;
 }

@@ -1,23 +1,24 @@
 //! # Ports
-//! A block declares its ports as a struct of these, in its own file, and derives [`Ports`]. A port holds numbers of links; the
-//! links themselves stand in pools, from which a block is lent the ends of its own ports for an edge, and no others.
+//! A block declares its ports as a struct of these types, in its own file, and derives [`Ports`]. A port
+//! holds only numbers of links; the links themselves are stored in pools. For each edge, a block is lent the
+//! ends of its own ports, and no others.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// The number of no link.
+/// Link number of a port that is not connected.
 const NOWHERE: u32 = u32::MAX;
 
-/// An input: the end at which a block receives, or none where nothing is connected.
+/// Input port: the receiving end of at most one link.
 #[derive(Debug)]
 pub struct In<T>(pub(super) u32, PhantomData<fn(T)>);
 
-/// An output: the end at which a block sends, or none where nothing is connected.
+/// Output port: the sending end of at most one link.
 #[derive(Debug)]
 pub struct Out<T>(pub(super) u32, PhantomData<fn(T)>);
 
-/// A port with as many ends as are connected to it.
+/// Port with any number of links.
 #[derive(Debug)]
 pub struct Many<End> {
     pub(super) ids: Vec<u32>,
@@ -61,7 +62,7 @@ impl<T> Out<T> {
 }
 
 impl<T> Many<In<T>> {
-    /// The links of an input stand side by side in their pool.
+    /// Returns the positions of the links of an input, which are adjacent in their pool.
     #[inline(always)]
     pub(super) fn range(&self) -> Range<usize> {
         let first = self.ids.first().map_or(0, |&id| id as usize);
@@ -69,7 +70,8 @@ impl<T> Many<In<T>> {
     }
 }
 
-/// Optional ports that most blocks of a kind lack: where there are none, looking for them costs one comparison.
+/// Optional ports that most blocks of a kind lack. If none is connected, checking for them costs one
+/// comparison.
 #[derive(Debug)]
 pub struct Extra<P>(Option<Box<P>>);
 
@@ -80,14 +82,14 @@ impl<P> Default for Extra<P> {
 }
 
 impl<P: Default> Extra<P> {
-    /// The ports, if any of them is connected.
+    /// Returns the ports, if any of them is connected.
     #[must_use]
     #[inline(always)]
     pub fn get(&self) -> Option<&P> {
         self.0.as_deref()
     }
 
-    /// The ports, to connect one.
+    /// Returns the ports, created if necessary, to connect one.
     pub fn open(&mut self) -> &mut P {
         self.0.get_or_insert_default()
     }
@@ -101,29 +103,29 @@ impl<P: Ports> AnyPort for Extra<P> {
     }
 }
 
-/// The ports of a block. Derived: [`derive::Ports`].
+/// Ports of a block. Derived: [`derive::Ports`].
 pub trait Ports: Default + Send + 'static {
-    /// Visits them in the order of the declaration.
+    /// Visits the ports in declaration order.
     fn visit(&mut self, visitor: &mut impl PortVisitor);
 }
 
-/// A block that has ports.
+/// Block that has ports.
 pub trait HasPorts {
-    /// Its ports.
+    /// Type of the block's ports.
     type Ports: Ports;
 }
 
-/// Whoever goes through the ports of a block.
+/// Visitor of the ports of a block.
 pub trait PortVisitor {
-    /// The next port begins.
+    /// Starts the next port.
     fn port(&mut self);
-    /// An end of it: the number of its link, which carries these beats.
+    /// Visits one end of the current port, given the number of its link and the type of its beats.
     fn end(&mut self, beats: TypeId, link: &mut u32);
 }
 
-/// A kind of port.
+/// Port of any type.
 pub trait AnyPort {
-    /// Visits its ends.
+    /// Visits the ends of the port.
     fn visit(&mut self, visitor: &mut impl PortVisitor);
 }
 
@@ -159,17 +161,17 @@ impl<T: 'static> AnyPort for Many<Out<T>> {
     }
 }
 
-/// A port to which links are connected. Returns whether there was room for one.
+/// Port to which links can be connected.
 pub trait Connects {
-    /// What its links carry.
+    /// Type of the beats on the port's links.
     type Beat;
-    /// Connects a link, by its number; false if the port has one already.
+    /// Connects a link, given by its number; false if the port already has its only link.
     fn connect(&mut self, link: u32) -> bool;
 }
 
-/// A port that sends.
+/// Port that sends.
 pub trait Sends: Connects {}
-/// A port that receives.
+/// Port that receives.
 pub trait Receives: Connects {}
 
 impl<T> Connects for In<T> {
@@ -207,7 +209,7 @@ impl<T> Sends for Many<Out<T>> {}
 impl<T> Receives for In<T> {}
 impl<T> Receives for Many<In<T>> {}
 
-/// Gives the links of ports other numbers.
+/// Visitor that renumbers the links of ports.
 pub(super) struct Renumber<'a>(pub &'a dyn Fn(TypeId, u32) -> u32);
 
 impl PortVisitor for Renumber<'_> {
@@ -217,7 +219,7 @@ impl PortVisitor for Renumber<'_> {
     }
 }
 
-/// Finds the port of a link, by its position.
+/// Visitor that finds the position of the port that a link is connected to.
 pub(super) struct Find {
     pub beats: TypeId,
     pub link: u32,

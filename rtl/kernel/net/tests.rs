@@ -1,4 +1,4 @@
-//! Netlists of stations that pass tokens round, in step and in islands.
+//! Netlists of stations that pass tokens around a ring, in lockstep and in islands.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::kernel::sim::tests::Token;
 use crate::kernel::{Block, Describe, DescribeExt, Fields, FieldsExt, Mode, Simulator};
 
-/// A beat that tells that a token is gone.
+/// Beat that reports a token that was dropped.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 struct Gone {
     station: u8,
@@ -24,13 +24,13 @@ enum Roles {
     Offices(Of<Office, Wires>),
 }
 
-/// Passes tokens on after thinking about each for some cycles; a token dies of old age.
+/// Block that holds each token for some cycles and forwards it; after 60 hops a token is dropped.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Station {
     number: u8,
     held: Option<(u64, u16)>,
     passed: u32,
-    /// The station calls the host after this many beats.
+    /// Number of forwarded tokens after which the station calls the host.
     calls_at: Option<u32>,
 }
 
@@ -95,7 +95,7 @@ impl Unit<Wires> for Station {
     }
 }
 
-/// Counts the tokens that are gone.
+/// Block that collects the reports of dropped tokens.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Office {
     from: Vec<u8>,
@@ -125,7 +125,7 @@ impl Unit<Wires> for Office {
         let mut gone = wires.gone.rx_bank(&ports.gone);
         for end in 0..gone.len() {
             if gone.at(end).peek(at).is_some() {
-                // The end of a port is that of the station whose link was connected in its turn.
+                // Ends of a port are in the order in which the links were connected, here by station.
                 let Gone { station } = gone.at(end).pop(at);
                 assert_eq!(usize::from(station), end);
                 self.from.push(station);
@@ -138,7 +138,8 @@ impl Unit<Wires> for Office {
 const STATIONS: usize = 6;
 const PERIODS: [u32; 2] = [7, 5];
 
-/// A ring of stations of two clocks around an office, with the given latencies of beats and credits [ticks].
+/// Ring of stations in two clock domains, all linked to one office, with given latencies of beats and credits
+/// [ticks].
 struct Ring {
     net: Net<Wires, Roles>,
     stations: [Family<Station>; 2],
@@ -156,7 +157,7 @@ impl Ring {
         let office = net.add(0, [(vec![("office", None)], Office::default())]);
         let at = |number: usize| (stations[number % 2], number / 2);
         let spec = LinkSpec { depth: 4, latency, credit };
-        // Links of the ring and of the office are connected by turns, the ring's from behind.
+        // The links of the ring and of the office are connected alternately, those of the ring in reverse.
         for number in 0..STATIONS {
             let ((from, i), (to, j)) = (at(STATIONS - 1 - number), at((2 * STATIONS - number) % STATIONS));
             net.link(from.at(i, |p| &mut p.to), to.at(j, |p| &mut p.from), ("from", None), spec, &());
@@ -177,7 +178,7 @@ impl Ring {
         self.stations.iter().flat_map(|&kind| self.net.all(kind)).map(|station| station.passed).collect()
     }
 
-    /// History of the beats, and the final state.
+    /// Returns dropped tokens, forwarded counts, digests of beats and state, and the final tick.
     fn outcome(&self, sim: &Simulator) -> (Vec<u8>, Vec<u32>, u64, u64, u64) {
         let digests = (self.net.beat_digest(), sim.state_digest(&self.net));
         (self.gone().to_vec(), self.passed(), digests.0, digests.1, sim.tick())
@@ -187,7 +188,7 @@ impl Ring {
         Simulator::new(&PERIODS, &self.net, mode)
     }
 
-    /// Runs in islands until nothing is due or one calls.
+    /// Runs in islands until no block is due or one calls the host.
     fn run_apart(&mut self, sim: &mut Simulator, mut end: u64) {
         let islands = self.net.separate(sim).expect("the ring has islands");
         while islands.set_out(&mut end, false) {
@@ -228,7 +229,7 @@ fn a_netlist_may_be_taken_apart_again_and_again() {
     let mut sim = ring.simulator(DIGESTS);
     for end in (1..).map(|i| i * 137) {
         ring.run_apart(&mut sim, end);
-        // A few ticks in step between.
+        // Runs a few ticks in lockstep in between.
         for _ in 0..3 {
             sim.step(&mut ring.net);
         }
@@ -273,12 +274,13 @@ fn how_far_islands_run_follows_from_the_delays_of_their_links() {
         let of = |family, block| ring.net.pace_of(ring.net.id(family, block));
         (of(first, 0), of(second, 2), ring.net.pace_of(ring.net.id(ring.office, 0)))
     };
-    // As many cycles of 7 ticks as a beat and a credit take on the way at least.
+    // The window is the largest number of 7-tick cycles that fits the minimum delay of beats and credits.
     assert_eq!(window([20, 20]), (Some((14, 0)), Some((14, 0)), Some((14, 0))));
     assert_eq!(window([100, 100]), (Some((98, 0)), Some((98, 0)), Some((98, 0))));
-    // Beats take long and credits do not: nobody in a ring can be ahead, and the shorter way counts.
+    // Beats are slow and credits are fast: in a ring no island can be ahead, and the shorter delay limits
+    // all.
     assert_eq!(window([40, 9]), (Some((7, 0)), Some((7, 0)), Some((7, 0))));
-    // Links shorter than a cycle cut nothing.
+    // Links shorter than a cycle are never cut.
     assert_eq!(window([6, 6]), (None, None, None));
     assert_eq!(Ring::new([6, 6], 1).net.num_islands(), None);
     assert_eq!(Ring::new([7, 7], 1).net.num_islands(), Some(STATIONS + 1));
@@ -295,7 +297,7 @@ fn whoever_slow_ways_lead_to_is_ahead() {
         net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
     }
     net.finish((stations, 0));
-    // There in 50 ticks and back in 10: 30 is the mean, by which the office runs 20 ahead.
+    // Beats take 50 ticks and credits 10: the window is the mean, 30, and the office runs 20 ticks ahead.
     assert_eq!(net.pace_of(net.id(stations, 0)), Some((30, 0)));
     assert_eq!(net.pace_of(net.id(office, 0)), Some((30, 20)));
 }
@@ -317,7 +319,7 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
-    // Where the office need not hear of the end, the first station is in one island with it.
+    // If the office does not receive the end of the run, the first station is in the same island.
     assert_eq!(pace(|_, _| false), Some(50));
     assert_eq!(pace(|_, _| true), Some(12));
 }
@@ -356,7 +358,7 @@ fn blocks_that_a_domain_has_no_room_for_are_in_the_next_with_its_clock() {
     let second = net.add(0, many(130));
     let other = net.add(1, many(100));
     assert_eq!(net.population(), [120, 100, 120, 20]);
-    // Block i of either kind is in the same domain.
+    // Blocks with equal numbers of both kinds are in the same domain.
     for i in [0, 59, 60, 119, 120, 129] {
         assert_eq!(net.id(first, i).domain, net.id(second, i).domain);
     }
@@ -428,7 +430,7 @@ fn an_outline_has_a_group_for_each_kind_and_a_bundle_for_links_alike() {
     assert_eq!(outline.islands, Some(STATIONS + 1));
 }
 
-/// A station with a port that few have.
+/// Ports of a station, some of which most stations lack.
 #[derive(Default, derive::Ports)]
 struct RarePorts {
     plain: In<Token>,

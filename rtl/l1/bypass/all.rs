@@ -1,11 +1,11 @@
-//! # Every global load goes past
-//! There is nothing to decide and nothing to remember (li2015 section 6.1, BALL).
+//! # Bypass of every global load
+//! Makes every global load bypass, without any state (li2015 section 6.1, BALL).
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Place, Scheme};
 
-/// It has no keys.
+/// Configuration of the bypass of all global loads; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct All {}

@@ -1,15 +1,15 @@
 //! # Contention test
-//! Whether a load instruction touches so many lines that it had better leave the L1D alone: as many as each
-//! resident warp has of the cache's lines, or more (anssari2012 section 3.3).
+//! Detects load instructions that touch too many lines for the L1D. An instruction contends if it touches at
+//! least as many lines as the cache has per resident warp (anssari2012 section 3.3).
 //!
 //! | port    | dir | payload       | contract                                                      |
 //! |---------|-----|---------------|---------------------------------------------------------------|
-//! | `judge` | in  | lines, warps  | lines touched, 1 to 32, and resident warps; answered at once  |
+//! | `judge` | in  | lines, warps  | number of lines touched, 1 to 32, and of resident warps; answers in the same cycle |
 //!
-//! No division: of `n` lines, `t` are fewer than a warp's part `floor(n / warps)` just if `warps` is at most
-//! `floor(n / (t + 1))`, and that is a constant for each `t`.
-//! Area: the comparators that tell which lanes are the first in their lines, one for each pair of lanes; the sums of
-//! these lanes and, in the core, of the resident warps; a constant for each number of lines.
+//! The test needs no division. A warp's share of a cache of `n` lines is `floor(n / warps)`. It exceeds `t`
+//! if and only if `warps <= floor(n / (t + 1))`, a constant for each `t`.
+//! Area: one comparator per pair of lanes, to find the first lane of each line; population counts of these
+//! lanes and, in the core, of the resident warps; one constant per number of lines.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/hybrid/mod.rs`.
@@ -23,34 +23,34 @@ use super::super::coalescer::LineAccess;
 use super::{Hooks, Place, Scheme, View};
 use crate::kernel::{Describe, Edge, Logic, bits_of};
 
-/// Warps that an SM has at most.
+/// Largest number of warps of an SM.
 const MAX_WARPS: u32 = 64;
-/// Their number.
+/// Number of resident warps of an SM.
 pub type Warps = u7;
 
-/// The test.
+/// Contention test of a cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contention {
-    /// By lines touched, from one: warps up to which that is no contention.
+    /// Largest number of warps without contention, indexed by the number of lines touched minus one.
     most: [Warps; LANES],
     line_bits: u32,
 }
 
 impl Contention {
-    /// The test of a cache of so many lines, whose addresses have `line_bits`.
+    /// Creates the test for a cache of `lines` lines, with line addresses of `line_bits` bits.
     #[must_use]
     pub fn new(lines: u32, line_bits: u32) -> Self {
         let most = |touched: usize| Warps::from_u32((lines / (touched as u32 + 2)).min(Warps::MAX.into()));
         Self { most: std::array::from_fn(most), line_bits }
     }
 
-    /// Whether an instruction contends that touches so many lines while so many warps are resident.
+    /// True if an instruction that touches this many lines contends, given the number of resident warps.
     #[must_use]
     pub fn judge(&self, lines: u32, warps: Warps) -> bool {
         warps > self.most[lines as usize - 1]
     }
 
-    /// Lists the logic: there is no register.
+    /// Adds the logic to the hardware description; the test has no registers.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { most: _, line_bits } = self;
         let lanes = LANES as u32;
@@ -58,13 +58,13 @@ impl Contention {
         to.logic("first", Logic::Gates { count: lanes * (lanes - 1) });
         to.logic("lines", Logic::Population { inputs: lanes });
         to.logic("resident", Logic::Population { inputs: MAX_WARPS });
-        // A table of constants.
+        // The thresholds are a table of constants.
         to.logic("most", Logic::Gates { count: lanes * bits_of::<Warps>() });
         to.logic("contends", Logic::Less { width: bits_of::<Warps>(), count: 1 });
     }
 }
 
-/// The scheme: loads that contend go past if they would have to bring their line. It has no keys.
+/// Bypass scheme without keys: loads of contending instructions bypass if their line is absent.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contentious {}
@@ -95,7 +95,7 @@ impl Hooks for Contentious {
 mod tests {
     use super::*;
 
-    /// Lines touched from which on an instruction contends.
+    /// Returns the smallest number of touched lines for which an instruction contends.
     fn first(lines: u32, warps: u8) -> Option<u32> {
         let test = Contention::new(lines, 25);
         (1..=LANES as u32).find(|touched| test.judge(*touched, Warps::new(warps)))
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_part_is_rounded_down() {
-        // 128 lines among 48 warps are 2 each, among 43 too; among 42 they are 3.
+        // With 128 lines, 48 and 43 warps have 2 lines each; 42 warps have 3.
         assert_eq!([48, 43, 42].map(|warps| first(128, warps)), [Some(2), Some(2), Some(3)]);
     }
 

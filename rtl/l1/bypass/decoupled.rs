@@ -1,5 +1,6 @@
-//! # Loads that decoupled tags have not counted often enough
-//! The counts are those of the tags (li2015 section 4): the scheme asks them, and tells them who went past.
+//! # Bypass by the counts of decoupled tags
+//! Makes loads bypass whose lines decoupled tags have not counted often enough (li2015 section 4). The counts
+//! are in the tags: the scheme reads them, and reports the loads that bypassed.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::super::tag_store::TagStore;
 use super::{Hooks, Past, View};
 use crate::kernel::Edge;
 
-/// The scheme.
+/// Bypass scheme of decoupled tags.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Uncounted;
 

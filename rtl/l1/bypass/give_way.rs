@@ -1,6 +1,6 @@
-//! # Loads that would have to wait
-//! A load goes past instead of being refused, for some of the reasons or for all (li2015 section 6.1, khairy2015
-//! Table 4).
+//! # Bypass of loads that would stall
+//! Makes a load bypass instead of being refused, for some or all reasons of refusal (li2015 section 6.1,
+//! khairy2015 Table 4).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,15 @@ use super::super::mrpb::StallBypass;
 use super::{Hooks, View};
 use crate::kernel::Edge;
 
-/// The scheme.
+/// Stall bypass of one cache.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct GiveWay {
-    /// For what a load goes past.
+    /// Reasons of refusal for which a load bypasses.
     covered: StallBypass,
 }
 
 impl GiveWay {
-    /// For these reasons.
+    /// Creates the scheme for these reasons of refusal.
     pub fn new(covered: StallBypass) -> Self {
         Self { covered }
     }

@@ -1,23 +1,24 @@
-//! # Which loads go past a cache
-//! A load goes past for its instruction, or because a scheme says so. A scheme is one file here: its configuration, its
-//! state and what `Hooks` asks of it. Cache and LSU know the hooks alone.
+//! # Loads that bypass a cache
+//! Selects the loads that bypass a cache of the LSU: by their instruction, or because a bypass scheme decides
+//! so. Each scheme is one file here, with its configuration, its state and its implementation of `Hooks`. The
+//! cache and the LSU use only these hooks.
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
-//! | `start`       | in each cycle with a head at the L1D, ahead of `sends_past`                      |
-//! | `sends_past`  | the load at the head, before the status function; one beside it, which would hit  |
-//! | `victim`      | a miss looks for a way                                                           |
-//! | `served`      | the status function accepted or refused a load                                   |
-//! | `went_past`   | a load that a scheme chose has left on the bypass path                           |
-//! | `next_choice` | nothing moves: when a waiting head may have to go another way                    |
-//! | `end_period`  | the throttle says that a period has ended                                        |
-//! | `clear`, `record`, `describe` | kernel end, digests, waves and counts                            |
+//! | `start`       | in each cycle with a head that does not already bypass by its instruction, ahead of `sends_past` |
+//! | `sends_past`  | for the load at the head, before the status function; and for a further load of the cycle, which would hit |
+//! | `victim`      | when a miss selects a way                                                        |
+//! | `served`      | when the status function has accepted or refused a load                          |
+//! | `went_past`   | when a load that a scheme chose has left on the bypass path                      |
+//! | `next_choice` | before the LSU sleeps: returns when the path of a waiting head may change        |
+//! | `end_period`  | when a period of the throttle ends                                               |
+//! | `clear`, `record`, `describe` | at kernel end; for digests; for waveforms and area counts         |
 //!
-//! With `l1.lookups` above 1, `sends_past` and `served` come once for each load that is served in a cycle: a scheme whose
-//! hardware has the ports for that says so (`takes_several`), and no other goes with it.
+//! With `l1.lookups` above 1, `sends_past` and `served` are called once per load of a cycle. Only a scheme
+//! whose hardware has the ports for that (`takes_several`) can be combined with it.
 //!
-//! The slot `l1.bypass` holds one scheme. Decoupled tags and MRPB bring one of their own: a load goes past if any of
-//! them sends it.
+//! The configuration key `l1.bypass` selects one scheme. Decoupled tags and MRPB add a scheme of their own; a
+//! load bypasses if any of them decides so.
 
 automod::dir!(pub "l1/bypass");
 
@@ -46,47 +47,47 @@ pub use super::tag_store::TagStore;
 pub use super::tags::{Probe, Use, Victim};
 pub use super::watch::Outcome;
 
-/// The configuration of a scheme: its keys in `l1.bypass`, beside `kind`.
+/// Configuration of a bypass scheme: its keys in `l1.bypass`, next to `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// The hardware of it in one cache; `None` where there is nothing to decide.
+    /// Creates the hardware of the scheme in one cache; `None` if the scheme decides nothing at run time.
     fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks its keys.
+    /// Checks the keys of the scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// Whether every global load goes past, whatever is in the cache.
+    /// True if every global load bypasses, whatever the cache holds.
     fn sends_all(&self) -> bool {
         false
     }
 
-    /// Whether tags outlive their data.
+    /// True if the scheme uses tags without data.
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// Whether it goes by the order in which the lines of a set were used.
+    /// True if the scheme depends on the LRU order of the lines of a set.
     fn needs_lru(&self) -> bool {
         false
     }
 
-    /// Whether its hardware may be told of several loads in a cycle, of which all but the first hit.
+    /// True if the hardware can handle several loads per cycle, of which all but the first hit.
     fn takes_several(&self) -> bool {
         false
     }
 
-    /// Whether loads are judged by contention as they are coalesced, for which the core counts resident warps.
+    /// True if the coalescer tests loads for contention, for which the core counts resident warps.
     fn judges(&self) -> bool {
         false
     }
 
-    /// The profile that it goes by, if it does.
+    /// Returns the profile configuration, if the scheme uses a profile of an earlier run.
     fn profile(&self) -> Option<&ProfiledConfig> {
         None
     }
 }
 
-/// The slot.
+/// Bypass scheme that a configuration selects.
 pub type BypassConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for BypassConfig {
@@ -96,7 +97,7 @@ impl<S: Scheme + 'static> From<S> for BypassConfig {
 }
 
 impl BypassConfig {
-    /// Checks its keys, and whether it fits the cache.
+    /// Checks the keys of the scheme, and that the scheme fits the cache.
     pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
         let kind = self.typetag_name();
         rules.expect(
@@ -116,18 +117,18 @@ impl BypassConfig {
         rules.group("bypass", |rules| Scheme::validate(&**self, rules));
     }
 
-    /// Whether several loads may be looked up in a cycle.
+    /// True if several loads can be looked up per cycle.
     pub(super) fn hears_several(&self, l1: &L1Config) -> bool {
         self.takes_several() || !self.decides(l1)
     }
 
-    /// Whether it decides load by load.
+    /// True if the scheme decides load by load.
     fn decides(&self, l1: &L1Config) -> bool {
         self.hardware(&l1.place("")).is_some()
     }
 }
 
-/// What a scheme sees of the cache before the status function does anything.
+/// State of the cache that a scheme can read before the status function acts.
 #[derive(Debug)]
 pub struct View<'a> {
     cache: &'a Cache,
@@ -135,93 +136,94 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The cache, and the queue that its misses go to.
+    /// Creates a view of the cache and of the queue that takes its misses.
     pub(super) fn new(cache: &'a Cache, queue: &'a MissQueue) -> Self {
         Self { cache, queue }
     }
 
-    /// Its tags.
+    /// Returns the tags of the cache.
     #[must_use]
     pub fn tags(&self) -> &TagStore {
         self.cache.tags()
     }
 
-    /// Whether ordinary tags know nothing of a line: it is neither here nor on its way.
+    /// True if ordinary tags do not hold the line: it is neither present nor in flight.
     #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.look(tags.set_of(line), line) == Probe::Absent)
     }
 
-    /// The conditions for which the load at the head would be refused now, a bit each.
+    /// Returns the conditions for which the load at the head would be refused now, bit `Fail as u8` each.
     #[must_use]
     pub fn fails(&self, head: &LineAccess) -> u8 {
         self.cache.failing(head, self.queue)
     }
 }
 
-/// What a load on the bypass path met among tags that go on without data.
+/// Result of the probe of a bypassing load, in tags that a closed cache keeps up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Past {
-    /// It would have missed.
+    /// True if the load would have missed.
     pub missed: bool,
-    /// Its tag took the place of a line.
+    /// True if inserting its tag evicted a line.
     pub evicted: bool,
 }
 
-/// What the cache and the LSU ask of a scheme. Only loads of the cache are shown to it.
+/// Hooks that the cache and the LSU call in a scheme. They pass only loads of this cache.
 #[watched("l1.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// A cycle begins in which something is at the head.
+    /// Starts a cycle with a request at the head of the access queue.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
 
-    /// Whether the load at the head goes past in this cycle; if so, the status function does not see it. A local line
-    /// may be newer in the cache than in memory.
+    /// True if the load at the head bypasses in this cycle; the status function then skips it. A scheme must
+    /// not send local loads past: a local line may be newer in the cache than in memory.
     fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool;
 
-    /// The way that gives way to a miss in a set, if the scheme knows better than the replacement policy.
+    /// Returns the victim way of a miss in a set, if the scheme overrules the replacement policy.
     fn victim(&self, _tags: &TagStore, _set: u32) -> Option<Victim> {
         None
     }
 
-    /// The status function accepted a load or refused it; `place` is its set, and the way that serves it or is to.
+    /// Reports that the status function accepted or refused a load. `place` is the set, and the way that
+    /// serves the load now or after its fill.
     fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
-    /// A load that was chosen to go past has left on the bypass path.
+    /// Reports that a load that a scheme chose has left on the bypass path.
     fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> Past {
         Past::default()
     }
 
-    /// The cycle in which a waiting head may have to go another way, if that depends on time.
+    /// Returns the cycle in which the path of a waiting head may change, if it depends on time.
     fn next_choice(&self) -> Option<u64> {
         None
     }
 
-    /// From now on the throttle says when periods end.
+    /// Makes the throttle time the periods of the scheme from now on.
     fn follow_periods(&mut self) {}
 
-    /// The throttle says that a period has ended, and whether the cache may close.
+    /// Ends a period of the throttle; `_may_close` permits the scheme to close the cache.
     fn end_period(&mut self, _at: &Edge<'_>, _may_close: bool, _tags: &mut TagStore) {}
 
-    /// The host knows from an earlier run which lines are worth a place, in order.
+    /// Sets the lines that may be allocated, as a sorted list that the host has from an earlier run.
     fn admit(&mut self, _lines: &Arc<[u64]>) {}
 
-    /// Forgets the lines at the end of a kernel.
+    /// Clears the per-line state at the end of a kernel.
     fn clear(&mut self) {}
 
-    /// Starts to keep digests of arrays.
+    /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
 
-    /// Lists registers, arrays and logic, in a part of their own.
+    /// Adds registers, arrays and logic, as one component, to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// The schemes of a cache: most have none.
+/// Bypass schemes of a cache; most caches have none.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Schemes(Box<[Box<dyn Hooks>]>);
 
 impl Schemes {
-    /// Those of the L1D at `path`.
+    /// Creates the schemes of the L1D at `path`.
     pub fn new(path: &str, l1: &L1Config) -> Self {
         let is_decoupled = l1.organisation == Organisation::Decoupled;
         let decoupled = is_decoupled.then(|| Box::new(Uncounted) as Box<dyn Hooks>);
@@ -232,33 +234,33 @@ impl Schemes {
         Self([decoupled, chosen, give_way].into_iter().flatten().collect())
     }
 
-    /// True if there is none, which every other method may leave to its caller to ask first.
+    /// True if there are no schemes. Callers check this first, to skip the calls of all other methods.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// See [`Hooks::start`].
+    /// Calls [`Hooks::start`] of every scheme.
     pub fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
         self.0.iter_mut().for_each(|scheme| scheme.start(at, tags));
     }
 
-    /// See [`Hooks::sends_past`].
+    /// True if [`Hooks::sends_past`] of any scheme returns true.
     pub fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         self.0.iter().any(|scheme| scheme.sends_past(at, head, view))
     }
 
-    /// See [`Hooks::victim`].
+    /// Returns the first victim that [`Hooks::victim`] of a scheme selects.
     pub fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
         self.0.iter().find_map(|scheme| scheme.victim(tags, set))
     }
 
-    /// See [`Hooks::served`].
+    /// Calls [`Hooks::served`] of every scheme.
     pub fn served(&mut self, at: &Edge<'_>, load: &LineAccess, place: (u32, Option<u32>), outcome: Outcome) {
         self.0.iter_mut().for_each(|scheme| scheme.served(at, load, place, outcome));
     }
 
-    /// See [`Hooks::went_past`].
+    /// Calls [`Hooks::went_past`] of every scheme, and combines the results.
     pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
         let mut past = Past::default();
         for scheme in &mut self.0 {
@@ -269,43 +271,43 @@ impl Schemes {
         past
     }
 
-    /// See [`Hooks::next_choice`].
+    /// Returns the earliest cycle that [`Hooks::next_choice`] of a scheme returns.
     pub fn next_choice(&self) -> Option<u64> {
         self.0.iter().filter_map(|scheme| scheme.next_choice()).min()
     }
 
-    /// See [`Hooks::follow_periods`].
+    /// Calls [`Hooks::follow_periods`] of every scheme.
     pub fn follow_periods(&mut self) {
         self.0.iter_mut().for_each(|scheme| scheme.follow_periods());
     }
 
-    /// See [`Hooks::end_period`].
+    /// Calls [`Hooks::end_period`] of every scheme.
     pub fn end_period(&mut self, at: &Edge<'_>, may_close: bool, tags: &mut TagStore) {
         self.0.iter_mut().for_each(|scheme| scheme.end_period(at, may_close, tags));
     }
 
-    /// See [`Hooks::admit`].
+    /// Calls [`Hooks::admit`] of every scheme.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.0.iter_mut().for_each(|scheme| scheme.admit(lines));
     }
 
-    /// See [`Hooks::clear`].
+    /// Calls [`Hooks::clear`] of every scheme.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(|scheme| scheme.clear());
     }
 
-    /// See [`Hooks::record`].
+    /// Calls [`Hooks::record`] of every scheme.
     pub fn record(&mut self) {
         self.0.iter_mut().for_each(|scheme| scheme.record());
     }
 
-    /// See [`Hooks::describe`].
+    /// Calls [`Hooks::describe`] of every scheme.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|scheme| scheme.describe(to));
     }
 }
 
-/// The test of loads as they are coalesced, if a scheme goes by it.
+/// Creates the contention test of the coalescer, if the scheme uses it.
 pub(super) fn judge(l1: &L1Config, line_bits: u32) -> Option<Contention> {
     l1.bypass.judges().then(|| Contention::new(l1.sets * l1.ways, line_bits))
 }

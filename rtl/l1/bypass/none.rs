@@ -1,11 +1,11 @@
-//! # Loads go past for their instruction alone
-//! There is no scheme.
+//! # No bypass scheme
+//! Loads bypass only if their instruction says so.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Place, Scheme};
 
-/// It has no keys.
+/// Configuration without a bypass scheme; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoScheme {}

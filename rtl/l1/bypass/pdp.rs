@@ -1,15 +1,19 @@
-//! # Protecting distances of the L1D
-//! PDP: a line is protected for so many accesses to its set after its last one. A miss takes the place of
-//! a line whose time is up; where there is none, the load goes past the cache (li2015 section 3.1).
+//! # Protecting distance prediction (PDP)
+//! Protects each line for a number of accesses to its set after its last access. A miss evicts a line whose
+//! protection has expired; if there is none, the load bypasses the cache (li2015 section 3.1).
 //!
 //! | port           | dir | payload  | contract                                                        |
 //! |----------------|-----|----------|-----------------------------------------------------------------|
-//! | `sends_past`   | in  | line     | reads the set, once a cycle                                     |
-//! | `is_free`      | out | set, way | the way's line is not protected from the access under way       |
-//! | `age`          | in  | set, way | an access was accepted: all lines age, that of `way` is renewed |
+//! | `sends_past`   | in  | line     | reads the set, once per cycle                                   |
+//! | `is_free`      | out | set, way | true if the way's line is unprotected for the current access    |
+//! | `age`          | in  | set, way | an access was accepted: all lines age, the protection of `way` restarts |
 //!
-//! An access is a load that the cache accepts or sends past; stores are none, for they allocate nothing,
-//! and a refused load changes nothing. One cycle: the set is read, then it ages, each at most once.
+//! Only loads that the cache accepts or that bypass count as accesses. Stores do not count, since they
+//! allocate nothing. A refused load changes nothing.
+//!
+//! In one cycle, in this order:
+//! 1. The set is read, at most once.
+//! 2. The set ages, at most once.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
@@ -24,18 +28,18 @@ use super::{Hooks, Past, Place, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
-/// A distance in accesses to a set.
+/// Protecting distance [accesses to a set].
 type Distance = u8;
 
-/// How long lines are protected.
+/// Configuration of PDP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdpConfig {
-    /// Accesses to its set for which a line is protected: 1 to 255.
+    /// Number of accesses to its set for which a line is protected: 1 to 255.
     pub distance: u32,
 }
 
-/// li2015 section 6.1 seeks the best distance for each kernel; this is a middle one.
+/// Uses a middle distance; li2015 section 6.1 searches the best one for each kernel.
 impl Default for PdpConfig {
     fn default() -> Self {
         Self { distance: 16 }
@@ -57,11 +61,11 @@ impl Scheme for PdpConfig {
     }
 }
 
-/// Accesses for which a line is still protected, the next one included.
+/// Remaining accesses for which a line is protected, including the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Left(#[payload(name = "left")] Distance);
 
-/// The distances of all lines.
+/// PDP state of a cache: the remaining protection of all lines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pdp {
     distance: Distance,
@@ -69,7 +73,7 @@ pub struct Pdp {
 }
 
 impl Pdp {
-    /// Distances of a cache at `path`; every line begins unprotected.
+    /// Creates the state of a cache at `path`; all lines start unprotected.
     #[must_use]
     pub fn new(&Place { path, sets, ways }: &Place<'_>, config: &PdpConfig) -> Self {
         let spec = ArraySpec {
@@ -84,14 +88,14 @@ impl Pdp {
         Self { distance: config.distance as Distance, left: Array::new(spec, ()) }
     }
 
-    /// Whether a way of the set that was read may give its line away: its last access of protection is the
-    /// one under way.
+    /// True if the line of a way, in the set that was read, can be evicted. The current access is then the
+    /// last one of its protection.
     #[must_use]
     pub fn is_free(&self, set: u32, way: u32) -> bool {
         self.left.row(set)[way as usize].0 <= 1
     }
 
-    /// Ages a set by one access, which was served by `way` or by none.
+    /// Ages a set by one access, which `way` served; `None` if it bypassed.
     pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {
@@ -105,7 +109,7 @@ impl Pdp {
 
 #[typetag::serde]
 impl Hooks for Pdp {
-    /// A global load goes past that is not here and finds every other line of its set protected.
+    /// True for a global load whose line is absent, if all lines of its set are protected.
     fn sends_past(&self, at: &Edge<'_>, &LineAccess { space, line, .. }: &LineAccess, view: &View<'_>) -> bool {
         let Some(tags) = view.tags().as_plain() else { return false };
         let set = tags.set_of(line);
@@ -115,7 +119,7 @@ impl Hooks for Pdp {
             && tags.victim_among(set, |way| self.is_free(set, way)).is_none()
     }
 
-    /// A local load that finds them all protected takes the place of any.
+    /// Returns an unprotected victim. If there is none, a local load evicts any line, since it cannot bypass.
     fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
         tags.as_plain()?.victim_among(set, |way| self.is_free(set, way))
     }
@@ -139,7 +143,7 @@ impl Hooks for Pdp {
         self.left.record();
     }
 
-    /// The counters and what counts them down.
+    /// Adds the counters and the logic that decrements them to the hardware description.
     fn describe(&self, to: &mut dyn Describe) {
         let Self { distance: _, left } = self;
         to.part("pdp", |to| {

@@ -1,6 +1,6 @@
-//! # Loads of lines that a profile keeps out
-//! An earlier run without time has told which lines a kernel asks for often enough (li2015 section 6.1,
-//! Profiled-BYPASS). The list is knowledge of the host and no hardware.
+//! # Bypass by a profile
+//! Makes loads bypass whose lines an earlier untimed run requested too seldom (li2015 section 6.1,
+//! Profiled-BYPASS). The list of admitted lines belongs to the host and models no hardware.
 
 use std::sync::Arc;
 
@@ -12,25 +12,26 @@ use super::{Hooks, Place, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::Edge;
 
-/// Whose requests count towards the lines that a profile admits.
+/// SMs whose requests count for the lines that a profile admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileScope {
-    /// Those of the SM.
+    /// Requests of the same SM.
     Local,
-    /// Those of all SMs.
+    /// Requests of all SMs together.
     Global,
-    /// Either of them.
+    /// Requests of the same SM or of all SMs: either sum may reach the threshold.
     Either,
 }
 
-/// Loads that go through the L1 because an earlier run asked for their lines often enough.
+/// Configuration of the profiled bypass: loads use the L1 only if an earlier run requested their lines often
+/// enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfiledConfig {
-    /// Whose requests count.
+    /// SMs whose requests count.
     pub scope: ProfileScope,
-    /// Requests of a kernel launch from which on a line is admitted.
+    /// Smallest number of requests per kernel launch for which a line is admitted.
     pub threshold: u32,
 }
 
@@ -60,10 +61,10 @@ impl Scheme for ProfiledConfig {
     }
 }
 
-/// The scheme.
+/// Profiled bypass of one cache.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Profiled {
-    /// The lines admitted in this kernel, in order; all, until the host says which.
+    /// Sorted list of the lines admitted in this kernel; `None` (admit all) until the host sets it.
     admitted: Option<Arc<[u64]>>,
 }
 

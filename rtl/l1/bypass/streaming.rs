@@ -1,6 +1,7 @@
-//! # Loads of a closed cache
-//! While nearly all loads miss, they go past; the tags go on without data and show when the cache would be of use
-//! again (khairy2015 section 4.1). When to close and to open is the monitor's decision.
+//! # Streaming bypass
+//! Closes the cache while nearly all loads miss, so that they bypass it (khairy2015 section 4.1). The tags
+//! are still updated, without data, to detect when the cache would be useful again. A monitor of the miss
+//! rate decides when to close and to reopen.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +38,7 @@ impl Scheme for StreamingConfig {
     }
 }
 
-/// The scheme.
+/// Streaming bypass of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Closing {
     config: StreamingConfig,
@@ -45,12 +46,12 @@ struct Closing {
 }
 
 impl Closing {
-    /// Of an open cache, with periods of its own.
+    /// Creates the scheme with an open cache; the monitor times its own periods.
     fn new(config: &StreamingConfig) -> Self {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
-    /// After a period: if the cache has `opened`, tags without data may have to go.
+    /// Drops the tags without data after a period in which the cache `opened`, if so configured.
     fn reopen(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
             tags.drop_hollow(at);
@@ -75,7 +76,7 @@ impl Hooks for Closing {
         }
     }
 
-    /// Leaves the tag of the line.
+    /// Updates the tags for a bypassing load: touches the line's tag, or inserts it without data.
     fn went_past(&mut self, at: &Edge<'_>, &LineAccess { line, .. }: &LineAccess, tags: &mut TagStore) -> Past {
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {

@@ -1,4 +1,5 @@
-//! What a cache has its schemes decide, and what it tells them.
+//! Connection of a cache to its bypass schemes: the decisions that it requests from them, and the events that
+//! it reports.
 
 use std::sync::Arc;
 
@@ -14,64 +15,64 @@ use super::{Cache, CacheId, conditions};
 use crate::kernel::AnyEdge;
 
 impl Cache {
-    /// Lets the core's periods, not its own, decide what a scheme decides once a period.
+    /// Makes the throttle of the core time the periods of the schemes, which otherwise time their own.
     pub fn follow_periods(&mut self) {
         self.schemes.follow_periods();
     }
 
-    /// True if a scheme of this cache decides by its own state which loads go past it.
+    /// True if this cache has a scheme that decides by its own state which loads bypass.
     pub fn chooses(&self) -> bool {
         !self.schemes.is_empty()
     }
 
-    /// Whether a request at the head goes past the cache in this cycle. If it does, the status function
-    /// does not see it.
+    /// True if a scheme makes the request at the head bypass the cache in this cycle. The status function
+    /// then skips the request.
     pub fn sends_past(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
         self.schemes.start(at.edge(), &mut self.tags);
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
         is_load && self.schemes.sends_past(at.edge(), request, &View::new(self, queue))
     }
 
-    /// The cycle in which a waiting head may have to go another way.
+    /// Returns the cycle in which a scheme may change the path of a waiting head.
     pub fn next_choice(&self) -> Option<u64> {
         self.schemes.next_choice()
     }
 
-    /// The core says that a period has ended.
+    /// Ends a period of the throttle; `may_close` permits the streaming monitor to close the cache.
     pub fn end_period(&mut self, at: &impl AnyEdge, may_close: bool) {
         self.schemes.end_period(at.edge(), may_close, &mut self.tags);
     }
 
-    /// A load that was chosen to go past has left on the bypass path. Returns whether it would have missed, where
-    /// the tags go on without it.
+    /// Updates the schemes after a load that they made bypass has left. Returns true if the load missed in
+    /// tags that a closed cache keeps up to date.
     pub fn went_past(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
         let Past { missed, evicted } = self.schemes.went_past(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
         missed
     }
 
-    /// Admits every load, or as the threshold says.
+    /// Selects the original mode, in which every load is admitted, or the configured threshold.
     pub fn set_original(&mut self, original: bool) {
         self.tags.set_original(original);
     }
 
-    /// Whether its tags are no more than the baseline's.
+    /// True in the original mode, in which the decoupled tags behave like the baseline's.
     #[must_use]
     pub fn is_original(&self) -> bool {
         self.tags.is_original()
     }
 
-    /// These lines are worth a place from now on, which are in order.
+    /// Gives the profiled scheme the sorted list of lines that may be allocated from now on.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.schemes.admit(lines);
     }
 
-    /// Its tags.
+    /// Returns the tags of the cache.
     pub fn tags(&self) -> &TagStore {
         &self.tags
     }
 
-    /// The conditions for which the load at the head would be refused now, a bit each.
+    /// Returns the conditions for which the load at the head would be refused now, bit `Fail as u8` each.
     #[inline(never)]
     pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };

@@ -1,6 +1,7 @@
-//! The accesses of a cache whose misses bring sectors. As for whole lines, but a load finds each sector that it touches
-//! here, on its way or absent: the lanes of those that are here have their bytes at once, those of the others wait in the
-//! entries that track them, and what is absent is asked for with one request and one entry.
+//! Accesses of a cache whose misses fetch sectors. They differ from accesses of whole lines as follows. A
+//! load finds each sector that it touches present, in flight or absent. Lanes in present sectors get their
+//! bytes at once; lanes in the others wait in the MSHR entries that track them. All absent sectors are
+//! fetched with one request and one MSHR entry.
 
 use super::super::access::{AccessKind, MemorySpace};
 use super::super::bypass::View;
@@ -18,33 +19,33 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
 use crate::tracker::Found;
 
-/// What the sectors that a load touches need.
+/// Resources that a load of sectors needs.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Those on their way, which are waited for.
+    /// Mask of the touched sectors in flight, which the load waits for.
     waits: u8,
-    /// Those that must be asked for, and the entry that is free for them.
+    /// Mask of the touched sectors that must be fetched; `entry` is the free MSHR entry for them.
     absent: u8,
     entry: Option<u16>,
-    /// Where they are to be.
+    /// Way for the sectors of the load.
     place: Place,
-    /// The conditions for which the load is refused, a bit each.
+    /// Conditions for which the load is refused, bit `Fail as u8` each.
     fails: u8,
 }
 
-/// Where a load finds or puts its sectors.
+/// Way in which a load finds its line, or into which it fetches it.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// In the way of their line.
+    /// The line has this way.
     Held(u32),
-    /// In a way that another line gives.
+    /// The line gets the way of this victim.
     Given(Victim),
-    /// Nowhere: every way is reserved.
+    /// Every way of the set is reserved.
     None,
 }
 
 impl Cache {
-    /// What is known of the sectors of a line, beside the probe of its tag.
+    /// Returns the sector states of a line, read in parallel with the probe of its tag.
     fn sectors(&self, at: &impl AnyEdge, set: u32, probe: Probe) -> Sectors {
         let row = self.sectors.as_ref().map_or(&[][..], |store| store.read(at, set));
         match probe {
@@ -59,7 +60,8 @@ impl Cache {
         }
     }
 
-    /// What a load needs of a line of which so much is here; changes nothing.
+    /// Determines the resources that a load needs, given the sectors that are present and in flight. Changes
+    /// nothing.
     fn needs(&self, set: u32, (probe, held): (Probe, Sectors), head: &LineAccess, queue: &MissQueue) -> Needs {
         let &LineAccess { line, sectors, .. } = head;
         let (waits, absent) = (sectors & held.coming, sectors & !(held.here | held.coming));
@@ -79,12 +81,12 @@ impl Cache {
         Needs { waits, absent, entry, place, fails }
     }
 
-    /// Whether every entry that tracks some of the sectors, which are on their way, takes one more waiter.
+    /// True if every MSHR entry that tracks one of these sectors in flight can take one more waiter.
     fn may_join(&self, line: u64, waits: u8) -> bool {
         self.entries_of(line, waits).into_iter().flatten().all(|entry| self.mshr.is_open(entry))
     }
 
-    /// The entries that track some sectors on their way, each once.
+    /// Returns the MSHR entries that track these sectors in flight, each once.
     fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
         let mut left = sectors;
         std::array::from_fn(|sector| {
@@ -98,7 +100,7 @@ impl Cache {
         })
     }
 
-    /// The conditions for which a load of sectors would be refused now.
+    /// Returns the conditions for which a load of sectors would be refused now, bit `Fail as u8` each.
     pub(super) fn failing_of_sectors(&self, set: u32, probe: Probe, head: &LineAccess, queue: &MissQueue) -> u8 {
         let held = match (&self.sectors, probe) {
             (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.look(set, way),
@@ -107,7 +109,7 @@ impl Cache {
         self.needs(set, (probe, held), head, queue).fails
     }
 
-    /// The status function of a load (khairy2015 section 3.1), sector by sector.
+    /// Looks up the sectors of a load (status function of khairy2015 section 3.1, applied sector by sector).
     #[inline(never)]
     pub(super) fn look_up_sectors(
         &mut self,
@@ -152,13 +154,14 @@ impl Cache {
         }
     }
 
-    /// Banks of the data that the accesses of this cycle have read.
+    /// Returns the mask of the data banks that the accesses of this cycle have read.
     pub fn banks(&self) -> u8 {
         self.banks
     }
 
-    /// A further load in the cycle of one that was accepted: served if all of it is here, as long as no scheme sends it
-    /// past. Its sectors lie in banks that nobody has read. Returns whether it was served; otherwise nothing changed.
+    /// Serves a further load in the cycle of an accepted one, if all its sectors are present and no scheme
+    /// makes it bypass. The caller has checked that its banks are unused. Returns true if it was served;
+    /// otherwise nothing has changed.
     pub fn load_beside(
         &mut self,
         at: &impl AnyEdge,
@@ -178,7 +181,7 @@ impl Cache {
         debug_assert!(self.banks & sectors == 0, "a bank is read once a cycle");
         self.tags.touch(at, set, way, Use::Load);
         let set_way = set * self.ways + way;
-        // Other banks of the port that was taken in this cycle, if one was.
+        // If the data port is already in use this cycle, this load reads other banks of the same port.
         let data = if self.banks == 0 { self.data.read(at, set_way) } else { self.data.row(set_way) };
         self.banks |= sectors;
         pending.deliver(slot, lanes, &data[0].0);
@@ -188,7 +191,8 @@ impl Cache {
         true
     }
 
-    /// The lanes that name sectors on their way wait for them.
+    /// Adds the load as a waiter to each MSHR entry that tracks sectors it waits for, with the lanes that
+    /// need them.
     fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
         for entry in self.entries_of(line, waits).into_iter().flatten() {
             let lanes = pending.lanes_in(slot, lanes, waits & self.mshr.sectors_of(entry));
@@ -196,7 +200,8 @@ impl Cache {
         }
     }
 
-    /// Asks for sectors of a line that has a way, and keeps that for the line until they have come.
+    /// Fetches the missing sectors of a line that has a way. The way stays reserved for the line until they
+    /// arrive.
     fn ask_for_rest(
         &mut self,
         at: &impl AnyEdge,
@@ -225,7 +230,7 @@ impl Cache {
         });
     }
 
-    /// Sectors arrive in their way. Returns those that stay.
+    /// Fills sectors into their way. Returns the mask of those that stay valid.
     #[inline(never)]
     pub(super) fn fill_sectors(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), reply: &Reply) -> u8 {
         let held = self.sectors(at, set, Probe::Reserved { way });
@@ -245,9 +250,10 @@ impl Cache {
         kept
     }
 
-    /// A store or an atomic, sector by sector: what is here is changed, or dropped as it would be with its line, and what
-    /// is on its way must not stay. Bytes of a local store go to memory where their sector is not here. `None`: waits for
-    /// loads that still read the old bytes.
+    /// Executes a store or an atomic sector by sector. Present sectors are updated or dropped, as a whole
+    /// line would be; sectors in flight are invalidated on arrival. A local store sends the bytes of sectors
+    /// that are not present to memory. Returns `None` if the access must wait for loads that still read the
+    /// old bytes.
     #[inline(never)]
     pub(super) fn write_sectors(
         &mut self,
@@ -263,7 +269,7 @@ impl Cache {
         let held = self.sectors(at, set, probe);
         let way = match probe {
             Probe::Present { way, .. } | Probe::Reserved { way } | Probe::Hollow { way } => way,
-            // Nothing is known of it, and nothing done to it.
+            // The line has no sectors here, so this way is not used.
             Probe::Absent => 0,
         };
         let touched = sectors_touched(byte_mask);
@@ -309,14 +315,15 @@ impl Cache {
         })
     }
 
-    /// Entries that track some of the sectors take no waiter from now on.
+    /// Closes the MSHR entries that track some of these sectors to later loads.
     fn overtake_sectors(&mut self, tick: u64, line: u64, coming: u8, close: fn(&mut Mshr, u16)) {
         for entry in self.entries_of(line, coming).into_iter().flatten() {
             close(self.mshr.at(tick), entry);
         }
     }
 
-    /// As `give_up`: what is here of the line goes, and what is on its way must not stay.
+    /// Sector version of `give_up`: drops the present sectors of the line, and invalidates those in flight on
+    /// arrival.
     pub(super) fn give_up_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -347,7 +354,7 @@ impl Cache {
         Recalled::Overtook
     }
 
-    /// As [`Cache::supply`]: all sectors that another SM wants must be here.
+    /// Sector version of [`Cache::supply`]: all requested sectors must be present.
     pub(super) fn supply_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -359,7 +366,8 @@ impl Cache {
         if held.modified {
             return (Found::Gone, None);
         }
-        // A line that is here in part stays listed: what else is asked for may be here.
+        // A partly present line stays listed in the tracker, since a later forward may request sectors that
+        // are present.
         if sectors & !held.here != 0 {
             return (Found::Coming, None);
         }
@@ -367,7 +375,7 @@ impl Cache {
         (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 
-    /// Each way's sectors on their way are those that the entries of its line track.
+    /// True if the sectors in flight of each way are exactly those that the MSHR entries of its line track.
     pub(super) fn has_consistent_sectors(&self) -> bool {
         let Some(store) = &self.sectors else { return true };
         (0..self.data.spec().rows).all(|set_way| {

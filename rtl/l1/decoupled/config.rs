@@ -1,4 +1,5 @@
-//! Configuration of the decoupled tag store: what li2015 states, and what it leaves open.
+//! Configuration of the decoupled tag store: the parameters of li2015, and choices where the paper leaves the
+//! behavior open.
 
 use arbitrary_int::traits::Integer;
 use serde::{Deserialize, Serialize};
@@ -6,61 +7,61 @@ use serde::{Deserialize, Serialize};
 use super::entry::Count;
 use crate::config::Rules;
 
-/// The decoupled tag store.
+/// Configuration of the decoupled tag store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecoupledConfig {
-    /// Tags of a set.
+    /// Number of tags per set.
     pub tag_ways: u32,
-    /// Count at which a line is admitted; 0 admits every line.
+    /// Reference count at which a line is admitted; 0 admits every line.
     pub threshold: u32,
-    /// Whether reaching the threshold is enough.
+    /// Comparison of the count with the threshold.
     pub threshold_cmp: Comparison,
-    /// Count of a line asked for the first time.
+    /// Reference count after the first load of a line.
     pub rc_init: u32,
-    /// How often an access ages the other tags.
+    /// Number of aging steps of an access that evicts one line and admits another.
     pub age_mode: AgeMode,
-    /// Which tags may go.
+    /// Tags that a new candidate may replace.
     pub tag_victim: TagVictim,
-    /// Whether a line lost to a store ages the other tags as an evicted one does.
+    /// True if a line lost to a store or a recall ages the other tags, as an evicted line does.
     pub store_evict_ages: bool,
-    /// Cycles that probing more tags takes longer, in an L1D that uses them: in the original mode it is the
-    /// baseline's (li2015 section 4.3 and Table 3).
+    /// Extra latency of probing more tags [core cycles]. It does not apply in the original mode, which has
+    /// the latency of the baseline (li2015 section 4.3 and Table 3).
     pub probe_extra: u32,
 }
 
-/// How a count is compared with the threshold.
+/// Comparison of a reference count with the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparison {
-    /// Admitted once the count reaches the threshold.
+    /// Admits a line once its count reaches the threshold.
     AtLeast,
-    /// Admitted once the count exceeds it.
+    /// Admits a line once its count exceeds the threshold.
     Above,
 }
 
-/// How often an access ages the other tags.
+/// Number of aging steps of an access that evicts one line and admits another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeMode {
-    /// Once, even if one line goes and another comes.
+    /// One step, even if the access both evicts and admits a line.
     Once,
-    /// Once for the line that goes and once for the one that comes.
+    /// One step for the evicted line and one for the admitted line.
     Twice,
 }
 
-/// Which tags may go.
+/// Tags that a new candidate may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagVictim {
-    /// Candidates.
+    /// Only candidates.
     Candidate,
-    /// Those with clean data too, which lose their places then.
+    /// Candidates and tags of clean lines, which then lose their data.
     Any,
 }
 
 impl DecoupledConfig {
-    /// Table 3 and section 6.5 of li2015.
+    /// Parameters of Table 3 and section 6.5 of li2015.
     pub const LI2015: Self = Self {
         tag_ways: 8,
         threshold: 2,

@@ -1,4 +1,5 @@
-//! What the decoupled tag store keeps: a tag, the state of a line, the free places of a set.
+//! Array entries of the decoupled tag store: a tag, the replacement state of a line, and the number of free
+//! data ways of a set.
 
 use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};
@@ -13,11 +14,11 @@ pub(super) enum Status {
     #[default]
     Empty,
     Candidate,
-    /// Committed; the line is on its way.
+    /// Committed to a data way; the line is in flight.
     Reserved,
-    /// Committed; the line is there.
+    /// Committed to a data way; the line is present.
     Valid,
-    /// Committed; the line is there and newer than memory's.
+    /// Committed to a data way; the line is present and newer than memory.
     Modified,
 }
 
@@ -31,10 +32,10 @@ impl Status {
     }
 }
 
-/// A reference count, which saturates (li2015 section 4.1).
+/// Reference count, which saturates (li2015 section 4.1).
 pub(super) type Count = u6;
 
-/// A tag.
+/// Tag entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TagShape)]
 pub(super) struct Tag {
@@ -42,17 +43,17 @@ pub(super) struct Tag {
     pub status: Status,
     #[payload(width = shape.tag_bits)]
     pub tag: u64,
-    /// Rank in the order of uses.
+    /// Rank in LRU order; 0 is the most recently used tag.
     #[payload(only(shape.tlru_bits > 0), width = shape.tlru_bits)]
     pub tlru: u16,
     /// Reference count.
     pub rc: Count,
-    /// Way of the data, while committed.
+    /// Data way; meaningful only while the tag is committed.
     #[payload(only(shape.pos_bits > 0), width = shape.pos_bits)]
     pub pos: u8,
 }
 
-/// Widths of a tag.
+/// Widths of a tag entry.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct TagShape {
     pub tag_bits: u32,
@@ -60,11 +61,11 @@ pub(super) struct TagShape {
     pub pos_bits: u32,
 }
 
-/// What stands beside a line of data.
+/// Replacement state of a line of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Line {
     pub rank: u8,
-    /// A store or a recall overtook the line on its way: it must not stay.
+    /// True if a store or a recall overtook the line in flight, so it is invalidated on arrival.
     pub inv_on_fill: bool,
 }
 
@@ -83,17 +84,17 @@ impl Payload for Line {
     }
 }
 
-/// Free places of a set, a bit each; the shape is the number of all.
+/// Number of free data ways of a set. The payload shape is the width of this number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Free(#[payload(name = "lines", width = *shape)] pub u16);
 
-/// A count after one more load.
+/// Increments a count for one more load.
 pub(super) fn next(count: Count) -> Count {
     count.saturating_add(Count::new(1))
 }
 
-/// Moves a tag to the front of the order of uses.
+/// Makes a tag the most recently used one of its set.
 pub(super) fn promote(row: &mut [Tag], way: usize) {
     let last = row[way].tlru;
     for tag in row.iter_mut() {
@@ -102,7 +103,7 @@ pub(super) fn promote(row: &mut [Tag], way: usize) {
     row[way].tlru = 0;
 }
 
-/// Lowers the counts of all tags but those concerned.
+/// Lowers the counts of all tags except those in `concerned`.
 pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: Count) {
     for (way, tag) in row.iter_mut().enumerate() {
         if !concerned.contains(&way) {

@@ -3,14 +3,14 @@ use crate::index::linear::Linear;
 use crate::kernel::{Wake, width_of};
 use crate::l1::replacement::lru::Lru;
 
-/// One set of four lines.
+/// Creates a tag store with one set of four lines.
 fn one_set(config: DecoupledConfig) -> Decoupled {
     let index = IndexUnit::new(&Linear {}.into(), 1, 128, 25);
     let place = Place { path: "l1", sets: 1, ways: 4 };
     Decoupled::new(&place, &config, &Lru {}.into(), index, 25, false)
 }
 
-/// A bench around a tag store: one access a cycle, fills at once.
+/// Bench around a tag store: one access per cycle, with immediate fills.
 struct Bench {
     tags: Decoupled,
     wake: Wake,
@@ -36,7 +36,7 @@ impl Bench {
         (tag.status == Status::Reserved).then_some(u32::from(tag.pos))
     }
 
-    /// A load without its fill.
+    /// Executes a load without its fill.
     fn probe(&mut self, name: char) -> &'static str {
         self.cycle += 1;
         let at = &Edge::new(self.cycle, self.cycle, &mut self.wake);
@@ -66,7 +66,7 @@ impl Bench {
         outcome
     }
 
-    /// A store or an atomic to global memory.
+    /// Executes a store or an atomic to global memory.
     fn store(&mut self, name: char) {
         self.cycle += 1;
         let at = &Edge::new(self.cycle, self.cycle, &mut self.wake);
@@ -78,7 +78,7 @@ impl Bench {
         assert!(self.tags.is_consistent());
     }
 
-    /// Tags that hold something, in the order of the alphabet, and the free places.
+    /// Formats the nonempty tags in alphabetical order, and the number of free data ways.
     fn shown(&self) -> String {
         let mut tags: Vec<_> = self.tags.tags.row(0).iter().filter(|tag| tag.status != Status::Empty).collect();
         tags.sort_by_key(|tag| tag.tag);
@@ -145,7 +145,7 @@ fn a_store_frees_the_place_and_ages_the_others() {
     assert_eq!(bench.shown(), "A:V1@0 B:V2@1 C:C1 f2");
     bench.store('B');
     assert_eq!(bench.shown(), "A:V0@0 B:C0 C:C0 f3");
-    // The lowest free place is taken, not the one that was freed last.
+    // The lowest free data way is taken, not the one that was freed last.
     bench.store('A');
     bench.plays(&[('C', "byp", "A:C0 B:C0 C:C1 f4"), ('C', "miss", "A:C0 B:C0 C:V2@0 f3")]);
 }
@@ -223,7 +223,7 @@ fn any_clean_line_may_be_forgotten_if_told_so() {
     let mut bench = Bench::new(DecoupledConfig { tag_ways: 4, tag_victim: TagVictim::Any, ..LI2015 });
     "AAABBBCCCDDD".chars().for_each(|name| _ = bench.load(name));
     assert_eq!(bench.shown(), "A:V0@0 B:V0@1 C:V1@2 D:V2@3 f0");
-    // A and B count alike, and A was used longer ago: its place is free, the others are aged.
+    // A and B have equal counts, and A is the least recently used: its data way is freed and the others age.
     bench.plays(&[('E', "byp", "B:V0@1 C:V0@2 D:V1@3 E:C0 f1")]);
     assert_eq!(bench.tags.moves().demotions, 1);
 }
@@ -274,7 +274,8 @@ fn promotions_and_demotions_are_counted() {
     assert_eq!(bench.tags.moves(), Moves { promotions: 5, demotions: 2 });
 }
 
-/// li2015 sections 4.1 and 6.5: status, 20-bit tag, order of uses, 6-bit count, 2-bit position.
+/// Checks the tag width of li2015 sections 4.1 and 6.5: status, 20-bit tag, LRU rank, 6-bit count, 2-bit
+/// position.
 #[test]
 fn a_tag_of_li2015_has_34_bits() {
     assert_eq!(width_of::<Tag>(&TagShape { tag_bits: 20, tlru_bits: 3, pos_bits: 2 }), 34);

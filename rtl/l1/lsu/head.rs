@@ -1,5 +1,5 @@
-//! Step 4: the head of the access queue, which goes past its cache, is accepted or is refused, and the requests behind it
-//! that hit in the same cycle.
+//! Step 4 of an LSU cycle: the head of the access queue bypasses its cache, is accepted or is refused.
+//! Requests behind it that hit are served in the same cycle.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,35 +12,35 @@ use super::{DuelIo, Lsu, Shown};
 use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
-/// A refusal of the head, which lasts until one of its conditions changes.
+/// Refusal of the head. It lasts until one of the failing conditions changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
-    /// Cache that refused, and its set.
+    /// Cache that refused the head, and the set that it probed.
     pub place: (CacheId, u32),
-    /// Up to which cycle its cycles have been counted.
+    /// Last cycle whose refusal is already in the counters.
     pub counted: u64,
-    /// The reason reported.
+    /// Reason reported for the refusal.
     pub fail: Fail,
-    /// All failing conditions, a bit each.
+    /// Mask of all failing conditions, bit `Fail as u8` each.
     pub all: u8,
 }
 
-/// What one edge changed of all that a refused head can wait for.
+/// Changes at one edge that can end the refusal of a head.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changes {
-    /// The cache and the set in which a reserved way got its line.
+    /// Cache and set in which a reserved way was filled.
     pub filled: Option<(CacheId, u32)>,
-    /// An MSHR entry lost its last waiter.
+    /// True if an MSHR entry lost its last waiter.
     pub freed: bool,
-    /// The miss queue gave an entry to the network.
+    /// True if the miss queue sent an entry to the network.
     pub sent: bool,
-    /// A line was recalled: an invalid way may be the victim now, instead of a modified one, whose
-    /// write-back would need room.
+    /// True if a line was recalled. The victim may now be an invalid way instead of a modified one, whose
+    /// writeback would need miss-queue room.
     pub recalled: bool,
 }
 
 impl Lsu {
-    /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
+    /// Adds the refused cycles of the head before `cycle` that are not in the counters yet.
     pub(super) fn charge(&mut self, cycle: u64) {
         if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.known.refused {
             let cycles = cycle - counted - 1;
@@ -52,8 +52,8 @@ impl Lsu {
         }
     }
 
-    /// True if the head is a load that goes past the cache. A local line may be newer here than in
-    /// memory, so local accesses never do.
+    /// True if the head is a load that bypasses the cache by its instruction or by the configuration. Local
+    /// accesses never bypass: a local line may be newer here than in memory.
     #[inline(never)]
     pub(super) fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
@@ -63,8 +63,8 @@ impl Lsu {
         })
     }
 
-    /// What is at the head of several queues, and whether a scheme of the L1D, whose mode may be a new one, sends it past.
-    /// Returns whether its tags are still being probed.
+    /// Selects the head among several queues, applies a new mode, and lets the L1D's schemes decide whether
+    /// the head bypasses. Returns true if the head is still in the first of two probe cycles.
     #[inline(never)]
     pub(super) fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut impl AnyEdge) -> bool {
         if let Some(duel) = duel {
@@ -78,7 +78,7 @@ impl Lsu {
         let fixed = self.bypasses();
         self.known.head_bypasses = !probing && (fixed || self.sends_past(at));
         if self.known.head_bypasses {
-            // What it was refused for before matters no more.
+            // A bypassing head leaves the cache path, so its refusal ends here.
             self.charge(at.cycle());
             self.known.refused = None;
         }
@@ -90,10 +90,9 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].sends_past(at, head, &self.miss_queue)
     }
 
-    /// True if the head was refused and nothing that it was refused for has changed: it is refused
-    /// again for the same reasons, and need not be probed; the twin of whoever watches holds it to
-    /// that. The queue behind it stands, so no way is claimed, no entry taken and nothing queued for
-    /// memory meanwhile.
+    /// True if the head was refused and none of its failing conditions has changed. It is then refused again
+    /// for the same reasons, without a new probe; a lockstep golden twin checks this. Meanwhile no request
+    /// claims a way, takes an MSHR entry or enters the miss queue, because all of them wait behind the head.
     pub(super) fn refused_again(&mut self, changes: &Changes) -> bool {
         let Some(Refusal { place, all, fail, .. }) = self.known.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
@@ -105,7 +104,7 @@ impl Lsu {
         again
     }
 
-    /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
+    /// Step 4: presents the head of the access queue to the tags. Returns true if the head left the queue.
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
         self.known.refused = None;
@@ -126,7 +125,7 @@ impl Lsu {
         self.probe(at)
     }
 
-    /// The head has gone past its cache.
+    /// Counts a head that left on the bypass path, and reports it to the schemes, the throttle and the watch.
     fn count_past(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
@@ -135,7 +134,8 @@ impl Lsu {
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
         if chosen {
-            // What misses in a closed cache counts: it opens for warps that thrash.
+            // A miss in the tags of a closed cache is reported too, since the cache reopens for warps that
+            // thrash.
             let missed = l1d.went_past(at, head);
             self.missed = (missed && self.fixed.monitored).then_some(Miss { warp, lost: false });
         } else if self.fixed.place.is_tracked && uncached {
@@ -150,7 +150,7 @@ impl Lsu {
         }
     }
 
-    /// The head asks its cache. Returns whether it was accepted.
+    /// Probes the tags for the head, which is accepted or refused. Returns true if it was accepted.
     fn probe(&mut self, at: &impl AnyEdge) -> bool {
         let Some(head) = self.queue.front() else { return false };
         let &LineAccess { kind, space, warp, slot, pc, .. } = head;
@@ -189,9 +189,9 @@ impl Lsu {
         accepted
     }
 
-    /// Serves what is behind the head, a load that the L1D has accepted, as long as it is of the same instruction and hits
-    /// in banks that are left. A row of the pending table is one instruction's as long as requests of it wait here. The last
-    /// one served stays at the head, for the caller to drop.
+    /// Serves the requests behind an accepted L1D load, as long as they belong to the same instruction and
+    /// hit in unused banks. An equal slot means the same instruction, since a pending-table row is not reused
+    /// while its requests wait here. The last request served stays at the head; the caller drops it.
     #[inline(never)]
     fn serve_beside(&mut self, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
@@ -226,7 +226,7 @@ impl Lsu {
         }
     }
 
-    /// Tells whoever watches what became of the head.
+    /// Records the outcome of the head in the watch.
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.noted.watch, self.queue.front()) else { return };
@@ -243,7 +243,7 @@ impl Lsu {
         });
     }
 
-    /// Counts what became of an access. Returns whether it was accepted.
+    /// Counts the outcome of an access. Returns true if the access was accepted.
     #[inline]
     fn count(&mut self, cycle: u64, id: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
         let cache = &mut self.caches[id as usize];

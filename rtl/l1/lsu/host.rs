@@ -1,4 +1,5 @@
-//! What a machine and its host ask of an LSU between edges: how it is to work, what it counted, whether it rests.
+//! Interface of an LSU for the host, used between clock edges: settings, counters and checks. It models no
+//! hardware.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::Lsu;
 use crate::throttle::{L1Place, ThrottleConfig};
 
 impl Lsu {
-    /// Serves the throttle of a core with so many warps.
+    /// Connects the L1D to the throttle of a core with `warps` warp slots.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
         self.fixed.monitored = throttle.is_on();
         let &L1Config { sets, ways, .. } = l1;
@@ -24,60 +25,62 @@ impl Lsu {
         }
     }
 
-    /// Leaves the L1D so many ways until it is told otherwise, and no line.
+    /// Flushes the L1D and limits it to `ways` ways, until the next call.
     ///
     /// # Panics
-    /// If a line is on its way.
+    /// If a line is in flight.
     pub fn set_ways(&mut self, ways: u32) {
         self.caches[CacheId::L1d as usize].set_ways(ways);
     }
 
-    /// Has the L1D keep lines that are written on their way: testbenches show what for it must not.
+    /// Test hook: the L1D keeps fills that a store overtook, so that a testbench can show that the checker
+    /// catches it.
     pub fn keep_overtaken(&mut self) {
         self.caches[CacheId::L1d as usize].keep_overtaken();
     }
 
-    /// Starts to report what happens at each edge, and to refuse reads of lines that nobody wrote.
+    /// Starts to record the events of each edge, and to panic when a data array reads a row that was never
+    /// written.
     pub fn observe(&mut self) {
         self.caches.iter_mut().for_each(Cache::refuse_unwritten);
         self.noted.watch = Some(Watch::default());
     }
 
-    /// What happened at the last edge, if observed: nothing if the block slept through it. Each
-    /// edge's events are given once, so that a sleeping block does not repeat its last ones.
+    /// Returns the events of the last edge, if they are recorded; empty if the block slept. Clears them, so
+    /// that a sleeping block does not repeat its last events.
     pub fn take_watch(&mut self) -> Option<Watch> {
         self.noted.watch.as_mut().map(std::mem::take)
     }
 
-    /// Starts to count for the load instructions of another kernel, which has so many instructions.
+    /// Restarts the statistics of load instructions, for a kernel of `instructions` instructions.
     pub fn count_loads(&mut self, instructions: usize) {
         self.noted.loads.clear();
         self.noted.loads.resize(instructions, LoadStats::default());
     }
 
-    /// What each load instruction of the kernel found so far, by its program counter.
+    /// Returns the statistics of the kernel's load instructions so far, indexed by program counter.
     #[must_use]
     pub fn loads(&self) -> &[LoadStats] {
         &self.noted.loads
     }
 
-    /// How long loads and reads were in each part of the machine, of all kernels.
+    /// Returns the time that loads and reads spent in each stage of the memory system, over all kernels.
     #[must_use]
     pub fn stages(&self) -> &Stages {
         &self.noted.stages
     }
 
-    /// Has the L1D admit these lines alone from now on, which are in order.
+    /// Limits the lines that the L1D may allocate to this sorted list, from now on.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.caches[CacheId::L1d as usize].admit(lines);
     }
 
-    /// Starts to keep digests of the arrays.
+    /// Starts to keep digests of the array contents.
     pub fn record(&mut self) {
         self.caches.iter_mut().for_each(Cache::record);
     }
 
-    /// True when nothing is outstanding.
+    /// True if no request, instruction or writeback is outstanding.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
@@ -88,17 +91,18 @@ impl Lsu {
             && self.write_backs == 0
     }
 
-    /// Forgets every line at the end of a kernel; modified lines are local memory, which is dead.
+    /// Invalidates all lines at the end of a kernel. Modified lines are dropped without a writeback: they
+    /// belong to local memory, which dies with the kernel.
     ///
     /// # Panics
-    /// If a line is still on its way.
+    /// If a line is still in flight.
     pub fn flush(&mut self) {
         self.caches.iter_mut().for_each(Cache::flush);
         self.caches[CacheId::L1d as usize].set_original(self.fixed.starts_original);
     }
 
-    /// Charges the refusals of a slept span and returns the counters of the L1D. `cycle` is the core
-    /// cycle of the next edge.
+    /// Adds the refused cycles of a span in which the block slept, and returns the counters of the L1D.
+    /// `cycle` is the core cycle of the next edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
         if let Some(refusal) = &mut self.known.refused {
@@ -108,19 +112,19 @@ impl Lsu {
         *self.stats()
     }
 
-    /// Counters of the L1D, complete up to the cycle given to [`Self::settle`].
+    /// Returns the counters of the L1D, complete up to the cycle of the last [`Self::settle`].
     #[must_use]
     pub fn stats(&self) -> &L1Stats {
         self.stats_of(CacheId::L1d)
     }
 
-    /// Counters of any of the caches, complete as those of [`Self::stats`].
+    /// Returns the counters of the given cache, complete up to the cycle of the last [`Self::settle`].
     #[must_use]
     pub fn stats_of(&self, cache: CacheId) -> &L1Stats {
         &self.caches[cache as usize].stats
     }
 
-    /// Every reserved way has exactly one pending MSHR entry.
+    /// True if every reserved way has exactly one pending MSHR entry, in all caches.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.caches.iter().all(Cache::is_consistent)

@@ -1,4 +1,4 @@
-//! What an LSU does for the instruction cache of its core, which has no way to memory of its own.
+//! Service of an LSU to the instruction cache of its core, which has no network port of its own.
 
 use super::super::instructions::{LineWanted, SupplierIo};
 use super::super::ticket;
@@ -7,9 +7,9 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind, Sharing};
 
 impl Lsu {
-    /// The parts of steps 1 and 3 that are the instruction cache's, ahead of the LSU's own: a line that has come goes on to
-    /// it, and a line that it wants is asked for. Each channel then is taken for this edge. Returns whether there is more to
-    /// be asked for at the next.
+    /// Serves the instruction cache, ahead of steps 1 and 3. Passes an arrived instruction line on to the
+    /// core, and sends the read of a requested line. A network channel used for this is not available to the
+    /// LSU's own data at this edge. Returns true if another request can be sent at the next edge.
     #[inline(never)]
     pub(super) fn serve_instructions(
         &mut self,
@@ -18,7 +18,7 @@ impl Lsu {
         at: &mut impl AnyEdge,
     ) -> bool {
         if let Some(reply) = io.mem_rsp.peek(at).filter(|reply| ticket::is_of_instructions(reply.ticket)) {
-            // The link has room for every line that is on its way.
+            // The link to the core has room for every line in flight.
             core.brought.push_with(at, |beat| {
                 (beat.id, beat.line, beat.data) = (reply.id, reply.line, reply.data);
             });
@@ -28,7 +28,8 @@ impl Lsu {
         core.wanted.waiting(at) && !io.mem_req.blocked(at)
     }
 
-    /// Asks for a line of instructions. Where data want the network too, they take turns, so that neither starves.
+    /// Sends the read of an instruction line. When data requests also need the port, both sides alternate, so
+    /// that neither starves.
     fn send_wanted(&mut self, core: &mut SupplierIo<'_>, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) {
         let Some(&LineWanted { id, line }) = core.wanted.peek(at) else { return };
         if !io.mem_req.ready(at) {
@@ -48,7 +49,7 @@ impl Lsu {
             sm: self.fixed.place.sm,
             partition: self.partition(line),
             ticket: ticket::INSTRUCTIONS,
-            // Nobody else's L1 has it.
+            // Instruction lines are in no other SM's L1, so there is nothing to track.
             sharing: Sharing::Aside,
             sectors: self.fixed.whole,
             ..Request::default()

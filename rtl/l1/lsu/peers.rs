@@ -1,5 +1,5 @@
-//! What an LSU has to do with others than its core and its memory: lines that the L2 recalls, lines that another SM
-//! wants, and SM dueling.
+//! Exchange of an LSU with units other than its core and its memory: recalls by the L2, lines supplied to
+//! other SMs, and SM dueling.
 
 use super::super::cache::CacheId;
 use super::super::dueling::{Mode, Seen};
@@ -13,7 +13,8 @@ use crate::noc::stamps::Stamps;
 use crate::tracker::{Answer, Forward, Found, SupplyIo};
 
 impl Lsu {
-    /// Still step 1: what others want of this L1. Returns whether a line was recalled.
+    /// Step 1, continued: serves recalls by the L2 and forwards from the sharing tracker. Returns true if a
+    /// line was recalled.
     #[inline(always)]
     pub(super) fn serve_peers(&mut self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
         let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
@@ -23,7 +24,8 @@ impl Lsu {
         recalled
     }
 
-    /// Still step 1: drops a line that a bank gives up, and tells the bank. Returns whether it did.
+    /// Step 1, continued: drops a line that an L2 bank evicts, and acknowledges it. Returns true if there was
+    /// a recall.
     #[inline(never)]
     fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
@@ -31,7 +33,7 @@ impl Lsu {
             return false;
         }
         recall.inv.drop_head(at);
-        // The bank knows which SM has read the line, not for which of its caches.
+        // The bank records which SM has read the line, not through which of its caches.
         let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
         if let Some(watch) = &mut self.noted.watch {
             watch.recall = Some((line, found));
@@ -40,11 +42,12 @@ impl Lsu {
         true
     }
 
-    /// Still step 1: supplies another SM with a line that it wants, if it is here, and says whether it was.
+    /// Step 1, continued: supplies another SM with the line that it requests if the line is present, and
+    /// reports the result to the tracker.
     #[inline(never)]
     fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut impl AnyEdge) {
         let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
-        // Room for either, so that what is found never has to wait.
+        // Wait for room on both channels first, so that the result of the lookup never has to be buffered.
         if !io.answer.ready(at) || !io.supply.ready(at) {
             return;
         }
@@ -70,8 +73,8 @@ impl Lsu {
         }
     }
 
-    /// Has a line that a coherent load goes to dropped here: what comes after it must not find less (anssari2012
-    /// section 3.2).
+    /// Drops all copies of a line that a coherent load reads from the L2. Otherwise a later load could hit an
+    /// older value in a copy (anssari2012 section 3.2).
     #[inline(never)]
     pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
         let found = self.caches.each_mut().map(|cache| cache.drop_copy(at, line));
@@ -80,12 +83,13 @@ impl Lsu {
         }
     }
 
-    /// What a request from the miss queue says to the sharing tracker.
+    /// Returns the information for the sharing tracker that a request from the miss queue carries.
     #[inline(never)]
     pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
         match entry.kind {
             MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
-            // Its other sectors may have been written since they came: it must not be listed for this one.
+            // Sectors of the line that arrived earlier may be stale by now. So this read must not list the
+            // L1D as a supplier of the line.
             MissKind::Rest => Sharing::Takes,
             MissKind::Notice => Sharing::Drops,
             MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
@@ -93,7 +97,7 @@ impl Lsu {
         }
     }
 
-    /// Takes the mode that SM dueling has sent, if it has.
+    /// Applies the mode that SM dueling has sent, if there is one.
     pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
@@ -104,7 +108,7 @@ impl Lsu {
         }
     }
 
-    /// Tells SM dueling of the load that was accepted at this edge, if one was.
+    /// Reports the load that was accepted at this edge to SM dueling, if there was one.
     #[inline(never)]
     pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.looked_up();
@@ -116,7 +120,7 @@ impl Lsu {
         self.known.told = (accesses, misses);
     }
 
-    /// Loads that the L1D accepted, and those among them that it could not serve.
+    /// Returns how many loads the L1D accepted, and how many of them missed or bypassed.
     fn looked_up(&self) -> (u64, u64) {
         let stats = self.stats();
         (stats.accesses, stats.misses + stats.bypasses)

@@ -1,4 +1,4 @@
-//! The channel ends of an LSU, and where it stands.
+//! Channel ends of an LSU, and its location in the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::tracker::{Answer, Forward, SupplyIo};
 pub struct LsuPorts {
     /// Instructions from the core.
     pub core_req: In<WarpAccess>,
-    /// Answers to the core.
+    /// Replies to the core.
     pub core_rsp: Out<WarpReply>,
     /// Requests to the network.
     pub mem_req: Out<Request>,
@@ -28,30 +28,31 @@ pub struct LsuPorts {
     pub extra: Extra<LsuExtraPorts>,
 }
 
-/// Ports of a load-store unit beside an instruction cache or a throttle, or one that duels, is recalled from or supplies others.
+/// Optional ports of a load-store unit: for an instruction cache, a throttle, SM dueling, recalls and line
+/// supply.
 #[derive(Default, Ports)]
 pub struct LsuExtraPorts {
-    /// Lines of instructions that the core wants, where it has a cache of them.
+    /// Instruction lines that the core requests, if it has an instruction cache.
     pub wanted: In<LineWanted>,
-    /// Those that it gets.
+    /// Instruction lines to the core.
     pub brought: Out<LineBrought>,
-    /// Loads that missed, under a throttle.
+    /// Misses of L1D loads, for the throttle of the core.
     pub misses: Out<Miss>,
-    /// Ends of periods, from the core.
+    /// Ends of monitor periods, from the core's throttle.
     pub periods: In<PeriodEnd>,
-    /// The mode of the L1D, where SMs duel.
+    /// Mode of the L1D, in machines with SM dueling.
     pub mode: In<Mode>,
-    /// Loads that it accepted, of an SM that leads.
+    /// Loads that the L1D accepted; only in the SMs that lead a duel.
     pub seen: Out<Seen>,
-    /// Recalls by the L2, where it keeps the L1s coherent.
+    /// Recalls by the L2, in machines where it keeps the L1s coherent.
     pub inv: In<Invalidate>,
-    /// The answers to them.
+    /// Acknowledgements of recalls.
     pub inv_ack: Out<InvalidateAck>,
-    /// Loads of other SMs, where a sharing tracker passes them on.
+    /// Loads of other SMs, forwarded by a sharing tracker.
     pub forward: In<Forward>,
-    /// What became of them.
+    /// Results of the forwarded loads, to the tracker.
     pub answer: Out<Answer>,
-    /// Lines to other SMs.
+    /// Lines supplied to other SMs.
     pub supply: Out<Reply>,
 }
 
@@ -59,49 +60,49 @@ impl HasPorts for Lsu {
     type Ports = LsuPorts;
 }
 
-/// The channel ends of the LSU.
+/// Channel ends of the LSU at one clock edge.
 pub struct LsuIo<'a> {
     /// Instructions from the core.
     pub core_req: Rx<'a, WarpAccess>,
-    /// Answers to the core.
+    /// Replies to the core.
     pub core_rsp: Tx<'a, WarpReply>,
     /// Requests to the network.
     pub mem_req: Tx<'a, Request>,
     /// Replies from the network.
     pub mem_rsp: Rx<'a, Reply>,
-    /// SM dueling, in machines that have it.
+    /// Channels of SM dueling, in machines that have it.
     pub duel: Option<DuelIo<'a>>,
-    /// Recalls by the L2 and their answers, where it keeps the L1s coherent.
+    /// Recalls by the L2 and their acknowledgements, in machines where it keeps the L1s coherent.
     pub recall: Option<RecalledIo<'a>>,
-    /// Wishes of other SMs, where a sharing tracker passes them on.
+    /// Forwarded loads of other SMs and the lines supplied to them, in machines with a sharing tracker.
     pub supply: Option<SupplyIo<'a>>,
 }
 
-/// The channel ends of an LSU towards SM dueling.
+/// Channel ends of an LSU for SM dueling.
 pub struct DuelIo<'a> {
-    /// The mode of the L1D.
+    /// Mode that the L1D must switch to.
     pub mode: Rx<'a, Mode>,
-    /// Loads that the L1D accepted, of an SM that leads.
+    /// Loads that the L1D accepted; only in the SMs that lead a duel.
     pub seen: Option<Tx<'a, Seen>>,
 }
 
-/// Where the LSU sits in its machine.
+/// Location of an LSU in its machine, with the message widths and the optional units there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LsuPlace {
-    /// Full path: `sm3.l1`.
+    /// Full path, such as `sm3.l1`.
     pub path: String,
-    /// Number of its SM.
+    /// Number of the SM.
     pub sm: u8,
-    /// Which memory partition a line belongs to.
+    /// Function that maps a line to its memory partition.
     pub interleave: Interleave,
-    /// Bits of a line address.
+    /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Widths of the messages with the core.
+    /// Widths of the messages between core and LSU.
     pub access: AccessShape,
-    /// The L2 recalls lines.
+    /// True if the L2 recalls lines from the L1s.
     pub is_recalled: bool,
-    /// A sharing tracker has the L1D supply others.
+    /// True if a sharing tracker makes the L1D supply lines to other SMs.
     pub is_tracked: bool,
-    /// The core has an instruction cache.
+    /// True if the core has an instruction cache.
     pub has_instructions: bool,
 }

@@ -1,4 +1,5 @@
-//! Steps 1 to 3: answers to the core, replies of memory and what they bring to waiters, requests to memory.
+//! Steps 1 to 3 of an LSU cycle: replies to the core, replies from memory and the waiters that they serve,
+//! requests to memory.
 
 use super::super::access::WarpReply;
 use super::super::cache::CacheId;
@@ -11,7 +12,7 @@ use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing};
 use crate::noc::stamps::Stamps;
 
 impl Lsu {
-    /// Step 1: an answer leaves to the core.
+    /// Step 1: sends a reply to the core, if an instruction is complete.
     #[inline(always)]
     pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut impl AnyEdge) {
         if self.pending.has_done() && rsp.ready(at) {
@@ -26,8 +27,8 @@ impl Lsu {
         }
     }
 
-    /// Still step 1: takes the head of the reply channel. Returns the cache and the set in which a line was
-    /// filled.
+    /// Step 1, continued: accepts the head of the reply channel. Returns the cache and the set of a line
+    /// fill, if it is one.
     pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut impl AnyEdge) -> Option<(CacheId, u32)> {
         let reply = rsp.peek(at)?;
         let mut filled = None;
@@ -56,8 +57,8 @@ impl Lsu {
         filled
     }
 
-    /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
-    /// Returns whether it was the last one of its entry.
+    /// Step 2: delivers the bytes of the oldest filled MSHR entry to one of its waiters, in the cache that
+    /// the round-robin arbiter picks. Returns true if this was the last waiter of the entry.
     pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
         if self.known.ready == 0 {
             return false;
@@ -74,7 +75,8 @@ impl Lsu {
         last
     }
 
-    /// Step 3: one request to the network. Returns whether the head left on the bypass path.
+    /// Step 3: sends one request to the network. Returns true if the head of the access queue left on the
+    /// bypass path.
     pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let wants_bypass = self.known.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
@@ -89,7 +91,8 @@ impl Lsu {
         false
     }
 
-    /// Sends the head of the access queue on the bypass path, unless a write of its line is ahead of it.
+    /// Sends the head of the access queue on the bypass path. Returns false if the miss queue still holds a
+    /// write to the same line, which must stay ahead of the load.
     fn send_past(&self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let Some(head) = self.queue.front().filter(|head| !self.miss_queue.holds_write(head.line)) else {
             return false;
@@ -148,7 +151,8 @@ impl Lsu {
     }
 }
 
-/// Core cycles in so many ticks: every clock has an edge at tick 0.
+/// Converts ticks of the common time base to core cycles. Every clock has an edge at tick 0, so tick / cycle
+/// gives the period.
 #[inline(always)]
 fn in_cycles(ticks: u64, at: &impl AnyEdge) -> u64 {
     let period = at.tick() / at.cycle().max(1);

@@ -1,5 +1,5 @@
-//! # Bimodal re-reference interval prediction
-//! Lines start at 3, every 32nd at 2.
+//! # Bimodal re-reference interval prediction (BRRIP)
+//! Inserts lines at rank 3, every 32nd at rank 2.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::kernel::{Describe, Edge};
 
-/// It has no keys.
+/// Configuration of BRRIP; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Brrip {}

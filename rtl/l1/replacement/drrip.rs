@@ -1,5 +1,6 @@
-//! # The better of static and bimodal prediction
-//! Four sets lead, a quarter of the sets apart: two with each policy. The others follow the one that misses less there.
+//! # Dynamic re-reference interval prediction (DRRIP)
+//! Uses the better of static and bimodal RRIP, by set dueling. Four leader sets lie a quarter of the sets
+//! apart, two for each policy. All other sets follow the policy whose leaders miss less.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u10;
@@ -11,13 +12,13 @@ use crate::choice::Place;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge, FieldsExt, Logic, bits_of};
 
-/// Which policy misses less: a saturating count.
+/// Saturating counter that selects the policy with fewer misses.
 type Selector = u10;
 
-/// From here on the bimodal policy has missed less.
+/// Smallest count at which the followers use the bimodal policy.
 const MIDDLE: Selector = Selector::new(Selector::MAX.value() / 2 + 1);
 
-/// It has no keys.
+/// Configuration of DRRIP; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drrip {}
@@ -44,12 +45,12 @@ impl Scheme for Drrip {
     }
 }
 
-/// The policy.
+/// Set dueling between static and bimodal insertion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Dynamic {
     sets: u32,
     bimodal: Bimodal,
-    /// Misses in sets that lead for static prediction, less those in sets that lead for bimodal.
+    /// Misses in the leader sets of static RRIP minus misses in those of bimodal RRIP, starting at `MIDDLE`.
     choice: Selector,
 }
 
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn drrip_follows_the_leaders_that_miss_less() {
         let mut bench = Bench::new(Drrip {}, 32);
-        // A tie goes to the bimodal policy.
+        // On a tie, followers use the bimodal policy.
         assert_eq!(bench.start((1, 0), false, ANY), 3);
         for leader in [8, 24] {
             assert_eq!(bench.start((leader, 0), false, ANY), 3);

@@ -1,12 +1,13 @@
-//! # The line used longest ago makes room (li2015 section 2.2)
-//! A rank is a place in the order of uses, which every use and every new line renews.
+//! # Least recently used (LRU)
+//! Evicts the least recently used line (li2015 section 2.2). A rank is a position in LRU order, which every
+//! hit and every insertion updates.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, RankShape, Scheme};
 use crate::choice::Place;
 
-/// It has no keys.
+/// Configuration of LRU; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lru {}

@@ -1,25 +1,26 @@
 //! # Replacement policy of a cache of the LSU
-//! Which line of a set makes room: LRU (li2015 section 2.2), or one of the policies that li2015
-//! section 4.2 names for the data store: static, bimodal and dynamic re-reference interval
-//! prediction, and signature-based prediction on top of the static one. A policy is one file here: its configuration,
-//! its state, and what becomes of the ranks.
+//! Selects the victim of a set, by LRU (li2015 section 2.2) or a policy that li2015 section 4.2 names for the
+//! data store. These policies are static, bimodal and dynamic re-reference interval prediction (RRIP), and
+//! signature-based hit prediction (SHiP) on top of static RRIP. Each policy is one file here, with its
+//! configuration, its state and its updates of the ranks.
 //!
-//! Every policy keeps a rank a line and gives up the line of the highest rank, of equals the one in
-//! the lowest way. They differ in what becomes of the ranks; re-reference ranks are two bits wide:
+//! Every policy keeps a rank per line and evicts the line of the highest rank, among equals the one in the
+//! lowest way. Policies differ in how they update the ranks. Re-reference ranks are two bits wide:
 //!
-//! | policy  | a use sets           | a new line starts at                                          |
+//! | policy  | rank after a hit     | rank of an inserted line                                      |
 //! |---------|----------------------|---------------------------------------------------------------|
-//! | `lru`   | rank 0, others move  | 0, others move                                                |
+//! | `lru`   | 0, lower ranks rise  | 0, lower ranks rise                                           |
 //! | `srrip` | 0                    | 2                                                             |
-//! | `brrip` | 0                    | 3, every 32nd 2                                               |
-//! | `drrip` | 0                    | as the better of the two, found out in sets that lead         |
-//! | `ship`  | 0, trains its source | 3 if nothing from its source was used lately, otherwise 2     |
+//! | `brrip` | 0                    | 3, every 32nd line 2                                          |
+//! | `drrip` | 0                    | as the better of `srrip` and `brrip`, by set dueling          |
+//! | `ship`  | 0, trains its source | 3 if no line of its source was reused lately, otherwise 2     |
 //!
-//! A refused access changes nothing. What a policy has learnt outlives a kernel, for it belongs to no line.
+//! A refused access changes nothing. The learned state of a policy survives the end of a kernel, since it
+//! belongs to no line.
 //!
 //! | port   | dir | payload           | contract                                                     |
 //! |--------|-----|-------------------|--------------------------------------------------------------|
-//! | `used` | in  | set, way, ranks   | an accepted access used the line: new ranks of its set       |
+//! | `used` | in  | set, way, ranks   | an accepted access hit the line: new ranks of its set        |
 //! | `came` | in  | newcomer, ranks   | an accepted miss takes the way: new ranks of its set         |
 //!
 //! Part of `rtl/l1/cache.rs`.
@@ -41,25 +42,25 @@ use crate::config::Rules;
 use crate::kernel::name::Name;
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
-/// The configuration of a policy: its keys in `l1.replacement`, beside `kind`.
+/// Configuration of a replacement policy: its keys in `l1.replacement`, next to `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// What a rank looks like in a set of `ways`.
+    /// Returns name and width of the ranks for sets of `ways` ways.
     fn rank(&self, ways: u32) -> RankShape;
 
-    /// The policy of one cache; `None` for the order of uses, which the ranks are without anybody's help.
+    /// Creates the policy of one cache; `None` for LRU, where the ranks in the tags are the complete state.
     fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks its keys against the sets of the cache that it serves.
+    /// Checks the keys, given the number of sets of the cache.
     fn validate(&self, _sets: u32, _rules: &mut Rules) {}
 
-    /// Whether a table of it learns from the uses of the lines.
+    /// True if a table of the policy is trained by uses of the lines.
     fn learns(&self) -> bool {
         false
     }
 }
 
-/// The slot.
+/// Replacement policy that a configuration selects.
 pub type ReplacementConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for ReplacementConfig {
@@ -68,54 +69,56 @@ impl<S: Scheme + 'static> From<S> for ReplacementConfig {
     }
 }
 
-/// A line that takes a way.
+/// Line that a miss inserts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newcomer {
-    /// Its set.
+    /// Set of the line.
     pub set: u32,
-    /// The way.
+    /// Way that the line takes.
     pub way: u32,
-    /// It takes the way from another.
+    /// True if the line evicts another line from the way.
     pub evicts: bool,
-    /// Where it comes from.
+    /// Source of the line, for policies that learn by source.
     pub source: Source,
 }
 
-/// A set of ways, a bit for each way of the set, by number.
+/// Subset of the ways of a set, one bit per way, by way number.
 pub type Ways = BitSlice<u64>;
 
-/// What the tags ask of a policy that is not the order of uses. Ranks are those of a set, by way; the highest gives way.
+/// Hooks that the tags call in a policy other than LRU. Ranks are those of one set, by way; the line of the
+/// highest rank is evicted.
 #[watched("l1.replacement")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Rank of a way that holds nothing.
+    /// Returns the rank of an empty way.
     fn reset(&self, way: u32) -> u8;
 
-    /// A line was used.
+    /// Updates the ranks of a set after a hit.
     fn used(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
 
-    /// A line comes in; `may_go` are the ways whose lines might have gone instead: one on its way may not.
+    /// Updates the ranks of a set when a line is inserted. `may_go` are the ways that could have been the
+    /// victim; ways in flight could not.
     fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]);
 
-    /// Starts to keep digests of arrays.
+    /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
 
-    /// Lists what the policy has besides the ranks.
+    /// Adds the hardware of the policy, except the ranks, to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
 /// Name and width of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankShape {
-    /// What it counts: uses of other lines since, or a predicted interval.
+    /// Name of the rank: `lru` for a position in LRU order, `rrpv` for a predicted re-reference interval.
     #[serde(with = "crate::kernel::name")]
     pub name: Name,
-    /// Bits, none if a set has a single line.
+    /// Width in bits; 0 if a set has a single line.
     pub bits: u32,
 }
 
 impl RankShape {
-    /// Gives the rank to a reader of fields.
+    /// Passes the rank to a reader of fields.
     pub fn field<F: Fields + ?Sized>(self, rank: u8, to: &mut F) {
         if self.bits > 0 {
             to.sized(self.name, u64::from(rank), self.bits);
@@ -123,49 +126,49 @@ impl RankShape {
     }
 }
 
-/// What stands for a line in a set.
+/// Entry of a set that has a replacement rank.
 pub trait Ranked {
-    /// Its rank.
+    /// Returns the rank of the entry.
     fn rank(&mut self) -> &mut u8;
 }
 
-/// Where a new line comes from.
+/// Source of an inserted line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Line address.
     pub line: u64,
-    /// Program counter of the load.
+    /// Program counter of the load that missed.
     pub pc: u32,
 }
 
-/// Most ways of a set.
+/// Largest number of ways of a set.
 const MAX_WAYS: usize = 256;
 
-/// The policy and what it has learnt; none is the order of uses.
+/// Replacement policy of a cache with its learned state; `None` for LRU.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Replacement(Option<Box<dyn Hooks>>);
 
 impl Replacement {
-    /// The policy of a cache that has learnt nothing.
+    /// Creates the policy of a cache, with no learned state.
     #[must_use]
     pub fn new(config: &ReplacementConfig, place: &Place<'_>) -> Self {
         Self(config.hardware(place).map(|hooks| Watched::of(config.typetag_name(), hooks)))
     }
 
-    /// Whether ranks are the order of uses.
+    /// True if the ranks are in LRU order.
     #[inline]
     #[must_use]
     pub fn is_order(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Rank of a way that holds nothing: in an order, any will do.
+    /// Returns the rank of an empty way. For LRU any permutation will do.
     #[must_use]
     pub fn reset(&self, way: u32) -> u8 {
         self.0.as_ref().map_or(way as u8, |hooks| hooks.reset(way))
     }
 
-    /// Ranks a line that was used.
+    /// Updates the ranks of a set after a hit.
     #[inline]
     pub fn used<T: Ranked>(&mut self, at: &Edge<'_>, set: u32, row: &mut [T], way: usize) {
         match &mut self.0 {
@@ -174,7 +177,8 @@ impl Replacement {
         }
     }
 
-    /// Ranks a line that comes in, instead of one that `might_have_gone` if it evicts another.
+    /// Updates the ranks of a set when a line is inserted. `might_have_gone` is true for the ways that could
+    /// have been the victim.
     #[inline]
     pub fn came<T: Ranked>(
         &mut self,
@@ -192,18 +196,18 @@ impl Replacement {
         with_ranks(row, |ranks| hooks.came(at, newcomer, may_go, ranks));
     }
 
-    /// Starts to keep digests of the arrays.
+    /// Starts to keep digests of the array contents.
     pub fn record(&mut self) {
         self.0.iter_mut().for_each(|hooks| hooks.record());
     }
 
-    /// Lists what the policy has besides the ranks.
+    /// Adds the hardware of the policy, except the ranks, to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
 }
 
-/// Lists the logic that ranks the lines of a set after a use, and finds the highest rank.
+/// Adds the logic that updates the ranks of a set, and finds the highest one, to the hardware description.
 pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("of_used", Logic::Mux { ways, width: bits });
@@ -217,7 +221,7 @@ pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     });
 }
 
-/// Lets somebody change the ranks of a set.
+/// Applies a change to the ranks of a set.
 #[inline(never)]
 fn with_ranks<T: Ranked>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
     let mut ranks = [0; MAX_WAYS];
@@ -230,7 +234,7 @@ fn with_ranks<T: Ranked>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
     }
 }
 
-/// Moves a line to the front of the order of uses.
+/// Makes a line the most recently used one of its set.
 #[inline]
 fn promote<T: Ranked>(row: &mut [T], way: usize) {
     let last = *row[way].rank();
@@ -241,23 +245,23 @@ fn promote<T: Ranked>(row: &mut [T], way: usize) {
     *row[way].rank() = 0;
 }
 
-/// What the policies' tests share.
+/// Bench shared by the tests of the policies.
 #[cfg(test)]
 mod bench {
     use super::*;
     use crate::kernel::Wake;
 
-    /// A policy of a cache of 4 ways.
+    /// Policy of a cache with 4 ways.
     pub struct Bench {
         policy: Replacement,
         wake: Wake,
         cycle: u64,
     }
 
-    /// A line from anywhere.
+    /// Source for tests in which it does not matter.
     pub const ANY: Source = Source { line: 0, pc: 0 };
 
-    /// A rank alone.
+    /// Entry that consists of a rank only.
     struct Rank(u8);
 
     impl Ranked for Rank {
@@ -272,7 +276,7 @@ mod bench {
             Self { policy: Replacement::new(&config.into(), &place), wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Ranks after a use.
+        /// Returns the ranks after a hit.
         pub fn used(&mut self, set: u32, way: usize, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
@@ -281,7 +285,7 @@ mod bench {
             row.map(|line| line.0)
         }
 
-        /// Ranks after a line has come in; the way in `bound` holds one on its way.
+        /// Returns the ranks after a line was inserted; the line in the way `bound` is in flight.
         pub fn came(&mut self, newcomer: Newcomer, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
@@ -290,7 +294,7 @@ mod bench {
             row.map(|line| line.0)
         }
 
-        /// Rank of a new line.
+        /// Returns the rank of an inserted line.
         pub fn start(&mut self, (set, way): (u32, u32), evicts: bool, source: Source) -> u8 {
             self.came(Newcomer { set, way, evicts, source }, None, [0; 4])[way as usize]
         }

@@ -1,7 +1,8 @@
-//! # Re-reference interval prediction
-//! What the policies of this family share: a rank of two bits predicts how far off the next use of a line is. A use sets
-//! it to 0. Before a line gives way, the lines that might have gone instead rise as far as it had left to the top; lines
-//! on their way neither go nor rise. Policies differ in where a new line starts.
+//! # Re-reference interval prediction (RRIP)
+//! Implements the common rules of the RRIP policies: a rank of two bits predicts how far in the future a line
+//! is used again. A hit sets it to 0. Before an eviction, the ranks of all possible victims rise by the
+//! amount that lifts the victim's rank to the maximum. Lines in flight are no victims, and their ranks do not
+//! rise. The policies differ in the rank of an inserted line.
 
 use std::fmt::Debug;
 
@@ -12,38 +13,38 @@ use serde::{Deserialize, Serialize};
 use super::{Hooks, Newcomer, RankShape, Ways};
 use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
 
-/// A re-reference prediction value. Tags hold it as they hold any policy's rank.
+/// Re-reference prediction value; tags store it as the replacement rank.
 pub type Rrpv = u2;
 
-/// Name and width of a rank.
+/// Name and width of the rank.
 pub const RANK: RankShape = RankShape { name: "rrpv", bits: bits_of::<Rrpv>() };
-/// Highest rank: used again, if at all, in the distant future.
+/// Highest rank: reuse in the distant future, if at all.
 pub const DISTANT: Rrpv = Rrpv::MAX;
-/// Where static prediction lets a line start.
+/// Rank at which static RRIP inserts a line: reuse after a long interval.
 pub const LONG: Rrpv = Rrpv::new(2);
 
-/// Where new lines start.
+/// Insertion rule of an RRIP policy.
 #[typetag::serde]
 pub trait Start: Debug + Send {
-    /// A line was used.
+    /// Trains the rule after a hit.
     fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
 
-    /// The rank of a new line.
+    /// Returns the rank of an inserted line.
     fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv;
 
-    /// Starts to keep digests of arrays.
+    /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
 
-    /// Lists registers, arrays and logic.
+    /// Adds registers, arrays and logic to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// A policy of the family.
+/// RRIP policy with its insertion rule.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Rrip(Box<dyn Start>);
 
 impl Rrip {
-    /// The policy whose lines start so.
+    /// Creates the policy with this insertion rule.
     #[must_use]
     pub fn new(start: impl Start + 'static) -> Self {
         Self(Box::new(start))
@@ -80,18 +81,18 @@ impl Hooks for Rrip {
     }
 }
 
-/// Insertions modulo 32, of which one a round starts at [`LONG`].
+/// Number of insertions modulo 32, to insert every 32nd line at [`LONG`].
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Bimodal(u5);
 
 impl Bimodal {
-    /// Where the next line starts.
+    /// Returns the rank of the next inserted line.
     pub fn insert(&mut self) -> Rrpv {
         self.0 = self.0.wrapping_add(u5::new(1));
         if self.0 == u5::default() { LONG } else { DISTANT }
     }
 
-    /// Lists the count.
+    /// Adds the insertion counter to the hardware description.
     pub fn describe(self, to: &mut dyn Describe) {
         to.bits("bimodal", self.0);
     }

@@ -1,5 +1,5 @@
-//! # Signature-based hit prediction
-//! Static prediction, but a line starts at 3 if no line of the same source was used lately.
+//! # Signature-based hit prediction (SHiP)
+//! Works like static RRIP, but inserts a line at rank 3 if no line of the same source was reused lately.
 
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
@@ -10,26 +10,26 @@ use crate::choice::Place;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
-/// Lines of a region of 16 KB, as log2.
+/// Number of lines in a region, as log2: 128 lines, which is 16 KB with 128-byte lines.
 const REGION_LINES_LOG2: u32 = 7;
 
-/// What tells the sources of lines apart.
+/// Source of a line, as the predictor distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
-    /// The load instruction.
+    /// Program counter of the load.
     Pc,
-    /// The 16 KB of memory that the line lies in.
+    /// Region of 128 lines that holds the line: 16 KB with 128-byte lines.
     Region,
 }
 
-/// Its keys.
+/// Configuration of SHiP.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShipConfig {
-    /// What tells sources apart.
+    /// Source by which lines are distinguished.
     pub signature: Signature,
-    /// Bits of a signature: so many counters, two to its power, of three bits.
+    /// Width of a signature in bits; the table has 2 to this power counters of three bits.
     pub bits: u32,
 }
 
@@ -52,7 +52,7 @@ impl Scheme for ShipConfig {
     }
 }
 
-/// The policy: uses of lines by their sources.
+/// SHiP predictor of a cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ship {
     signature: Signature,
@@ -61,7 +61,7 @@ struct Ship {
     lines: Array<Origin>,
 }
 
-/// How lines of one signature fared: up with every use, down with every line that went unused.
+/// Reuse counter of a signature: rises with every hit, falls with every line evicted without a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Counter(#[payload(name = "count")] u3);
 
@@ -71,7 +71,8 @@ impl Default for Counter {
     }
 }
 
-/// Where a line came from, and whether it was used since; the shape is the bits of a signature.
+/// Signature of the source of a line, and true if the line was hit since insertion. The payload shape is the
+/// signature width in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Origin {
@@ -137,7 +138,7 @@ impl Start for Ship {
     }
 }
 
-/// The exclusive or of all pieces of so many bits.
+/// Folds a value to `bits` bits, by the exclusive or of its pieces of that width.
 fn fold(value: u64, bits: u32) -> u32 {
     let pieces = (0..u64::BITS).step_by(bits as usize);
     pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & ((1 << bits) - 1)
@@ -154,7 +155,7 @@ mod tests {
         let mut bench = Bench::new(ShipConfig { signature: Signature::Pc, bits: 8 }, 1);
         let from = |pc: u32| Source { line: 0, pc };
         assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
-        // The line of 7 goes unused; that of 9 was used.
+        // The line of pc 7 is evicted without a hit; the line of pc 9 was hit.
         bench.used(0, 1, [0; 4]);
         assert_eq!(bench.start((0, 0), true, from(7)), 3);
         assert_eq!(bench.start((0, 1), true, from(9)), 2);

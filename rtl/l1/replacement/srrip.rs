@@ -1,5 +1,5 @@
-//! # Static re-reference interval prediction
-//! Every line starts at 2.
+//! # Static re-reference interval prediction (SRRIP)
+//! Inserts every line at rank 2.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::kernel::Edge;
 
-/// It has no keys, and learns nothing.
+/// Configuration of SRRIP; it has no keys, and the policy learns nothing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Srrip {}
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn srrip_starts_lines_at_2_and_raises_the_others_by_what_the_victim_had_left() {
         let newcomer = Newcomer { set: 0, way: 1, evicts: true, source: ANY };
-        // The last is on its way: it does not rise.
+        // The line in way 3 is in flight, so its rank does not rise.
         assert_eq!(Bench::new(Srrip {}, 1).came(newcomer, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
     }
 }

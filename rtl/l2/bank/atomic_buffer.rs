@@ -1,23 +1,26 @@
 //! # Atomic buffer
-//! Holds the line that atomics went to last, exclusively (anssari2012 section 3.4): the atomic unit works on it, and
-//! the data memory is left alone.
+//! Holds the line that the last atomic accessed, exclusively (anssari2012 section 3.4). The atomic unit works
+//! on the buffer and leaves the data memory free for other accesses.
 //!
 //! | access                         | memory ports  | cycles                                                  |
 //! |--------------------------------|---------------|---------------------------------------------------------|
-//! | atomic to the line held        | none          | 1                                                       |
-//! | atomic to another line         | read; write   | 1: the line held goes back while the other is read      |
-//! | read or write of the line held | write         | 1 more, in which it goes back; then as without a buffer |
-//! | replacement of the line held   | write, if any | none more: it leaves from here                          |
+//! | atomic to the buffered line    | none          | 1                                                       |
+//! | atomic to another line         | read; write   | 1: the buffered line is written back while the other line is read |
+//! | read or write of the buffered line | write     | 1 more for the writeback; then as without a buffer      |
+//! | eviction of the buffered line  | write, if any | none more: the line is taken from the buffer            |
 //!
-//! Ordering and stalls: nothing comes before an access that would not without the buffer. One that finds its line
-//! here waits a cycle ([`Stall::AtomicBuffer`]); whatever needs the write port waits while a burst from memory has it.
-//! The line goes back when a kernel ends.
-//! The line is known by its place, because its tag stays in the bank, dirty: that takes the bits of set and way, where an
-//! address takes those of set and tag. An atomic writes its words, so a line here is newer than the data memory.
-//! A line that is in the FRC is changed there.
-//! In a cycle one line gives way, goes back or is accessed, where an access that is refused does nothing; then a burst may come into
-//! the line.
-//! Area: a line and its place.
+//! Ordering and stalls: the buffer does not change the order of accesses. A read or write whose line is in
+//! the buffer stalls for one cycle ([`Stall::AtomicBuffer`]). An access that needs the write port stalls
+//! while a burst from memory occupies it. The line is written back at the end of a kernel.
+//!
+//! The buffer identifies its line by set and way, which takes fewer bits than set and tag. The tag stays in
+//! the bank, in state `Modified`. An atomic writes its words, so a buffered line is newer than the data
+//! memory. Atomics to a line in the FRC are performed there.
+//!
+//! In one cycle, one line is evicted, written back or accessed; a refused access has no effect. After that, a
+//! burst may be written into the line.
+//!
+//! Area: a line and its set and way.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/hybrid/coherent.rs`.
@@ -33,20 +36,20 @@ use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload};
 use crate::noc::packet::Reply;
 
-/// Widths of the registers.
+/// Dimensions and widths of the buffer.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct BufferShape {
-    /// Sets of the bank.
+    /// Number of sets of the bank.
     pub sets: u32,
-    /// Its ways.
+    /// Number of ways of the bank.
     pub ways: u32,
-    /// Bytes of a line.
+    /// Line size [bytes].
     pub line_bytes: u32,
-    /// Bytes of the data that come with a request.
+    /// Size of the data of a request [bytes].
     pub operand_bytes: u32,
 }
 
-/// The registers.
+/// Buffer of one line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtomicBuffer {
     shape: BufferShape,
@@ -56,24 +59,25 @@ pub struct AtomicBuffer {
 }
 
 impl AtomicBuffer {
-    /// Empty.
+    /// Returns an empty buffer.
     #[must_use]
     pub fn new(shape: BufferShape) -> Self {
         Self { shape, valid: false, place: (0, 0), line: LineData::default() }
     }
 
-    /// The line of a place, if it is here.
+    /// Returns the buffered line, if it is the line at `place`.
     #[must_use]
     pub fn held(&self, place: Place) -> Option<&LineData> {
         (self.valid && self.place == place).then_some(&self.line)
     }
 
-    /// The same, for the host, and for a burst that arrives.
+    /// Returns the buffered line to be changed by the host or an arriving burst, if it is the line at
+    /// `place`.
     pub fn held_mut(&mut self, place: Place) -> Option<&mut LineData> {
         (self.valid && self.place == place).then_some(&mut self.line)
     }
 
-    /// Gives the line of a place up, if it is here.
+    /// Empties the buffer and returns its line, if it is the line at `place`.
     pub fn release(&mut self, place: Place, stats: &mut L2Stats) -> Option<&LineData> {
         if !self.valid || self.place != place {
             return None;
@@ -83,23 +87,24 @@ impl AtomicBuffer {
         Some(&self.line)
     }
 
-    /// Gives the line up, if there is one, with its place.
+    /// Empties the buffer and returns its line with its place, if the buffer holds one.
     pub fn give_up(&mut self, stats: &mut L2Stats) -> Option<(Place, &LineData)> {
         let place = self.place;
         self.release(place, stats).map(|line| (place, line))
     }
 
-    /// The line goes back to the data memory, if there is one.
+    /// Writes the buffered line, if any, back to the data memory.
     pub fn write_back(&mut self, memory: &mut Array<LineData>, at: &impl AnyEdge, stats: &mut L2Stats) {
         if let Some(((row, column), line)) = self.give_up(stats) {
             memory.update(at, row, column, |cell| cell.clone_from(line));
         }
     }
 
-    /// Serves an access to the line in a place of the bank's ways, as `perform` does.
+    /// Performs an access on the line at `place`, with the result of `perform` in `lines`. An atomic loads
+    /// its line into the buffer.
     ///
     /// # Errors
-    /// Why it is not served in this cycle.
+    /// Reason why the access is not served in this cycle.
     pub fn perform(
         &mut self,
         memory: &mut Array<LineData>,
@@ -149,10 +154,11 @@ impl AtomicBuffer {
         to.sized("set", u64::from(*set), set_bits);
         to.sized("way", u64::from(*way), way_bits);
         line.fields(&shape.line_bytes, to);
-        // That of the access or of the line which gives way, and that of a burst.
+        // One comparison for the accessed or evicted line, one for an arriving burst.
         to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });
         let width = shape.line_bytes * u8::BITS;
-        // From here or from the data memory to the atomic unit; from there or from memory to here.
+        // First multiplexer: input of the atomic unit, from the buffer or the data memory. Second: input of
+        // the buffer, from the data memory or an arriving burst.
         to.logic("line", Logic::Mux { ways: 2, width });
         to.logic("bytes", Logic::Mux { ways: 2, width });
         to.logic("bytes", Logic::Gates { count: 2 * shape.line_bytes });

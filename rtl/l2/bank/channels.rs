@@ -1,6 +1,6 @@
-//! The DRAM channels behind a bank (candel2018 section 2: two of them). Its runs of lines go round among
-//! them in turn, and a line's bursts are all in one, so that a channel's order of accesses to an address is
-//! the bank's. Of a channel that banks share, each has the runs whose turn is its own.
+//! The DRAM channels behind a bank (candel2018 section 2: two of them). Runs of lines are interleaved over
+//! the channels. All bursts of a line are in one channel, so each channel can keep the bank's order of
+//! accesses to an address. If several banks share a channel, its runs are interleaved over these banks.
 
 use super::super::config::BankPlace;
 use super::core::Core;
@@ -9,7 +9,7 @@ use crate::kernel::{AnyEdge, Rx, RxBank, Tx, TxBank};
 use crate::noc::interleave::Interleave;
 
 impl Core {
-    /// The link to the channel of a burst, and the burst's number there.
+    /// Returns the link to the channel of a burst, and the burst number within the channel.
     #[inline(always)]
     pub(super) fn channel_of<'a>(&self, burst: u64, to: &'a mut TxBank<'_, DramRequest>) -> (Tx<'a, DramRequest>, u64) {
         let BankPlace { channels, sharers, partition, .. } = self.place;
@@ -20,7 +20,7 @@ impl Core {
         }
     }
 
-    /// The link whose burst is taken in this cycle: of each channel in turn.
+    /// Returns the link whose burst is accepted in this cycle, round robin over the channels.
     #[inline(always)]
     pub(super) fn arriving<'a>(
         &mut self,

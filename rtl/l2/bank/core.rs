@@ -1,4 +1,4 @@
-//! What a bank has in either flow: its doors, the look-up pipeline, the memories, the MSHR.
+//! State common to both flows of a bank: request and reply paths, lookup pipeline, memories, MSHR.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,23 +22,23 @@ use crate::kernel::{
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind};
 
-/// What the flow decides about the memories.
+/// Dimensions of the memories that depend on the flow.
 pub(super) struct CoreShape {
-    /// Reads and writes of the tags in a cycle.
+    /// Read and write ports of the tag memory.
     pub tags: (u32, u32),
-    /// The same of the recency.
+    /// Read and write ports of the LRU memory.
     pub recency: (u32, u32),
-    /// The same of the data.
+    /// Read and write ports of the data memory.
     pub data: (u32, u32),
-    /// More states of a line than the four that every flow has.
+    /// True if the flow needs more line states than the four that both flows have.
     pub wide_tags: bool,
-    /// Ways that stand for places of a line beside its set.
+    /// Number of extra ways that stand for storage outside the sets (bypass buffer or FRC).
     pub ways_beside: u32,
-    /// A line may be here in part, by sectors.
+    /// True if a line may be partially present, by sectors.
     pub by_sector: bool,
 }
 
-/// The registers.
+/// Registers and memories common to both flows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Core {
     pub path: String,
@@ -46,29 +46,29 @@ pub(super) struct Core {
     pub config: L2Config,
     pub place: BankPlace,
     pub index: IndexUnit,
-    /// Requests under way in parts.
+    /// Split L1 requests in progress, if lines of the bank are shorter than L1 lines.
     pub split: Option<Box<Split>>,
     pub looking: Fifo<Looking>,
     pub tags: Array<Tag>,
     pub recency: Array<Recency>,
-    /// Data memory, atomic buffer and replies.
+    /// Data memory, atomic buffer and reply queue.
     pub lines: Lines,
     pub mshr: Mshr,
-    /// Bursts of a line.
+    /// Number of bursts per line.
     pub bursts: u32,
-    /// The same, one bit each.
+    /// All bursts of a line, one bit per burst.
     pub whole: Bursts,
-    /// A line may be here in part, by sectors.
+    /// True if a line may be partially present, by sectors.
     pub by_sector: bool,
-    /// Which channel's burst is taken first.
+    /// Round-robin arbiter among the channels for the burst to accept.
     pub channel_turn: RoundRobin,
     pub stats: L2Stats,
-    /// Why the oldest request was refused, and in which cycle, until that is charged.
+    /// Stall reason of the oldest request and cycle of the stall, until the stall is charged to its reason.
     pub refused: Option<(u64, Stall)>,
 }
 
 impl Core {
-    /// Everything empty.
+    /// Returns an empty bank.
     pub fn new(path: &str, config: &L2Config, place: BankPlace, shape: &CoreShape) -> Self {
         let memory = |name, columns, ports| memory(path, config, name, columns, ports);
         let tag = TagShape { tag_bits: tag_bits(config, &place), wide: shape.wide_tags };
@@ -106,19 +106,19 @@ impl Core {
         }
     }
 
-    /// Line number within the bank.
+    /// Returns the line number within the bank.
     pub fn local(&self, line: u64) -> u64 {
         self.place.interleave.local(line)
     }
 
-    /// Set and tag of a line number within the bank.
+    /// Returns set and tag of a line number within the bank.
     pub fn split(&self, local: u64) -> (u32, u64) {
         (self.index.index(local), local >> self.index.bits())
     }
 
-    /// The line number within the bank that has this tag in this set.
+    /// Returns the line number within the bank of a tag in a set.
     pub fn join(&self, set: u32, tag: u64) -> u64 {
-        // Every index function is an exclusive or, so the part of the tag in it can be taken out.
+        // Every index function is an exclusive or, so the contribution of the tag can be removed.
         let high = tag << self.index.bits();
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
@@ -127,7 +127,7 @@ impl Core {
         panic!("cycle {}, {}: {what}", at.cycle(), self.path)
     }
 
-    /// Charges the stall of the oldest request to its reason, now that it is over or goes on.
+    /// Charges the last stall of the oldest request to its reason, up to this cycle.
     #[inline(always)]
     pub fn charge(&mut self, at: &impl AnyEdge) {
         if let Some((since, reason)) = self.refused.take() {
@@ -135,7 +135,7 @@ impl Core {
         }
     }
 
-    /// Sends the oldest reply; true if it is stuck behind a full channel.
+    /// Sends the oldest reply; true if it is blocked by a full channel.
     #[inline(always)]
     pub fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         if self.split.is_some() {
@@ -155,8 +155,8 @@ impl Core {
         false
     }
 
-    /// Gathers the oldest part, and sends a reply whose parts are all here; true if that is stuck behind a
-    /// full channel.
+    /// Gathers the oldest reply of the reply queue, and sends a complete L1 reply; true if that one is
+    /// blocked by a full channel.
     #[inline(never)]
     fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         let Some(split) = &mut self.split else { return false };
@@ -172,7 +172,7 @@ impl Core {
         is_stuck
     }
 
-    /// True if a reply can go on: past the channel, which may be full, or as a part of a whole one.
+    /// True if a reply can advance: into a channel that is not full, or into the gathering of an L1 reply.
     #[inline(always)]
     pub fn can_reply(&self, is_stuck: bool) -> bool {
         let has_replies = !self.lines.replies.is_empty();
@@ -182,13 +182,14 @@ impl Core {
         }
     }
 
-    /// True if an access may write the data memory: an arriving burst has the port, if there is but one.
+    /// True if an access may write the data memory: with one write port, an arriving burst has priority.
     #[inline(always)]
     pub fn can_write(&self, arriving: bool) -> bool {
         !arriving || self.config.data_ports > 1
     }
 
-    /// Notes that a burst arrives. Returns the MSHR entry of its line, and which byte of the line is its first.
+    /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the line
+    /// [bytes].
     #[inline(always)]
     pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (Entry, usize) {
         let tag = u32::from(arrived.tag);
@@ -196,7 +197,7 @@ impl Core {
         (self.mshr.arrive(at, entry, burst), burst as usize * self.place.burst_bytes as usize)
     }
 
-    /// Takes a request, if it can begin its look-up.
+    /// Accepts a request, or one L2 line of it, if its lookup can begin.
     #[inline(always)]
     pub fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut impl AnyEdge) {
         if self.can_accept()
@@ -212,7 +213,8 @@ impl Core {
                 }
                 looking.request.stamps.reach(tick);
                 if self.by_sector && looking.request.kind.is_atomic() {
-                    // The line as it was before need not be here as a whole.
+                    // An atomic returns only the sectors that it touches, so the other sectors need not be
+                    // present.
                     looking.request.sectors = sectors_touched(looking.request.byte_mask);
                 }
             });
@@ -222,20 +224,21 @@ impl Core {
         }
     }
 
-    /// True if a request, or a part of it, can begin its look-up.
+    /// True if a request, or one L2 line of it, can begin its lookup.
     #[inline(always)]
     pub fn can_accept(&self) -> bool {
         self.looking.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
     }
 
-    /// Room for the acknowledgement if the request gets one.
+    /// Checks that the reply queue has room for the acknowledgment of a request, if the request gets one.
     #[inline(always)]
     pub fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
         let needed = request.kind.is_acknowledged();
         if needed && !self.lines.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
     }
 
-    /// A request has left its look-up: a write without a result is acknowledged, and reads are counted.
+    /// Ends the lookup of a request that was served or deferred: sends its acknowledgment, if any, and counts
+    /// reads.
     #[inline(always)]
     pub fn accepted(&mut self, kind: RequestKind, from: (u32, u64, u8, u64)) {
         if kind.is_acknowledged() {
@@ -244,18 +247,19 @@ impl Core {
         self.stats.accesses += u64::from(kind == RequestKind::Read);
     }
 
-    /// A use of a way.
+    /// Makes a way the most recently used of its set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let recency = self.recency.read(at, set)[0].touched(way);
         self.recency.write(at, set, 0, recency);
     }
 
-    /// The way that a new line of the set takes: an empty one, else the least recently used that is here.
+    /// Returns the way for a new line of the set: an empty way, else the least recently used way that may be
+    /// evicted.
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
-        // The last way to fill tells whether any is empty.
+        // Ways fill in rising order, so a set has an empty way only if its last way is empty.
         if row[ways as usize - 1].state == LineState::Invalid {
             let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
             return empty.map(|way| way as u32);
@@ -263,7 +267,7 @@ impl Core {
         self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.may_go())
     }
 
-    /// True if no request, line or reply is on its way, as far as a flow does not know more.
+    /// True if no request, line or reply is in flight in the common state; the flow may have more.
     pub fn is_idle(&self) -> bool {
         self.looking.is_empty()
             && self.mshr.is_empty()
@@ -271,7 +275,7 @@ impl Core {
             && self.split.as_ref().is_none_or(|split| split.is_idle())
     }
 
-    /// Lists registers and memories, those of the flow in their midst, and logic.
+    /// Lists registers and memories, with those of the flow between them, and logic.
     pub fn describe(&self, to: &mut dyn Describe, flow: impl FnOnce(&mut dyn Describe)) {
         let Self {
             path: _,
@@ -314,7 +318,8 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // The hash of a turn leaves the number of the run inside as it is.
+        // A hashed partition index leaves the run number within the partition unchanged, so a divider
+        // suffices.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);
@@ -337,22 +342,22 @@ fn send(rsp: &mut Tx<'_, Reply>, reply: &Reply, at: &mut impl AnyEdge) {
     });
 }
 
-/// A memory of the bank, a row a set.
+/// Returns the specification of a memory of the bank with one row per set.
 pub(super) fn memory(path: &str, config: &L2Config, name: &str, columns: u32, ports: (u32, u32)) -> ArraySpec {
     let (reads, writes) = ports;
     let (path, storage) = (format!("{path}.{name}"), Storage::Sram);
     ArraySpec { path, storage, rows: config.sets, columns, reads, writes, collide: Collide::New }
 }
 
-/// Bits of a tag; a cache that holds all of its memory still carries one.
+/// Returns the width of a tag, at least 1 bit even if the cache holds all of its memory.
 pub(super) fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
     place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
 }
 
-/// The first way of a set with this tag, whatever its state.
+/// Returns the first way of a set with this tag, whatever its state.
 #[inline(always)]
 pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
-    // A constant number of ways, the usual one, needs no loop.
+    // For the usual number of ways, a compile-time constant lets the compiler remove the loop.
     match <&[Tag; WORD_WAYS as usize]>::try_from(row) {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
         Err(_) => row.iter().position(|cell| cell.tag == tag),

@@ -1,4 +1,4 @@
-//! What a host asks of a bank between edges: what it counted, whether it rests, and the bytes that it holds.
+//! Access of the host to a bank between clock edges: counters, idle state, and the bytes of lines.
 
 use super::super::line::{LineState, Tag};
 use super::super::stats::L2Stats;
@@ -8,13 +8,13 @@ use super::{Flow, L2Bank};
 use crate::cells::line::LINE_BYTES;
 
 impl L2Bank {
-    /// Counters so far.
+    /// Returns the counters so far.
     #[must_use]
     pub fn stats(&self) -> &L2Stats {
         &self.core().stats
     }
 
-    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    /// Charges the cycles of an unfinished stall, at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         let core = self.core_mut();
         if let Some((since, reason)) = &mut core.refused {
@@ -23,7 +23,7 @@ impl L2Bank {
         }
     }
 
-    /// True if no request, line or reply is on its way.
+    /// True if no request, line or reply is in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         match &self.flow {
@@ -32,8 +32,8 @@ impl L2Bank {
         }
     }
 
-    /// The bytes of a line that are here, also those still waiting to be written to memory, and which they are: for a
-    /// host that looks into a machine at rest.
+    /// Returns the bytes of a line and a mask of those that are present, including lines that wait to be
+    /// written to memory. For a host that inspects an idle machine.
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let core = self.core();
@@ -45,8 +45,8 @@ impl L2Bank {
         }
     }
 
-    /// Replaces the bytes of a line that is here, and says whether it was: for a host that writes
-    /// memory under a machine at rest.
+    /// Replaces the bytes of a line if it is present; returns whether it is. For a host that writes the
+    /// memory of an idle machine.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
         let core = self.core_mut();
         let Some((set, way)) = core.locate(line) else { return false };
@@ -59,8 +59,8 @@ impl L2Bank {
         true
     }
 
-    /// A kernel has ended: the line of the atomic buffer goes back to the data memory (anssari2012 section 3.4), while
-    /// nobody asks for anything.
+    /// Flushes the atomic buffer to the data memory at the end of a kernel (anssari2012 section 3.4). No
+    /// request may be in flight.
     pub fn end_kernel(&mut self) {
         let Core { lines, stats, .. } = self.core_mut();
         if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.give_up(stats)) {
@@ -68,7 +68,7 @@ impl L2Bank {
         }
     }
 
-    /// Starts to refuse reads of lines that nobody wrote.
+    /// Starts to refuse reads of lines that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.core_mut().lines.data.refuse_unwritten();
         if let Flow::Transient(bank) = &mut self.flow {
@@ -91,7 +91,7 @@ impl L2Bank {
 }
 
 impl Core {
-    /// Set and way of a line whose bytes are here.
+    /// Returns set and way of a line, if any of its bytes are present.
     fn locate(&self, line: u64) -> Option<Place> {
         let (set, tag) = self.split(self.local(line));
         let is_here = |cell: &Tag| cell.state.is_here() || cell.state == LineState::Partial;
@@ -99,7 +99,7 @@ impl Core {
         Some((set, way as u32))
     }
 
-    /// The bytes of the line in a place, which the atomic buffer may have.
+    /// Returns the bytes of the line in a way, from the atomic buffer if it is there.
     fn held(&self, (set, way): Place) -> &[u8; LINE_BYTES] {
         let lines = &self.lines;
         let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.held((set, way)));

@@ -1,5 +1,5 @@
-//! The lines of a bank: data memory, atomic buffer, what an access does to its line once that is here, and what is
-//! replied.
+//! Data side of a bank: data memory, atomic buffer, the effect of an access on a line that is present, and
+//! its reply.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,21 +19,21 @@ use crate::noc::stamps::Stamps;
 /// Set and way.
 pub type Place = (u32, u32);
 
-/// Where the line of an access is.
+/// Storage location of a line.
 pub(super) enum Spot<'a> {
-    /// In a way of its set.
+    /// A way of the line's set.
     Way(Place),
-    /// In a cell, by row and column, of a memory beside the sets.
+    /// A cell, by row and column, of a memory outside the sets (bypass buffer or FRC).
     Beside(&'a mut Array<LineData>, (u32, u32)),
 }
 
-/// An access to a line, wherever it waited.
+/// An access to a line, from the lookup pipeline or from an MSHR entry.
 pub struct Asked<'a> {
-    /// What is asked.
+    /// Kind of the access.
     pub kind: RequestKind,
     id: u32,
     line: u64,
-    /// SM that asks.
+    /// Requesting SM.
     pub sm: u8,
     ticket: u64,
     atomic: AtomicOp,
@@ -44,7 +44,7 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// An access whose look-up is over.
+    /// Returns the access of a request whose lookup is over.
     #[inline(always)]
     pub fn looking(request: &'a Request) -> Self {
         let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;
@@ -52,14 +52,14 @@ impl<'a> Asked<'a> {
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// An access that waited for the line.
+    /// Returns the access of a waiter of `line`.
     #[inline(always)]
     pub fn waiting(waiter: &'a Waiter, line: u64) -> Self {
         let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data, stamps } = waiter;
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// Writes the line. Returns whether it may hold something else now.
+    /// Performs the write or the atomic on the line. True if the line may have changed.
     #[inline(always)]
     pub fn change(&self, line: &mut LineData, operand_bytes: u32) -> bool {
         let &Self { kind, atomic, byte_mask, data, .. } = self;
@@ -71,19 +71,19 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The registers.
+/// Data memory, atomic buffer and reply queue of a bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lines {
     pub data: Array<LineData>,
-    /// Holds the line of the last atomic.
+    /// Buffer of the line that the last atomic accessed, if the bank has one.
     pub atomic_buffer: Option<Box<AtomicBuffer>>,
     pub replies: Fifo<Reply>,
-    /// Bytes of the data that come with a request.
+    /// Size of the data of a request [bytes].
     pub operand_bytes: u32,
 }
 
 impl Lines {
-    /// No line is here.
+    /// Returns empty memories and queues.
     pub fn new(data: ArraySpec, config: &L2Config, place: &BankPlace) -> Self {
         let L2Config { sets, ways, .. } = *config;
         let (line_bytes, operand_bytes) = (place.line_bytes, place.operand_bytes());
@@ -96,7 +96,8 @@ impl Lines {
         }
     }
 
-    /// Reads or writes a line for an access, unless the port or the room for its reply is lacking.
+    /// Performs an access on its line and enqueues the reply. Fails without effect if the write port or room
+    /// for the reply is missing.
     #[inline(always)]
     pub fn perform_in(
         &mut self,
@@ -121,7 +122,8 @@ impl Lines {
         Ok(())
     }
 
-    /// A burst comes into a line, which the atomic buffer may have while it is here in part.
+    /// Writes an arriving burst into a line. The atomic buffer may hold the line although it is incomplete;
+    /// the burst then goes to the buffer.
     #[inline(always)]
     pub fn fill(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         if let (Spot::Way(place), Some(buffer)) = (&spot, &mut self.atomic_buffer)
@@ -132,7 +134,7 @@ impl Lines {
         self.update(at, spot, change);
     }
 
-    /// Changes the bytes in a place.
+    /// Changes the bytes of a line in the memory that holds it.
     #[inline(always)]
     pub fn update(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         let (memory, (row, column)) = match spot {
@@ -142,14 +144,15 @@ impl Lines {
         memory.update(at, row, column, change);
     }
 
-    /// The bytes of a line that gives way, out of the atomic buffer if it is there.
+    /// Returns the bytes of a victim, and removes the line from the atomic buffer if it is there.
     #[inline(always)]
     pub fn leaving(&mut self, at: &impl AnyEdge, (set, way): Place, stats: &mut L2Stats) -> &LineData {
         let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), stats));
         held.unwrap_or_else(|| self.data.read_cell(at, set, way))
     }
 
-    /// A line that is to leave from the data memory goes back there if the atomic buffer has it.
+    /// Writes a line back from the atomic buffer, if it is there, before the line is evicted from the data
+    /// memory.
     #[inline(always)]
     pub fn take_back(
         &mut self,
@@ -169,7 +172,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Acknowledges a write or a reduction.
+    /// Enqueues the acknowledgment of a write or a reduction; `from` holds request number, line, SM and
+    /// ticket.
     #[inline(always)]
     pub fn acknowledge(&mut self, from: (u32, u64, u8, u64)) {
         self.replies.push_with(|reply| {
@@ -180,7 +184,7 @@ impl Lines {
     }
 }
 
-/// Puts a burst that arrived into its line.
+/// Copies an arriving burst into its line.
 #[inline(always)]
 pub(super) fn put(line: &mut LineData, first: usize, burst: &[u8; BURST_BYTES], burst_bytes: usize) {
     if burst_bytes == BURST_BYTES {
@@ -190,7 +194,8 @@ pub(super) fn put(line: &mut LineData, first: usize, burst: &[u8; BURST_BYTES], 
     }
 }
 
-/// The burst that begins with `bytes`, mostly all of it: that is copied without a loop.
+/// Returns a burst that begins with `bytes`, padded with zeros. Usually `bytes` is a full burst, which is
+/// copied without a loop.
 #[inline(always)]
 pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
     <[u8; BURST_BYTES]>::try_from(bytes).unwrap_or_else(|_| {
@@ -200,7 +205,7 @@ pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
     })
 }
 
-/// Becomes the reply to an access that brings its line.
+/// Fills in the reply to an access that returns its line.
 #[inline(always)]
 pub(super) fn answer(reply: &mut Reply, asked: &Asked<'_>, bytes: &[u8; LINE_BYTES]) {
     let &Asked { id, line, sm, ticket, sectors, stamps, .. } = asked;
@@ -208,8 +213,9 @@ pub(super) fn answer(reply: &mut Reply, asked: &Asked<'_>, bytes: &[u8; LINE_BYT
     reply.stamps = stamps;
 }
 
-/// Reads or writes a cell, unless the port or the room for the reply is lacking. Returns whether it
-/// may hold something else now: a write is not compared.
+/// Performs an access on a cell of `memory` and enqueues the reply. True if the line may have changed; a
+/// write counts as a change without comparing data. Fails without effect if the write port or room for the
+/// reply is missing.
 #[inline(always)]
 pub(super) fn perform(
     memory: &mut Array<LineData>,
@@ -238,7 +244,7 @@ pub(super) fn perform(
     Ok(changed)
 }
 
-/// Becomes the reply that brings sectors of a line, in place because of its size.
+/// Fills in a reply that returns sectors of a line, in place because of its size.
 #[inline(always)]
 fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), sectors: u8, data: &[u8; LINE_BYTES]) {
     let Reply { kind, .. } = reply;

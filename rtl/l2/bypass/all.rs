@@ -1,11 +1,11 @@
-//! # Nothing is kept
-//! Every read and every write goes past, but no atomic (khairy2015 section 3.1, no caches).
+//! # Bypass of all misses
+//! Every read and write miss bypasses the bank, but no atomic does (khairy2015 section 3.1, no caches).
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Request, Scheme};
 
-/// It has no keys.
+/// Bypass policy without parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeepNothing {}

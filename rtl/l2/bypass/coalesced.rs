@@ -1,12 +1,12 @@
-//! # What an L1 keeps, the L2 need not
-//! A read of a line that will stay in an L1 goes past (anssari2012 section 3.3, the second element of its policy): the
-//! sharing tracker finds it there.
+//! # Bypass of lines that an L1 keeps
+//! Read misses of lines that will stay in an L1 bypass the bank (anssari2012 section 3.3, second element of
+//! its policy). The sharing tracker can supply the line from that L1.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Request, RequestKind, Scheme, Sharing};
 
-/// It has no keys.
+/// Bypass policy without parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coalesced {}

@@ -1,6 +1,7 @@
-//! # Which misses of an L2 bank are not kept
-//! A scheme is one file here: its keys, and which requests it lets past. How they go past is the bank's business
-//! (`bank/overlapped/passing`), which asks the hooks and knows no scheme.
+//! # Bypass policies of an L2 bank
+//! A policy decides which misses bypass the bank. Each scheme is one file: its parameters, and the requests
+//! that it bypasses. The bank itself implements the bypass (`bank/overlapped/passing`); it uses the scheme
+//! through hooks only.
 
 automod::dir!(pub "l2/bypass");
 
@@ -16,31 +17,31 @@ use crate::kernel::Describe;
 
 pub use crate::noc::packet::{Request, RequestKind, Sharing};
 
-/// The configuration of a scheme: its keys in `l2.bypass`, beside `kind`.
+/// Configuration of a scheme: its parameters are the keys of `l2.bypass` other than `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// What decides in one bank; `None` if every miss is kept.
+    /// Returns the policy of one bank; `None` if no miss bypasses it.
     fn hardware(&self) -> Option<Box<dyn Hooks>>;
 
-    /// Checks its keys.
+    /// Checks the parameters of the scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the tags of lines that are let past are kept, and writes let past as well.
+    /// True if the tags of bypassed lines are kept, and writes may bypass the bank too.
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// True if it goes by what the sharing tracker hears of.
+    /// True if the scheme depends on the information for the sharing tracker that requests carry.
     fn needs_tracker(&self) -> bool {
         false
     }
 }
 
-/// The slot.
+/// Bypass policy selected for the L2 banks.
 pub type L2Bypass = Choice<dyn Scheme>;
 
 impl L2Bypass {
-    /// The bypass policy of one bank, with each call of its hooks noted.
+    /// Returns the policy of one bank, in a wrapper that records each hook call.
     pub(super) fn watched(&self) -> Option<Box<dyn Hooks>> {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
@@ -52,24 +53,24 @@ impl<S: Scheme + 'static> From<S> for L2Bypass {
     }
 }
 
-/// What a bank asks of a scheme.
+/// Hooks through which a bank uses its bypass policy.
 #[watched("l2.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Whether a request to a line that is not here goes past the bank; it is not asked about atomics.
+    /// True if a request whose line is absent bypasses the bank. Never called for atomics.
     fn lets_past(&self, request: &Request) -> bool;
 
-    /// A request is looked up in a cycle.
+    /// Called in the cycle in which a request is looked up, before its outcome is decided.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// A read has been served or put down.
+    /// Called when a read was served or deferred; `_missed` if its tag was absent.
     fn count(&mut self, _missed: bool) {}
 
-    /// The cycle in which a waiting request may have to go another way, if that depends on time.
+    /// Returns the next cycle in which the decision for a waiting request may change, if it depends on time.
     fn next_choice(&self) -> Option<u64> {
         None
     }
 
-    /// Lists registers, arrays and logic, in a part of their own.
+    /// Lists registers, arrays and logic of the policy as a component.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

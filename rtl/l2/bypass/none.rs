@@ -1,11 +1,11 @@
-//! # Every miss is kept
-//! There is no scheme.
+//! # No bypass
+//! Every miss allocates a line in the bank.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Scheme};
 
-/// It has no keys.
+/// Bypass policy without parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoBypass {}

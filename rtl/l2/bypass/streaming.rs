@@ -1,6 +1,7 @@
-//! # A closed bank
-//! While nearly all reads miss, reads and writes go past; tags alone go on, and show when the bank would be of use
-//! again (khairy2015 section 4.1). When to close and to open is the decision of the monitor (`cells/streaming`).
+//! # Streaming bypass
+//! While nearly all reads miss, read and write misses bypass the bank. The tags are still updated, and their
+//! miss rate shows when caching would help again (khairy2015 section 4.1). The streaming monitor
+//! (`cells/streaming`) decides when the bank closes and reopens.
 
 use super::{Hooks, Request, Scheme};
 use crate::cells::streaming::{Reopen, Streaming, StreamingConfig};
@@ -13,7 +14,7 @@ impl Scheme for StreamingConfig {
         Some(Box::new(Streaming::new(self, true)))
     }
 
-    /// A bank knows fewer values than an L1.
+    /// Checks the parameters; unlike an L1, a bank supports only one value of `reopen`.
     fn validate(&self, rules: &mut Rules) {
         Self::validate(self, rules);
         let why = "the ways of a bank fill once and are never emptied";

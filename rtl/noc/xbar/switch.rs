@@ -1,5 +1,5 @@
 //! # Switch
-//! The crossbar for any number of ports: see [`Xbar`](super::Xbar).
+//! Implements the crossbar for any number of ports; see [`Xbar`](super::Xbar).
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
@@ -13,12 +13,12 @@ use crate::noc::buffer::{InputBuffer, Taken};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
-/// No cycle ever comes to this.
+/// Cycle that is never reached.
 const NEVER: u64 = u64::MAX;
-/// Cycles that a calendar of tails spans: more than the longest packet has flits.
+/// Number of cycles that the calendar of tails spans: more than the longest packet has flits.
 const CALENDAR: u64 = 8;
 
-/// Which input an output is serving, and until when.
+/// Input that an output is serving, and the cycle in which the tail passes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Passing {
     input: u8,
@@ -29,13 +29,13 @@ struct Passing {
 #[serde(bound = "")]
 struct Output<M: Lines> {
     arbiter: RoundRobin,
-    /// Inputs whose head packet wants this output.
+    /// Inputs whose head packet requests this output.
     requests: M,
     passing: Passing,
     count: OutputCount,
 }
 
-/// A crossbar whose inputs, and whose outputs, have a bit each in a word `M` of the host.
+/// Crossbar whose inputs and outputs are bit masks in a host word `M`.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Switch<P: Packet, M: Lines> {
@@ -43,20 +43,20 @@ pub(super) struct Switch<P: Packet, M: Lines> {
     flit_bytes: u32,
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output<M>>,
-    /// Outputs with a packet passing.
+    /// Outputs with a packet in transfer.
     busy: M,
-    /// For each of the next cycles the outputs that a tail passes then: follows from `passing` of the
-    /// busy ones, kept for the host's speed.
+    /// Outputs whose tail passes in each of the next cycles. Redundant with `passing` of the busy outputs,
+    /// kept for simulation speed.
     tails: [M; CALENDAR as usize],
-    /// Outputs that some head packet waits for.
+    /// Outputs that at least one head packet requests.
     wanted: M,
 }
 
 impl<P: Packet, M: Lines> Switch<P, M> {
-    /// An empty crossbar.
+    /// Creates an empty crossbar.
     ///
     /// # Panics
-    /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
+    /// If there are no inputs or outputs, or more than 256: the wiring of the machine is wrong.
     pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         assert!(
             (1..=MOST_PORTS).contains(&outputs),
@@ -80,24 +80,24 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// What went through output `output`.
+    /// Returns the statistics of output `output`.
     pub(super) fn stats(&self, output: usize) -> &OutputStats {
         self.outputs[output].count.stats()
     }
 
-    /// True if no packet is inside.
+    /// True if the crossbar holds no packet.
     pub(super) fn is_idle(&self) -> bool {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    /// Charges the cycles of a stall that still lasts at the end of a run.
     pub(super) fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
-    /// Takes packets whose wires and room are there.
+    /// Accepts packets for which wires and buffer are free.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
-        // One pass without a branch finds the few inputs that have a packet outside.
+        // A single branch-free pass finds the few inputs with a packet on their link.
         let mut outside = from.each_waiting(at).rev().fold(M::NONE, |outside, waits| outside.shifted_in(waits));
         while let Some(i) = outside.first() {
             let i = i as usize;
@@ -119,8 +119,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Grants outputs of `idle` that have room for a packet; those that are asked for by headers of
-    /// earlier cycles.
+    /// Grants those outputs of `idle` that have credit to an input whose header arrived in an earlier cycle.
     fn grant(&mut self, mut idle: M, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         while let Some(o) = idle.first() {
             let o = o as usize;
@@ -164,7 +163,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// The next cycle in which a tail passes, or `NEVER`.
+    /// Returns the next cycle in which a tail passes, or `NEVER`.
     fn next_tail(&self, cycle: u64) -> u64 {
         if self.busy == M::NONE {
             return NEVER;
@@ -173,7 +172,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         ahead.find(|next| self.tails[(next % CALENDAR) as usize] != M::NONE).unwrap_or(NEVER)
     }
 
-    /// Raises the request of a new head packet: the arbiter of its output sees it in the next cycle.
+    /// Raises the request of a new head packet; the arbiter of its output sees it in the next cycle.
     fn request(&mut self, cycle: u64, i: usize, o: usize) {
         assert!(
             o < self.outputs.len(),
@@ -186,16 +185,16 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     }
 }
 
-/// What one edge did, as far as the next wake-up depends on it.
+/// Effects of one edge that determine the next wake-up.
 struct Outcome<M> {
     wake: u64,
-    /// Inputs whose head packet has its header enter in this cycle.
+    /// Inputs at whose head a header arrives in this cycle.
     entered: M,
-    /// Inputs with a packet outside that has no room until the head packet is granted.
+    /// Inputs with a packet on their link that has no room until the head packet is granted.
     roomless: M,
-    /// Inputs granted.
+    /// Inputs granted in this cycle.
     granted: M,
-    /// Outputs wanted whose receiver is full; its next pop wakes the crossbar.
+    /// Requested outputs whose receiver is full; its next pop wakes the crossbar.
     stuck: M,
 }
 
@@ -206,13 +205,13 @@ impl<M> Outcome<M> {
 }
 
 impl<P: Packet + 'static, M: Lines> Switch<P, M> {
-    /// One clock edge, checked or not.
+    /// Executes one clock edge, with or without checks.
     #[inline(never)]
     pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let none = M::NONE;
         let mut edge = Outcome { wake: NEVER, entered: none, roomless: none, granted: none, stuck: none };
-        // Taking comes first: a packet must find the room of the start of the cycle. Whoever asks was
-        // asking at the start of the cycle: a header must have arrived before it can ask.
+        // Packets are accepted first, because they must see the free room at the start of the cycle. The
+        // outputs are selected before that: a header must have arrived before it can request an output.
         let idle = self.wanted & !self.busy;
         self.take(&mut io.ends.from(), at, &mut edge);
         self.grant(idle, &mut io.ends.to(), at, &mut edge);
@@ -226,9 +225,9 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Lists outputs and inputs.
+    /// Lists the outputs and inputs.
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        // `wanted` only says which request registers are not zero.
+        // `wanted` is redundant: it marks the request registers that are not zero.
         let Self { path: _, flit_bytes, inputs, outputs, busy, tails: _, wanted: _ } = self;
         busy.describe("busy", outputs.len() as u32, to);
         for (i, input) in inputs.iter().enumerate() {

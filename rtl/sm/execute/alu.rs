@@ -1,5 +1,5 @@
-//! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those
-//! in which the instruction acts.
+//! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those in which the
+//! instruction acts.
 
 use isa::lanes::{Loop, Pair, PairMut, alu_pair, alu32, carry_add, compare_pair, compare32, convert_pair};
 use isa::program::{Dst, Inst, Op, Src};
@@ -9,25 +9,25 @@ use crate::l1::access::LANES;
 use crate::sm::front::decode::Decoded;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Result words of one warp instruction, destination after destination, low word first.
+/// Result words of one warp instruction, by destination, low word first.
 pub(in crate::sm) type Words = [Row; RESULT_WORDS];
 
-/// How an instruction is computed, found at decoding.
+/// Method by which the model computes an instruction, selected at decode.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) enum Compute {
-    /// As many words of the first operand as the destination has.
+    /// Copies the words of the first operand, as many as the destination has.
     Copy,
-    /// The same words in all lanes, known beforehand: those of a constant load.
+    /// Writes precomputed words, equal in all lanes: those of a constant load.
     Spread,
-    /// By a loop for this very operation, whose result has as many words as the destination.
+    /// Runs a specialized loop: one result word from two words.
     Two(fn(&Row, &Row, &mut Row)),
-    /// As above, from three words.
+    /// Runs a specialized loop: one result word from three words.
     Three(fn(&Row, &Row, &Row, &mut Row)),
-    /// As above, to both words of a product.
+    /// Runs a specialized loop: the two words of a product from two words.
     Product(fn(&Row, &Row, PairMut<'_, LANES>)),
-    /// As above, from pairs.
+    /// Runs a specialized loop: two result words from two operands of two words each.
     Pairs(fn(Pair<'_, LANES>, Pair<'_, LANES>, PairMut<'_, LANES>)),
-    /// By what the operation says.
+    /// Dispatches on the operation at each execution.
     Other,
 }
 
@@ -47,8 +47,8 @@ impl Compute {
     }
 }
 
-/// Computes an instruction for the lanes of `mask`; register results go to `words`, predicate results
-/// are returned in the order of the destinations.
+/// Computes an instruction; `mask` are its active lanes. Writes register results to `words` and returns
+/// predicate results in the order of the destinations.
 #[inline(always)]
 pub(in crate::sm) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let [a, b, c, ..] = &decoded.srcs;
@@ -78,7 +78,7 @@ pub(in crate::sm) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, w
     [0; 2]
 }
 
-/// Fills result words with what is the same in all lanes of `mask`.
+/// Fills the result words with a constant per word in the lanes of `mask`, and with zero in the others.
 #[inline(always)]
 fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
     for (word, value) in words.iter_mut().zip(decoded.loads).take(decoded.words.into()) {
@@ -89,7 +89,7 @@ fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
     }
 }
 
-/// What has no loop of its own.
+/// Computes an instruction that has no specialized loop.
 #[inline(never)]
 fn execute_other(decoded: &Decoded, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
@@ -165,20 +165,20 @@ fn execute_other(decoded: &Decoded, read: Operands<'_>, words: &mut Words) -> [u
             put(words, 0, &inst.dsts[0], &values);
             return [0, carry as u32];
         }
-        // Moves are copies; exchanges, memory, matrix and control instructions do not come here.
+        // Moves use `Compute::Copy`; exchanges, memory, matrix and control instructions execute elsewhere.
         _ => {}
     }
     [0; 2]
 }
 
-/// Lets `compute` fill the first result word, and the second one if the destination has it.
+/// Lets `compute` fill the first result word, and the second one if the destination is wide.
 #[inline]
 fn into(wide: bool, low: &mut Row, high: &mut Row, compute: impl FnOnce(&mut PairMut<'_, LANES>)) {
     let mut dropped = [0; LANES];
     compute(&mut PairMut { low, high: if wide { high } else { &mut dropped } });
 }
 
-/// Takes the lanes of `mask` from `values`.
+/// Replaces the lanes of `mask` in `row` by those of `values`.
 #[inline(always)]
 pub(in crate::sm) fn merge(row: &mut Row, mask: u32, values: &Row) {
     if mask == u32::MAX {
@@ -195,7 +195,7 @@ fn merge_some(row: &mut Row, mask: u32, values: &Row) {
     }
 }
 
-/// Puts a value into the result words from `word` on, as many as its destination has.
+/// Writes a value to the result words from index `word` on: two words for a wide destination, else one.
 pub(in crate::sm) fn put(words: &mut Words, word: usize, dst: &Dst, values: &[u64; LANES]) {
     words[word] = values.map(|value| value as u32);
     if is_wide(dst) {

@@ -1,29 +1,28 @@
 //! # Operand collectors
-//! Stand between issue and the pipes where the register file has banks. A bank gives one row a cycle, a
-//! register of all lanes of a warp; an issued instruction waits in a collector until it has all that it
-//! reads, then until its pipe takes it. Rows are dealt out to the banks in turn. Results reach their
-//! banks through ports of their own.
+//! Hold issued instructions between issue and the pipes while register file banks deliver their operands. A
+//! bank delivers one row per cycle: one register of all lanes of a warp. An instruction waits in a collector
+//! until all its operands have been read, then until its pipe accepts it. Rows are interleaved across the
+//! banks. Results are written through separate bank ports.
 //!
 //! | port      | dir | payload     | contract                                                          |
 //! |-----------|-----|-------------|-------------------------------------------------------------------|
 //! | `collect` | in  | instruction | only while a collector of its class is free                       |
-//! | `pipe`    | out | instruction | in the order of issue for each pipe, at its initiation intervals  |
+//! | `pipe`    | out | instruction | in issue order for each pipe, at its initiation interval          |
 //!
-//! Latency: none for an instruction whose registers lie in different banks that nobody else wants,
-//! beyond the `operand_read` cycles that every instruction takes. A bank serves those who want it in
-//! the order of their issue, and within an instruction by register number, so that the cycle of every
-//! read is known at issue: a bank is a timer, and so is a collector.
+//! Latency: no cycles beyond `operand_read` for an instruction whose registers lie in different, idle banks.
+//! A bank serves reads in issue order, and within an instruction by register number. The cycle of every read
+//! is thus known at issue, so banks and collectors are modeled as timers.
 //!
-//! Ordering and stalls: the schedulers share the collectors of a class: those of the SP, integer and tensor pipes, those
-//! of the SFU and DP pipes, which take one instruction a cycle, and those of shared memory, parameters and
-//! the address unit; or, where collectors are generic, there is one class of all. With sub-cores each scheduler has an equal
-//! part of banks and collectors to itself. While a class has none free, its instructions are not issued (`PipeBusy`). Without
-//! banks there are no collectors, and a pipe that is taken keeps instructions from being issued.
+//! Ordering and stalls: the schedulers share the collectors of each class. The classes are: SP, integer and
+//! tensor pipes; SFU and DP pipes, whose class accepts one instruction per cycle; shared memory, parameters
+//! and the address unit. Generic collectors form a single class. With sub-cores each scheduler has an equal
+//! share of the banks and collectors. While a class has no free collector, its instructions do not issue
+//! (`PipeBusy`). Without banks there are no collectors, and a busy pipe stalls issue directly.
 //!
-//! Area: the operands that wait, then the crossbar that brings them from the banks.
+//! Area: waiting operands, then the crossbar from the banks to the collectors.
 //!
-//! Sources: the units and numbers are those of GPGPU-Sim's GTX 480; its collectors take one operand a
-//! cycle each, and reads and writes share the port of a bank there.
+//! Sources: the units and their numbers are those of GPGPU-Sim's GTX 480 configuration. Unlike here, a
+//! collector of GPGPU-Sim receives one operand per cycle, and reads and writes share the port of a bank.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -40,27 +39,28 @@ use crate::sm::front::issue::Issue;
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::{SmConfig, SmCore};
 
-/// Most banks.
+/// Maximum number of register file banks.
 pub(in crate::sm) const MAX_BANKS: usize = 32;
-/// Most collectors of a class.
+/// Maximum number of collectors per class.
 pub(in crate::sm) const MAX_UNITS: usize = 8;
-/// Rows that a collector has place for: three operands of 64 bits.
+/// Register rows that a collector holds: three operands of 64 bits.
 const COLLECTED_ROWS: u32 = 6;
-/// How far ahead of a pipe instructions are taken, in cycles: a result must be due within the calendar.
+/// Maximum lead of issue over acceptance by the pipe [core cycles]: every result must be due within the
+/// calendar.
 const HORIZON: u64 = 128;
 
-/// Pipes that share collectors.
+/// Class of pipes that share collectors.
 enum Class {
     Sp,
     Sfu,
     Memory,
 }
 
-/// Number of classes.
+/// Number of collector classes.
 const CLASSES: usize = 3;
-/// Class number of pipes that instructions reach without a collector.
+/// Class number of pipes without collectors.
 const NO_CLASS: usize = CLASSES;
-/// Pipes that instructions reach through collectors: those of a class where collectors are generic.
+/// Pipes with collectors; with generic collectors, all form one class.
 const COLLECTED: [Pipe; 8] =
     [Pipe::Sp, Pipe::Int, Pipe::Tensor, Pipe::Sfu, Pipe::Dp, Pipe::Shared, Pipe::Param, Pipe::Global];
 
@@ -77,42 +77,45 @@ impl Class {
     }
 }
 
-/// The collectors and the read ports of the banks.
+/// Operand collectors and read ports of the register file banks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Collectors {
-    /// Banks of a sub-core.
+    /// Number of banks per sub-core.
     banks: u32,
     schedulers: u32,
-    /// Each scheduler has banks and collectors to itself.
+    /// True if each scheduler has its own banks and collectors.
     sub_cores: bool,
-    /// Any collector takes any instruction: all are of the first class.
+    /// True if any collector accepts any instruction; all are of the first class then.
     generic: bool,
     /// Class number of each pipe.
     classes: [u8; PIPES],
-    /// Mask on a scheduler's number that gives its sub-core: all ones with sub-cores, else zero.
+    /// Mask on a scheduler's number that gives its sub-core: all ones with sub-cores, else 0.
     own_part: u8,
-    /// Mask on a scheduler's number that gives its place in front of each pipe: all ones if it has the pipe to itself.
+    /// Mask on a scheduler's number that gives its index in `entry` and `latch`, per pipe: all ones for a
+    /// pipe of its own, else 0.
     own_entry: [u8; PIPES],
-    /// Collectors of each class of a sub-core.
+    /// Number of collectors of each class per sub-core.
     counts: [u8; CLASSES],
-    /// First cycle in which each bank can be read.
+    /// First cycle in which each bank is free for a read, per sub-core.
     bank_free: [[u64; MAX_BANKS]; MAX_SCHEDULERS],
-    /// First cycle in which each collector of each class can be filled; never if there is no such collector.
+    /// First cycle in which each collector is free, per sub-core and class; `u64::MAX` for collectors that do
+    /// not exist.
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
-    /// The collector of each class that can be filled first.
+    /// Collector of each class that is free first, per sub-core.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
-    /// First cycle in which each class takes an instruction: a collector is free, and so is the port that SFU and DP
-    /// share. Zero for `NO_CLASS`.
+    /// First cycle in which each class accepts an instruction, per sub-core: a collector and, for SFU and DP,
+    /// their common port are free. 0 for `NO_CLASS`.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
-    /// First cycle in which each pipe takes a collected instruction. Schedulers that share a pipe share the first entry.
+    /// First cycle in which each pipe accepts a collected instruction. Schedulers that share a pipe use entry
+    /// 0.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
-    /// First cycle in which the register in front of each pipe is free, if there are such registers. Schedulers that share
-    /// a pipe share the first entry.
+    /// First cycle in which the input register of each pipe is free; `None` without input registers.
+    /// Schedulers that share a pipe use entry 0.
     latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
-    /// The flip-flops in which operands wait, in collectors and in front of pipes, listed for their size: what an instruction reads is read,
-    /// and its result on its way, when it is issued.
+    /// Flip-flops for waiting operands, in collectors and pipe input registers. Listed only for their area:
+    /// the model reads operands, and computes the result, at issue.
     operands: Array<Word>,
-    /// Pipes that it collects for.
+    /// Pipes with collectors that exist in this SM.
     shown: Vec<Pipe>,
 }
 
@@ -155,13 +158,13 @@ impl Collectors {
         }
     }
 
-    /// Which banks and collectors a scheduler uses.
+    /// Returns the index of the banks and collectors that a scheduler uses.
     #[inline(always)]
     fn part(&self, scheduler: usize) -> usize {
         (scheduler & usize::from(self.own_part)) % MAX_SCHEDULERS
     }
 
-    /// Index of the entry in which a scheduler's instructions wait for a pipe.
+    /// Returns the index in `entry` and `latch` for a pipe and a scheduler.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         (scheduler & usize::from(self.own_entry[pipe as usize])) % MAX_SCHEDULERS
@@ -173,20 +176,20 @@ impl Collectors {
         usize::from(self.classes[pipe as usize]) % (CLASSES + 1)
     }
 
-    /// True if every operand is there in time.
+    /// True if the register file has no banks, and hence no collectors.
     #[inline(always)]
     pub fn are_off(&self) -> bool {
         self.banks == 0
     }
 
-    /// True if a pipe that all schedulers share has taken what was issued for it last.
+    /// True if a pipe that all schedulers share has accepted the last instruction issued to it.
     #[inline(always)]
     pub fn have_given(&self, pipe: Pipe, cycle: u64) -> bool {
         self.entry[0][pipe as usize] <= cycle
     }
 
-    /// Reads registers of a scheduler's warp whose rows start at `rows`, from `cycle` on; returns the cycle of the
-    /// last read.
+    /// Schedules the reads of a warp's registers, whose rows start at `rows`, from `cycle` on. Returns the
+    /// cycle of the last read.
     #[inline(always)]
     fn read(&mut self, cycle: u64, scheduler: usize, rows: u32, registers: &RegMask) -> u64 {
         let mut last = cycle;
@@ -208,9 +211,9 @@ impl Collectors {
         last
     }
 
-    /// Lets a pipe take an instruction issued in `cycle` for `interval` cycles, of which all has been read by `ready`. Returns
-    /// the cycle in which it does. The instruction keeps its collector until the end of that cycle, or of the one in which it goes
-    /// to the register in front of the pipe.
+    /// Schedules an instruction issued in `cycle`, with all operands read by `ready`, on a pipe that it
+    /// occupies for `interval` cycles. Returns the cycle in which the pipe accepts it. The collector is busy
+    /// to the end of that cycle, or of the one in which the instruction moves to the pipe's input register.
     #[inline(always)]
     fn enter(&mut self, pipe: Pipe, scheduler: usize, cycle: u64, ready: u64, interval: u64) -> u64 {
         let place = self.place(pipe, scheduler);
@@ -219,7 +222,7 @@ impl Collectors {
         *entry = start + interval;
         let mut leaves = start;
         if let Some(latch) = &mut self.latch {
-            // Free in the cycle in which the pipe takes what is in it.
+            // The input register is free in the cycle in which the pipe accepts its instruction.
             let latch = &mut latch[place][pipe as usize];
             leaves = leaves.min(ready.max(*latch));
             *latch = start;
@@ -228,7 +231,7 @@ impl Collectors {
         start
     }
 
-    /// Fills the collector of a class that is free first, in `cycle`, until it is free again in cycle `free`.
+    /// Occupies, from `cycle` on, the collector of a class that is free first, and frees it in cycle `free`.
     #[inline(always)]
     fn fill(&mut self, class: usize, part: usize, cycle: u64, free: u64) {
         let class = class.min(CLASSES - 1);
@@ -246,7 +249,7 @@ impl Collectors {
         self.class_free[part][class] = earliest.max(port);
     }
 
-    /// Returns the first cycle in which an instruction of a scheduler for `pipe` can be issued.
+    /// Returns the first cycle in which a scheduler can issue an instruction to `pipe`.
     #[inline(always)]
     pub fn open_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
         let collector = self.class_free[self.part(scheduler)][self.class_of(pipe)];
@@ -282,7 +285,7 @@ impl Collectors {
         }
     }
 
-    /// The banks and collectors of a sub-core, numbered through.
+    /// Describes the banks and collectors of a sub-core, numbered consecutively over all sub-cores.
     fn describe_part(&self, part: u32, to: &mut dyn Describe) {
         let Self { banks, counts, bank_free, unit_free, .. } = self;
         for (bank, free) in (part * banks..(part + 1) * banks).zip(&bank_free[part as usize]) {
@@ -298,7 +301,7 @@ impl Collectors {
     }
 }
 
-/// The registers in front of the pipes: until when each is taken, and the operands in it.
+/// Describes the input registers of the pipes by the cycle in which each is free.
 fn describe_latches(
     pipes: &[Pipe],
     latch: &[[u64; PIPES]; MAX_SCHEDULERS],
@@ -314,8 +317,8 @@ fn describe_latches(
 }
 
 impl SmCore {
-    /// Sends an instruction to a pipe, which it keeps for `interval` cycles. Returns the cycle from which
-    /// its latency counts: that of its issue if nothing held it back since.
+    /// Issues an instruction to a pipe, which it occupies for `interval` cycles. Returns the cycle from which
+    /// its latency counts: the issue cycle, unless operands or the pipe delay it.
     #[inline(always)]
     pub(in crate::sm) fn start(
         &mut self,
@@ -333,7 +336,7 @@ impl SmCore {
         self.collect(at, scheduler, (warp, half), (pipe, interval), decoded)
     }
 
-    /// Sends an instruction to a pipe by way of a collector.
+    /// Issues an instruction to a pipe through a collector.
     #[inline(never)]
     fn collect(
         &mut self,
@@ -349,7 +352,8 @@ impl SmCore {
         self.collectors.enter(pipe, scheduler, at.cycle(), ready, interval.into())
     }
 
-    /// Returns the first cycle in which a pipe, or a collector in front of it, takes an instruction of a scheduler.
+    /// Returns the first cycle in which a pipe, or a collector in front of it, accepts an instruction of a
+    /// scheduler.
     #[inline(always)]
     pub(in crate::sm) fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
         if self.collectors.are_off() {
@@ -439,10 +443,11 @@ mod tests {
         };
         let mut collectors = Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() });
         let free = |collectors: &Collectors| collectors.unit_free[0][Class::Sp as usize][0];
-        // The pipe takes the first at once, keeps it for 10 cycles, and has the second in front of it until then.
+        // The pipe accepts the first instruction at once, for 10 cycles; the second waits in the input
+        // register until then.
         assert_eq!((collectors.enter(Pipe::Sp, 0, 100, 100, 10), free(&collectors)), (100, 101));
         assert_eq!((collectors.enter(Pipe::Sp, 0, 101, 101, 10), free(&collectors)), (110, 102));
-        // The third keeps the collector until the second goes.
+        // The third instruction keeps the collector until the second leaves the input register.
         assert_eq!((collectors.enter(Pipe::Sp, 0, 102, 102, 10), free(&collectors)), (120, 111));
     }
 }

@@ -1,6 +1,6 @@
-//! Exchanges between the lanes of a warp. Lanes that name the same members form a group, which exchanges among
-//! itself. A group that lacks a member stops the core: the SIMT stack runs one path of a warp at a time, so that no
-//! path can wait for another.
+//! Exchanges between the lanes of a warp: shuffles, votes and matches. Lanes that name the same members form
+//! a group and exchange among themselves. A group that lacks a member stops the core. The SIMT stack runs one
+//! path of a warp at a time, so no path can wait for another.
 
 use isa::lanes::{ConvergenceFault, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Dst, Op, Src};
@@ -16,7 +16,7 @@ use crate::sm::front::issue::{Issue, Served};
 use crate::sm::host::fault::FaultKind;
 
 impl SmCore {
-    /// Carries out an exchange, or stops the core if members are missing.
+    /// Executes an exchange, or stops the core if members are missing.
     #[inline(never)]
     pub(in crate::sm) fn exchange(
         &mut self,
@@ -64,13 +64,13 @@ impl SmCore {
         Served::All
     }
 
-    /// Lanes of a warp that others may have to wait for: those that have not exited, but for those that wait at a place
-    /// from which a thread does nothing but exit, such as the end of the kernel. Hardware has a bit of this in each
-    /// entry of the stack.
+    /// Returns the lanes that others may have to wait for. These have not exited and are not at an
+    /// instruction after which a thread only exits, such as the end of the kernel. Hardware keeps this as one
+    /// bit per stack entry.
     fn awaited(&self, loaded: &Loaded, warp: u8) -> u64 {
         let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
-        // A lane stands where the highest entry that has it does.
+        // The pc of a lane is that of the highest stack entry that contains it.
         for entry in self.stacks.all(warp) {
             let lanes = entry.mask & alive & !seen;
             seen |= lanes;
@@ -81,8 +81,8 @@ impl SmCore {
         awaited
     }
 
-    /// Stops the core if a warp comes to a barrier without all lanes that it waits for; true if so. A half of a
-    /// warp of 64 lanes may come alone to a barrier that counts threads, where it stands for 32.
+    /// Stops the core, and returns true, if a warp reaches a barrier without all the lanes that it waits for.
+    /// One half of a 64-lane warp may arrive alone at a barrier with a thread count, where it counts for 32.
     #[inline(never)]
     pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded) -> bool {
         const LOWER: u64 = u32::MAX as u64;
@@ -105,7 +105,8 @@ impl SmCore {
     }
 }
 
-/// Lanes of `mask` that name the same members, and these; all of `mask` if none names any.
+/// Returns the groups of lanes of `mask` that name the same members, each with those members; all of `mask`
+/// as one group without members.
 fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32, u32)> + 'm {
     let mut rest = mask;
     std::iter::from_fn(move || {
@@ -118,8 +119,8 @@ fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32,
     })
 }
 
-/// The first group of the lanes of `mask` that is not exactly the members that it names, but for those that are not
-/// `live`.
+/// Returns the fault of the first group of lanes that differs from the members it names. Missing members that
+/// are not `live` do not count.
 fn find_fault(op: &'static str, mask: u32, live: u32, members: &Row) -> Option<ConvergenceFault> {
     groups(mask, Some(members)).find_map(|(lanes, members)| match (lanes & !members, members & live & !lanes) {
         (0, 0) => None,

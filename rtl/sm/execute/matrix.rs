@@ -1,5 +1,5 @@
-//! Matrix instructions: steps of products, and loads of matrices from shared memory. All lanes of a warp
-//! carry them out together.
+//! Matrix instructions: multiply steps, and matrix loads from shared memory. All lanes of a warp execute them
+//! together.
 
 use isa::lanes::tensor;
 use isa::program::{MatrixLoad, MemOp, Op};
@@ -18,7 +18,7 @@ use crate::sm::memory::check::illegal;
 use crate::sm::memory::shared_memory::{SharedMemory, Use};
 
 impl SmCore {
-    /// Carries out a matrix instruction, or stops the core if lanes are missing.
+    /// Executes a matrix instruction, or stops the core if lanes are missing.
     #[inline(never)]
     pub(in crate::sm) fn serve_matrix(
         &mut self,
@@ -39,7 +39,7 @@ impl SmCore {
         }
     }
 
-    /// Carries out a step of a product.
+    /// Executes one step of a matrix product.
     fn multiply(
         &mut self,
         loaded: &Loaded,
@@ -64,7 +64,7 @@ impl SmCore {
         Served::All
     }
 
-    /// Carries out a load of matrices, which shared memory gives one after the other.
+    /// Executes a matrix load; shared memory delivers the matrices one after the other.
     fn load_matrix(
         &mut self,
         loaded: &Loaded,
@@ -99,7 +99,7 @@ impl SmCore {
     }
 }
 
-/// The two elements of each lane of the matrix whose rows lie at these addresses.
+/// Returns the two 16-bit elements per lane of the matrix whose rows lie at the addresses `rows`.
 fn matrix(shared: &SharedMemory, first: u32, rows: &[u64], transposed: bool) -> Row {
     let element = |lane: usize, half: u32| {
         let Place { row, column, .. } = EIGHT_BY_EIGHT.place(lane as u32, half);

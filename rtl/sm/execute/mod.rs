@@ -1,15 +1,15 @@
 //! # Execution
-//! From operand read to writeback.
+//! Executes instructions, from operand read to writeback.
 //!
 //! | file            | holds                                                           |
 //! |-----------------|-----------------------------------------------------------------|
 //! | `register_file` | words and predicates                                            |
-//! | `collectors`    | register file banks, and who waits for them                     |
+//! | `collectors`    | register file banks and operand collectors                      |
 //! | `operands`      | operand read: registers, constants, special registers           |
 //! | `alu`           | execution on 32 lanes                                           |
-//! | `exchange`      | exchanges between lanes, and who must take part in them         |
-//! | `matrix`        | steps of products, loads of matrices                            |
-//! | `pipes`         | initiation intervals, results on their way, result bus calendar |
+//! | `exchange`      | exchanges between lanes, and the lanes that must take part      |
+//! | `matrix`        | matrix multiply steps, matrix loads                             |
+//! | `pipes`         | initiation intervals, results in flight, result bus calendar    |
 //! | `retire`        | result bus, load replies, exits of warps and CTAs               |
 
 pub(super) mod alu;

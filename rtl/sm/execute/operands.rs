@@ -1,7 +1,7 @@
 //! Operand read: registers, constants and special registers of one instruction, for all lanes.
 //!
-//! Decoding resolves each operand to the places of its two words, so that reading one is finding
-//! a row. Whatever is the same in all warps of a launch stands in a table of constant rows.
+//! Decode resolves each operand to the rows of its two words, so that reading one only selects a row. Values
+//! that are equal in all warps of a launch are kept in a table of constant rows.
 
 use std::array::from_fn;
 
@@ -20,30 +20,30 @@ use crate::sm::front::issue::Issue;
 use crate::sm::warp::cta::CtaSlots;
 use crate::sm::warp::warps::{Warp, Warps};
 
-/// A word of every lane.
+/// Row: one 32-bit word per lane.
 pub(in crate::sm) type Row = [u32; LANES];
 
-/// Which SM this is.
+/// Identity of an SM, as kernels see it in special registers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Identity {
     pub sm: u32,
     pub num_sms: u32,
-    /// Warp slots of an SM.
+    /// Number of 32-lane warp slots per SM.
     pub num_warps: u32,
 }
 
-/// Where a word of an operand comes from.
+/// Source of one word of an operand.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) enum Word {
-    /// A register of the warp.
+    /// Register of the warp, by index.
     Register(u16),
-    /// A row of the table.
+    /// Row of the table of constants, by index.
     Constant(u16),
-    /// A special register that differs between warps or changes, shifted down by so many bits.
+    /// Special register that varies by warp or over time, shifted right by the given number of bits.
     Special(Special, u8),
 }
 
-/// An operand of up to 64 bits.
+/// Sources of an operand of up to 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Operand {
     pub low: Word,
@@ -51,13 +51,13 @@ pub(in crate::sm) struct Operand {
 }
 
 impl Operand {
-    /// Reads of the register file that it takes.
+    /// Returns the number of register file reads of the operand.
     pub fn reads(&self) -> u8 {
         [self.low, self.high].iter().map(|word| u8::from(matches!(word, Word::Register(_)))).sum()
     }
 }
 
-/// The constant rows of a launch on one SM.
+/// Table of constant rows of a launch on one SM.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct Constants {
     rows: Vec<Row>,
@@ -68,7 +68,7 @@ impl Constants {
         Self { rows: vec![[0; LANES]] }
     }
 
-    /// Resolves an operand; predicates and padding read as zero.
+    /// Resolves an operand; predicates and absent operands read as zero.
     pub fn operand(&mut self, src: &Src, image: &KernelImage, identity: Identity) -> Operand {
         match *src {
             Src::Reg(reg) => self.register(reg),
@@ -78,7 +78,7 @@ impl Constants {
         }
     }
 
-    /// Resolves a register.
+    /// Resolves a register of one or two words.
     pub fn register(&mut self, Reg { index, wide }: Reg) -> Operand {
         let high = if wide { Word::Register(index + 1) } else { self.intern([0; LANES]) };
         Operand { low: Word::Register(index), high }
@@ -123,21 +123,21 @@ impl Constants {
     }
 }
 
-/// What an offset is added to for the addresses of a memory instruction.
+/// Base to which a memory instruction adds its offset.
 #[derive(Clone, Copy)]
 pub(in crate::sm) enum Base<'a> {
-    /// Nothing: the offset is the address.
+    /// No base: the offset is the address.
     None,
-    /// 32-bit addresses, which wrap around.
+    /// 32-bit base addresses, which wrap around.
     Narrow(&'a Row),
-    /// 64-bit addresses.
+    /// 64-bit base addresses.
     Wide(Pair<'a, LANES>),
-    /// Nothing more: the addresses themselves, already within their space.
+    /// Complete addresses within their space; no offset is added.
     Lanes(&'a [u64; LANES]),
 }
 
 impl Base<'_> {
-    /// Byte address of every lane. Returns the bits in which they are not all alike.
+    /// Computes the byte address of every lane. Returns the bits in which the addresses differ.
     #[inline(always)]
     pub fn addresses(self, mem: &MemOp, address: &mut [u64; LANES]) -> u64 {
         match self {
@@ -161,8 +161,9 @@ impl Base<'_> {
     }
 }
 
-// Calls tell the compiler that operands and result lie apart, which lets it take lanes together. That
-// `first` is the address of the first lane it is not to know: it would leave that one out of its vectors.
+// These are functions so that the compiler knows that operands and result do not alias, and vectorizes over
+// the lanes. The caller passes the address of lane 0 as `first`: otherwise the compiler would exclude that
+// lane from its vectors.
 
 #[inline(never)]
 fn narrow_addresses(base: &Row, offset: u32, first: u64, address: &mut [u64; LANES]) -> u64 {
@@ -184,25 +185,26 @@ fn wide_addresses(low: &Row, high: &Row, offset: u64, first: u64, address: &mut 
     differing
 }
 
-/// The operands of one instruction.
+/// Reader for the operands of one instruction.
 #[derive(Clone, Copy)]
 pub(in crate::sm) struct Operands<'a> {
     file: &'a RegisterFile,
     warps: &'a Warps,
     ctas: &'a CtaSlots,
     loaded: &'a Loaded,
-    /// Predicates are read as operands seldom: not worth a second machine code of all operations.
+    /// Edge for reading predicate operands, always with contract checks. They are too rare to compile all
+    /// operations a second time without checks.
     at: &'a Edge<'a>,
-    /// Warp slot, and half of a warp of 64 lanes.
+    /// Warp slot, and half of a 64-lane warp.
     warp: u8,
     half: u8,
-    /// First row of its registers.
+    /// First register row of the warp or half.
     rows: u32,
 }
 
 impl<'a> Operands<'a> {
-    /// Opens the operands of an instruction and takes the ports of the register file that it
-    /// needs. The parts of the core come one by one: the others stay free to be changed.
+    /// Opens the operands of an instruction and takes the register file ports that it needs. The components
+    /// of the core are passed one by one, so that the caller can still mutate the others.
     #[inline(always)]
     pub fn open(
         (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
@@ -215,7 +217,7 @@ impl<'a> Operands<'a> {
         Self { file, warps, ctas, loaded, at: at.edge(), warp, half, rows: rows.into() }
     }
 
-    /// One word of an operand; `spare` holds it if no row does.
+    /// Reads one word of an operand; `spare` is storage for a word that is in no row.
     #[inline(always)]
     pub fn word<'s>(&self, word: Word, spare: &'s mut Option<Row>) -> &'s Row
     where
@@ -232,7 +234,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Both words of an operand; `spare` holds those that no row does.
+    /// Reads both words of an operand; `spare` is storage for words that are in no row.
     #[inline(always)]
     pub fn pair<'s>(&self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES>
     where
@@ -242,12 +244,12 @@ impl<'a> Operands<'a> {
         Pair { low: self.word(operand.low, low), high: self.word(operand.high, high) }
     }
 
-    /// An operand of up to 64 bits.
+    /// Reads an operand of up to 64 bits, zero extended.
     pub fn wide(&self, operand: &Operand) -> [u64; LANES] {
         self.pair(operand, &mut [None; 2]).join()
     }
 
-    /// Lanes in which a predicate operand holds.
+    /// Returns the lanes in which a predicate operand holds.
     pub fn pred(&self, src: &Src) -> u32 {
         match *src {
             Src::Pred(guard) => self.guard(guard),
@@ -256,13 +258,14 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Lanes in which a guard holds.
+    /// Returns the lanes in which a guard predicate holds.
     pub fn guard(&self, guard: Guard) -> u32 {
         let lanes = self.file.pred(self.at, self.warp, self.half, guard.pred);
         if guard.negated { !lanes } else { lanes }
     }
 
-    /// The base of the addresses that `mem` makes, resolved to `base`; `spare` holds what no row does.
+    /// Reads the base address of `mem` from the operand `base`; `spare` is storage for words that are in no
+    /// row.
     #[inline(always)]
     pub fn base<'s>(&self, mem: &MemOp, base: &Operand, spare: &'s mut [Option<Row>; 2]) -> Base<'s>
     where
@@ -276,8 +279,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// A special register of warp `index` of a CTA slot, shifted down by `shift`. All but the thread's position are the same
-/// in all lanes.
+/// Returns a special register of warp `index` of a CTA slot, shifted right by `shift`. Only the thread
+/// position differs between lanes.
 #[inline(never)]
 fn special<'s>(
     (special, shift): (Special, u8),

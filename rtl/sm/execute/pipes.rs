@@ -1,8 +1,8 @@
 //! # Execution pipes and result bus
-//! Carries results from operand read to writeback. An instruction that a pipe takes reserves its
-//! writeback cycle on the result bus at once, in a calendar with one row per future cycle; until
-//! then its result waits in the pipe. The model keeps all results on their way in one table,
-//! whatever stage of whatever pipe they are in.
+//! Carry results from operand read to writeback, and arbitrate the result bus. An instruction that a pipe
+//! accepts reserves its writeback cycle on the result bus at once, in a calendar with one row per future
+//! cycle. Until then its result waits in the pipe. The model keeps all results in flight in one table,
+//! whatever their pipe and stage.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -20,41 +20,41 @@ use crate::sm::front::issue::{Issue, Turn};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Cycles that the calendar spans.
+/// Span of the calendar [core cycles].
 pub(in crate::sm) const CALENDAR_CYCLES: usize = 1024;
-/// Most results on their way.
+/// Maximum number of results in flight.
 const FLIGHTS: usize = 64;
 
-/// A result on its way.
+/// Result in flight between issue and writeback.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sm) struct Flight {
     pub warp: u8,
-    /// Half of the warp, if it has 64 lanes, and whether the other follows.
+    /// Half of a 64-lane warp, and (`more`) whether the other half issues next.
     pub half: u8,
     pub more: bool,
-    /// First row of its registers: follows from the warp, kept for the host's speed.
+    /// First register row of the warp or half. Redundant with the warp; kept for simulation speed.
     pub rows: u16,
     pub pc: u32,
     /// Lanes in which the instruction acts.
     pub mask: u32,
-    /// Predicate results.
+    /// Predicate results, by destination.
     pub preds: [u32; 2],
-    /// Writeback cycle.
+    /// Writeback cycle of the result.
     due: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct ResultRow(#[payload(name = "lane")] [[u32; LANES]; RESULT_WORDS]);
 
-/// The results that leave in one cycle: a place of the table in each byte, the last one booked
-/// lowest, and bytes of ones where there is none.
+/// Results that retire in one cycle: one slot of the in-flight table per byte, the last one booked in the
+/// lowest byte. Unused bytes are 0xff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Booked(u64);
 
 impl Booked {
     const NONE: Self = Self(u64::MAX);
 
-    /// How many results leave.
+    /// Returns the number of results that retire.
     #[inline(always)]
     pub fn count(self) -> u32 {
         8 - self.0.leading_ones() / 8
@@ -77,30 +77,31 @@ impl Iterator for Booked {
     }
 }
 
-/// The pipes of an SM.
+/// Execution pipes of an SM and their results in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
-    /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
-    /// which no place reaches.
+    /// Bit of a calendar entry that is 1 while the bus has room: the top bit of byte `bus - 1`, which slot
+    /// numbers never set.
     room: u64,
-    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction of a scheduler. Where neither
-    /// is a scheduler's own, only the first place is in use.
+    /// First cycle in which each pipe accepts an instruction of each scheduler, if there are no operand
+    /// collectors. Schedulers that share a pipe use its first entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
-    /// What of a scheduler's number tells the place of each pipe: all or nothing.
+    /// Mask on a scheduler's number that selects its entry in `free`, per pipe: all ones for an entry per
+    /// scheduler, else 0.
     places: [u8; PIPES],
     schedulers: usize,
     sub_cores: bool,
-    /// Halves of a warp.
+    /// Number of 32-lane halves per warp.
     halves: u32,
-    /// Those that instructions keep.
+    /// Pipes that instructions occupy, for the state description.
     shown: Vec<Pipe>,
     #[serde(with = "BigArray")]
     flights: [Flight; FLIGHTS],
     busy: u64,
     results: Array<ResultRow>,
-    /// Which results leave in which cycle.
+    /// Results that retire in each cycle, indexed by cycle modulo the calendar span.
     #[serde(with = "BigArray")]
     calendar: [Booked; CALENDAR_CYCLES],
 }
@@ -120,7 +121,7 @@ impl Pipes {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [0; MAX_SCHEDULERS * PIPES],
-            // Collectors of a sub-core are its own, whatever pipe they are for.
+            // With sub-cores each scheduler has its own collectors, even in front of a pipe common to the SM.
             places: Pipe::ALL
                 .map(|pipe| if config.sub_cores || pipe.is_own(false) { MAX_SCHEDULERS as u8 - 1 } else { 0 }),
             sub_cores: config.sub_cores,
@@ -134,19 +135,20 @@ impl Pipes {
         }
     }
 
-    /// First cycle in which a pipe takes an instruction of a scheduler.
+    /// Returns the first cycle in which a pipe accepts an instruction of a scheduler.
     #[inline(always)]
     pub fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
         self.free[self.place(pipe, scheduler)]
     }
 
-    /// Lets a pipe take an instruction of a scheduler from the given cycle on.
+    /// Sets the first cycle in which a pipe accepts an instruction of a scheduler.
     #[inline(always)]
     pub fn open(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
         self.free[self.place(pipe, scheduler)] = from;
     }
 
-    /// Lets a pipe take an instruction from the given cycle on: that of a scheduler, or of all that share it.
+    /// Sets the first cycle in which a pipe accepts its next instruction, for all schedulers that share the
+    /// pipe.
     #[inline(always)]
     pub fn keep(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
         self.open(pipe, scheduler, from);
@@ -155,18 +157,18 @@ impl Pipes {
         }
     }
 
-    /// Place of a pipe among those that are free or not.
+    /// Returns the index in `free` for a pipe and a scheduler.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         pipe as usize * MAX_SCHEDULERS + (scheduler & usize::from(self.places[pipe as usize])) % MAX_SCHEDULERS
     }
 
-    /// True if no further result can be on its way.
+    /// True if the in-flight table is full.
     pub fn is_full(&self) -> bool {
         self.busy == u64::MAX
     }
 
-    /// True if nothing is on its way.
+    /// True if no result is in flight.
     pub fn is_empty(&self) -> bool {
         self.busy == 0
     }
@@ -177,12 +179,13 @@ impl Pipes {
         self.calendar[cycle as usize % CALENDAR_CYCLES].0 & self.room != 0
     }
 
-    /// The first cycle from `cycle` on in which the result bus has room.
+    /// Returns the first cycle from `cycle` on in which the result bus has room.
     pub fn first_room(&self, cycle: u64) -> u64 {
         (cycle..).find(|&cycle| self.has_room(cycle)).unwrap_or(cycle)
     }
 
-    /// Sends a result on its way; `fill` computes it and returns the predicates.
+    /// Starts a result that is written back in cycle `due`; `fill` computes its words and returns its
+    /// predicates.
     ///
     /// # Panics
     /// If the table or the bus has no room, or the cycle is beyond the calendar.
@@ -215,13 +218,13 @@ impl Pipes {
         panic!("cycle {cycle}, {path}: no room for the result of warp {warp} pc {pc} in {ahead} cycles")
     }
 
-    /// True if results have their writeback cycle in `cycle`.
+    /// True if any result has its writeback in `cycle`.
     #[inline(always)]
     pub fn are_due(&self, cycle: u64) -> bool {
         self.calendar[cycle as usize % CALENDAR_CYCLES] != Booked::NONE
     }
 
-    /// The results that are due, to be taken one after the other through the ports taken here.
+    /// Takes the results due in this cycle, and the read ports through which `retire` reads them one by one.
     #[inline(always)]
     pub fn due(&mut self, at: &impl AnyEdge) -> Booked {
         let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], Booked::NONE);
@@ -229,7 +232,7 @@ impl Pipes {
         due
     }
 
-    /// Takes one result of those that are due.
+    /// Removes a due result from the in-flight table and returns it.
     #[inline(always)]
     pub fn retire(&mut self, at: &impl AnyEdge, slot: u8) -> (&Flight, &Words) {
         let flight = &self.flights[usize::from(slot) % FLIGHTS];
@@ -247,8 +250,8 @@ impl Pipes {
         panic!("cycle {cycle}, {path}: result of warp {warp} that was due in cycle {due}")
     }
 
-    /// The first writeback cycle after `cycle`, once what is due in it has retired; `u64::MAX` if
-    /// nothing is on its way.
+    /// Returns the first writeback cycle after `cycle`, whose own results must have retired; `u64::MAX` if no
+    /// result is in flight.
     pub fn next_due(&self, cycle: u64) -> u64 {
         let mut next = u64::MAX;
         let mut busy = self.busy;
@@ -264,9 +267,10 @@ impl Pipes {
         self.results.record();
     }
 
-    /// Describes the pipes. `free_at` returns the first cycle in which a pipe takes an instruction of a scheduler.
+    /// Describes the pipes; `free_at` returns the first cycle in which a pipe accepts an instruction of a
+    /// scheduler.
     pub fn describe(&self, free_at: &dyn Fn(Pipe, usize) -> u64, to: &mut dyn Describe) {
-        // The calendar follows from the writeback cycles of the results on their way.
+        // The calendar is redundant: it follows from the writeback cycles of the results in flight.
         let Self { bus, free: _, places, schedulers, halves, shown, flights, busy, results, .. } = self;
         for &pipe in shown {
             let free_at = |scheduler| free_at(pipe, scheduler);

@@ -1,10 +1,10 @@
 //! # Register file
-//! Holds words, a row for a register of all 32 lanes of a warp, and predicates, a 32-bit mask per
-//! warp and predicate. A warp's rows lie together from the base that its slot was given.
+//! Stores the registers of all warps as rows of 32 words, one word per lane, and predicates as 32-bit lane
+//! masks. The rows of a warp are contiguous, from the base of its warp slot.
 //!
-//! Ports are those of the instructions that can read or retire in one cycle. Where the file has banks,
-//! each has one port that reads, and the collectors know when what is read here at issue has really
-//! left it.
+//! The port counts cover the instructions that can issue or retire in one cycle. A register file with banks
+//! has one read port per bank. The model then still reads operands at issue; the collectors determine when
+//! the bank would deliver them.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -20,34 +20,34 @@ use crate::l1::access::LANES;
 use crate::sm::SmConfig;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Words that one instruction can read: four operands of 64 bits, or data and address.
+/// Maximum words that one instruction reads: four operands of 64 bits, or data and address.
 const READ_WORDS: u32 = 8;
-/// Predicates that one instruction can read: guard and operands.
+/// Maximum predicates that one instruction reads: its guard and its operands.
 const READ_PREDS: u32 = 4;
-/// Predicates that one instruction can write.
+/// Maximum predicates that one instruction writes.
 const WRITE_PREDS: u32 = 2;
-/// Predicate rows of a warp.
+/// Number of predicate rows per 32-lane warp.
 const PREDS: u32 = 32;
 
-/// One register of a warp.
+/// Register row: one register of a warp, one word per lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub(in crate::sm) struct Word(#[payload(name = "lane")] [u32; LANES]);
 
-/// One predicate of a warp.
+/// Predicate of a warp: one bit per lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Pred(#[payload(name = "lanes")] u32);
 
-/// The register file of an SM.
+/// Register file of an SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct RegisterFile {
     words: Array<Word>,
     preds: Array<Pred>,
-    /// What the words are built as, if of banks.
+    /// Geometry of the words as banks; `None` if the register file has no banks.
     banks: Option<ArraySpec>,
     num_warps: u32,
 }
 
-/// The words of a register file of banks: row after row, a word of each bank.
+/// View of the words as banks: consecutive rows interleaved across the columns.
 struct Banked<'a> {
     words: &'a Array<Word>,
     spec: &'a ArraySpec,
@@ -87,7 +87,7 @@ impl RegisterFile {
             collide: Collide::New,
         };
         let rows = config.registers / LANES as u32;
-        // Results of the pipes, and those of one load reply.
+        // The write ports serve the results of the pipes and those of one load reply.
         let writes = (bus + 1) * RESULT_WORDS as u32;
         let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
         let preds = spec(
@@ -112,14 +112,14 @@ impl RegisterFile {
         self.words.take_reads(at, count);
     }
 
-    /// A row, through a port that was taken.
+    /// Returns a row, through a port taken by `take_reads`.
     #[inline(always)]
     pub fn word(&self, row: u32) -> &[u32; LANES] {
         &self.words.cell_at(row as usize).0
     }
 
-    /// Writes the `count` result words of an instruction in the lanes of `mask`, to `rows` of the
-    /// warp whose rows start at `first`.
+    /// Writes the first `count` result words in the lanes of `mask`, to the registers `rows` of a warp whose
+    /// rows start at `first`.
     #[inline(always)]
     pub fn write_words(
         &mut self,
@@ -134,7 +134,7 @@ impl RegisterFile {
         if mask == u32::MAX
             && let Some(file) = self.words.unwatched(at)
         {
-            // What nearly all are, without a question for each word.
+            // Fast path for all lanes and no observers, the usual case: skips the checks per word.
             for (row, values) in results {
                 file[(first + u32::from(*row)) as usize].0 = *values;
             }
@@ -151,13 +151,13 @@ impl RegisterFile {
         self.words.update(at, row, 0, |Word(word)| merge(word, mask, values));
     }
 
-    /// Reads a predicate of a warp, or of a half of it.
+    /// Reads a predicate of a warp, or of one half of a 64-lane warp.
     #[inline(always)]
     pub fn pred(&self, at: &impl AnyEdge, warp: u8, half: u8, pred: u16) -> u32 {
         self.preds.read(at, self.pred_row(warp, half, pred))[0].0
     }
 
-    /// Row of a predicate; those of the upper halves lie behind those of the lower.
+    /// Returns the row of a predicate; the rows of all upper halves follow those of all lower halves.
     #[inline(always)]
     fn pred_row(&self, warp: u8, half: u8, pred: u16) -> u32 {
         let first = if half == 0 { 0 } else { self.num_warps };
@@ -175,12 +175,12 @@ impl RegisterFile {
         self.preds.record();
     }
 
-    /// A word without a port, for reports.
+    /// Returns a row without using a port, for reports.
     pub fn peek(&self, row: u32) -> &[u32; LANES] {
         self.word(row)
     }
 
-    /// A predicate without a port, for reports.
+    /// Returns a predicate without using a port, for reports.
     pub fn peek_pred(&self, warp: u8, half: u8, pred: u16) -> u32 {
         self.preds.row(self.pred_row(warp, half, pred))[0].0
     }

@@ -1,4 +1,4 @@
-//! Retirement: results and load replies reach the register file, warps and CTAs end.
+//! Retirement: writes results and load replies to the register file, and ends warps and CTAs.
 
 use isa::program::{Dst, Inst, MemOp, Op, Reg, RegMask};
 
@@ -12,7 +12,7 @@ use crate::sm::memory::address_unit::{Part, extend};
 use crate::sm::warp::warps::Warps;
 
 impl SmCore {
-    /// Writes the results that have the result bus in this cycle.
+    /// Writes back the results that own the result bus in this cycle.
     #[inline(always)]
     pub(in crate::sm) fn write_back(&mut self, loaded: &Loaded, at: &impl AnyEdge) {
         if self.pipes.are_due(at.cycle()) {
@@ -27,7 +27,7 @@ impl SmCore {
         }
     }
 
-    /// Writes one result.
+    /// Writes back one result and releases its registers.
     #[inline(always)]
     fn retire(&mut self, loaded: &Loaded, at: &impl AnyEdge, slot: u8) {
         let (flight, words) = self.pipes.retire(at, slot);
@@ -46,14 +46,14 @@ impl SmCore {
         }
     }
 
-    /// First row of the registers of a warp, or of a half of it.
+    /// Returns the first register row of a warp, or of one half of a 64-lane warp.
     #[inline(always)]
     pub(in crate::sm) fn first_row(&self, warp: u8, half: u8) -> u16 {
         let first = self.warps.get(warp).rows;
         if half == 0 { first } else { first + self.ctas.share().rows }
     }
 
-    /// Takes a reply of the LSU.
+    /// Processes a reply of the LSU: load data, or a store acknowledgement.
     #[inline(never)]
     pub(in crate::sm) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
@@ -66,7 +66,7 @@ impl SmCore {
             return self.take_recorded(loaded, wb, at);
         }
         let decoded = &loaded.table[reply.pc as usize];
-        // An atomic writes too, so that barriers and fences wait for it as they do for stores.
+        // Atomics also write, so barriers and fences wait for them as for stores.
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
         self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
         let mut written = decoded.inst.writes;
@@ -90,7 +90,7 @@ impl SmCore {
         }
     }
 
-    /// Counts a reply for its warp.
+    /// Removes a reply's beat from the outstanding count of its warp, by the function `count`.
     pub(in crate::sm) fn count_reply(
         &mut self,
         at: &impl AnyEdge,
@@ -102,7 +102,7 @@ impl SmCore {
         assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle(), self.path);
     }
 
-    /// Writes what one beat of a load brings of its elements, of any width and number. Returns the words that it has
+    /// Writes the elements, of any width and number, that one beat of a load returns. Returns the registers
     /// written.
     #[inline(never)]
     fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, reply: &WarpReply) -> RegMask {
@@ -114,7 +114,7 @@ impl SmCore {
             let Dst::Reg(reg) = dst else { continue };
             let row = rows + u32::from(reg.index);
             if bytes > part.bytes {
-                // Half of an element.
+                // The beat holds one half of an element.
                 let half = part.offset.wrapping_sub(first) / part.bytes;
                 if half < 2 {
                     self.registers.write_word(at, row + half, reply.mask, low);
@@ -142,14 +142,14 @@ impl SmCore {
         written
     }
 
-    /// Ends the lanes of `mask` of a warp.
+    /// Ends the lanes `mask` of a warp, and the warp itself after its last lane.
     pub(in crate::sm) fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) {
         if self.stacks.exit(at, warp, mask) {
             self.end_warp(warp);
         }
     }
 
-    /// Ends a warp.
+    /// Marks a warp as ended. This can open a barrier or finish the CTA.
     pub(in crate::sm) fn end_warp(&mut self, warp: u8) {
         let slot = self.warps.get(warp).cta;
         self.warps.exit(warp);
@@ -161,13 +161,13 @@ impl SmCore {
         }
     }
 
-    /// An instruction has written its registers.
+    /// Releases the destination registers of an instruction that has written them.
     #[inline(always)]
     fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
         self.release_set(loaded, warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
     }
 
-    /// The registers of `writes` have been written, by a load from device memory if `memory`.
+    /// Releases the registers `writes`, which have been written; `memory` if by an access to device memory.
     #[inline(always)]
     pub(in crate::sm) fn release_set(&mut self, loaded: &Loaded, warp: u8, writes: &RegMask, memory: bool) {
         let stacks = &self.stacks;
@@ -178,7 +178,7 @@ impl SmCore {
         }
     }
 
-    /// Ends a CTA whose warps have all exited, once nothing more can come back to them.
+    /// Finishes a CTA once all its warps have exited and no load or result of them is outstanding.
     #[inline(never)]
     fn finish_cta(&mut self, slot: u8) {
         let warps = self.ctas.warps(slot);

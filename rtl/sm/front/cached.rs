@@ -1,4 +1,4 @@
-//! Fetch through the instruction cache: whose turn it is, and where its instruction lies.
+//! Fetch through the instruction cache: selection of the warp, and addresses of instructions.
 
 use super::icache::{FetchWatch, InstructionCache, InstructionStats};
 use crate::kernel::AnyEdge;
@@ -9,7 +9,7 @@ use crate::sm::config::InstructionStore;
 use crate::sm::core::Loaded;
 
 impl Loaded {
-    /// Byte address of an instruction, by its row in the decode table.
+    /// Returns the byte address of an instruction, given its row in the decode table.
     fn address_of(&self, pc: u32, instruction_log2: u32) -> u64 {
         let offset = match &self.recorded {
             None => u64::from(pc) << instruction_log2,
@@ -20,8 +20,8 @@ impl Loaded {
 }
 
 impl SmCore {
-    /// Gives the core the instruction cache of its configuration, if that has one, with lines as the machine's messages
-    /// have them.
+    /// Creates the instruction cache of the configuration, if it has one. `shape` gives the line size of the
+    /// machine.
     pub fn set_instruction_cache(&mut self, shape: PacketShape) {
         if let InstructionStore::Cache(config) = &self.config.icache {
             let path = format!("{}.icache", self.path);
@@ -29,31 +29,33 @@ impl SmCore {
         }
     }
 
-    /// What the instruction cache counted, if there is one.
+    /// Returns the statistics of the instruction cache, if there is one.
     #[must_use]
     pub fn instruction_stats(&self) -> Option<&InstructionStats> {
         self.icache.as_ref().map(|icache| icache.stats())
     }
 
-    /// Starts to report what the instruction cache does at each edge.
+    /// Starts to record the activity of the instruction cache at each edge, for observers.
     pub fn observe(&mut self) {
         if let Some(icache) = &mut self.icache {
             icache.observe();
         }
     }
 
-    /// What the instruction cache did at the last edge, if there is one and it is observed.
+    /// Takes the record of the instruction cache's activity at the last edge; `None` without a cache or an
+    /// observer.
     pub fn take_fetches(&mut self) -> Option<FetchWatch> {
         self.icache.as_mut().and_then(|icache| icache.take_watch())
     }
 
-    /// Warps whose line of instructions is on its way, or cannot be asked for yet.
+    /// Returns the mask of the warps that must not be looked up: their line is in flight, or no MSHR entry
+    /// was free.
     pub(in crate::sm) fn missing(&self) -> u64 {
         self.icache.as_ref().map_or(0, |icache| icache.missing())
     }
 
-    /// The fetch stage: warps of a line that has come, one by one, else the next that wants a look-up. Returns the warp
-    /// whose pair is decoded now, one bit.
+    /// Evaluates the fetch stage with the cache: serves the next warp whose line has arrived, else looks up
+    /// the next warp to fetch. Returns the warp whose pair is decoded now, as a one-bit mask.
     #[inline(never)]
     pub(in crate::sm) fn fetch_cached(
         &mut self,
@@ -87,7 +89,8 @@ impl SmCore {
         decoded
     }
 
-    /// Whether something comes of it in the next cycle that these warps are to be fetched.
+    /// True if fetching can progress in the next cycle, given the warps to fetch: one can be served or looked
+    /// up, or a line has arrived.
     #[inline(never)]
     pub(in crate::sm) fn goes_on_fetching(&self, wanted: u64, io: &Option<FetchIo<'_>>, at: &impl AnyEdge) -> bool {
         let Some(icache) = &self.icache else { return true };

@@ -1,5 +1,4 @@
-//! Decoding: what issue and writeback need to know of each instruction, worked out once per
-//! launch.
+//! Decode: precomputes, once per launch, everything that issue and writeback need from each instruction.
 
 use isa::lanes::{AluFn, AluOp};
 use isa::program::{BarrierKind, Dst, Inst, MemOp, Op, RegMask, Src, Unit};
@@ -17,7 +16,7 @@ use crate::sm::host::image::RESULT_WORDS;
 use crate::sm::memory::address_unit::extend;
 use crate::sm::memory::check::check;
 
-/// Where an instruction goes from issue.
+/// Destination of an instruction at issue: an execution pipe, or a unit that takes its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
 #[width(4)]
 pub enum Pipe {
@@ -34,27 +33,27 @@ pub enum Pipe {
     Param,
     /// Device memory, through the address unit.
     Global,
-    /// Done at issue.
+    /// Control instructions, which complete at issue.
     Control,
-    /// Barriers and fences: done at issue, once the warp's stores are acknowledged.
+    /// Barriers and fences, which complete at issue once the warp's stores are acknowledged.
     Barrier,
-    /// Products of matrices, one pipe per scheduler; only where there are tensor cores.
+    /// Matrix products, one pipe per scheduler; only in SMs with tensor cores.
     Tensor,
-    /// Integers, one pipe per scheduler; only where they have one of their own.
+    /// Integer operations, one pipe per scheduler; only in SMs with separate integer pipes.
     Int,
 }
 
-/// Number of pipes.
+/// Number of pipes, including control and barriers.
 pub(in crate::sm) const PIPES: usize = Pipe::ALL.len();
 
 impl Pipe {
-    /// Whether an SM has it.
+    /// True if the SM has this pipe.
     #[must_use]
     pub fn exists(self, pipes: &PipeConfig) -> bool {
         self.is_among(pipes.has_tensor(), pipes.int_pipe)
     }
 
-    /// Whether an SM has it that has tensor cores, or pipes of integers, or not.
+    /// True if an SM has this pipe, given whether it has tensor cores and separate integer pipes.
     pub(in crate::sm) fn is_among(self, tensor: bool, int_pipe: bool) -> bool {
         match self {
             Self::Tensor => tensor,
@@ -63,22 +62,22 @@ impl Pipe {
         }
     }
 
-    /// Whether the instruction takes the one memory issue port of the core.
+    /// True if the instruction uses the single memory issue port of the core.
     pub(in crate::sm) fn is_memory(self) -> bool {
         matches!(self, Self::Shared | Self::Param | Self::Global)
     }
 
-    /// Whether an instruction keeps it for a while, so that others wait for it.
+    /// True if an instruction occupies the pipe for its initiation interval, so that later ones wait.
     pub(in crate::sm) fn is_kept(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
     }
 
-    /// Whether a result travels through the in-flight table and the result bus.
+    /// True if results pass through the in-flight table and the result bus.
     pub(in crate::sm) fn has_result(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
     }
 
-    /// Whether each scheduler has one of its own, in sub-cores or without.
+    /// True if each scheduler has its own pipe of this kind, given whether schedulers are sub-cores.
     pub(in crate::sm) fn is_own(self, sub_cores: bool) -> bool {
         match self {
             Self::Sp | Self::Int | Self::Tensor => true,
@@ -88,50 +87,51 @@ impl Pipe {
     }
 }
 
-/// One row of the decode table.
+/// Decoded instruction: one row of the decode table.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct Decoded {
-    /// The instruction.
+    /// Instruction as lowered from PTX or from a trace.
     pub inst: Inst,
-    /// Where it goes.
+    /// Pipe that executes the instruction.
     pub pipe: Pipe,
-    /// How its result is computed.
+    /// Method by which the model computes the result.
     pub compute: Compute,
-    /// Whether the first destination has 64 bits.
+    /// True if the first destination has 64 bits.
     pub wide: bool,
-    /// Cycles from issue to writeback, without bank conflicts.
+    /// Cycles from issue to writeback, without bank conflicts [core cycles].
     pub latency: u16,
-    /// Cycles for which it keeps its pipe.
+    /// Cycles for which the instruction occupies its pipe [core cycles].
     pub interval: u16,
-    /// Whether its result queues for the result bus: when it is due shows only after its issue, with
-    /// conflicts in shared memory or in the banks of the register file.
+    /// True if the result queues for the result bus instead of reserving its slot before issue. Bank
+    /// conflicts, in shared memory or the register file, fix its writeback cycle only after issue.
     pub queues: bool,
-    /// Whether it may send a result on its way although its pipe has none, or keep shared memory: what
-    /// it does is known only with its lanes' addresses, or when a barrier opens.
+    /// True if the instruction may produce a result or occupy shared memory although its pipe does not. This
+    /// depends on its lane addresses, or on a barrier opening.
     pub late: bool,
-    /// Registers read or written: what a hazard is checked on. A fence waits for all.
+    /// Registers read or written, which the scoreboard checks for hazards. A fence waits for all registers.
     pub uses: RegMask,
-    /// Where the inputs come from.
+    /// Sources of the input operands.
     pub srcs: [Operand; 6],
-    /// Where the base of its addresses comes from.
+    /// Source of the base address of a memory instruction.
     pub base: Operand,
-    /// Bytes that it moves per lane, if it accesses memory.
+    /// Size of a memory access per lane [bytes].
     pub bytes: u8,
-    /// What it loads, if `compute` says that this is the same in every lane of every warp.
+    /// Words of a constant load, equal in every lane of every warp; valid if `compute` is
+    /// [`Compute::Spread`].
     pub loads: [u32; RESULT_WORDS],
-    /// Whether it writes any register or predicate.
+    /// True if the instruction writes any register or predicate.
     pub writes: bool,
-    /// Reads of the register file that its inputs take.
+    /// Number of register file reads of its operands.
     pub reads: u8,
-    /// Registers of the result words, of which there are `words`.
+    /// Destination registers of the result words; `words` of them are valid.
     pub rows: [u16; RESULT_WORDS],
     pub words: u8,
-    /// Predicates of the first two destinations, and whether there is any.
+    /// Predicates of the first two destinations, and whether any destination is a predicate.
     pub preds: [Option<u16>; 2],
     pub has_preds: bool,
 }
 
-/// The decode table of a kernel on one SM, and the constants it refers to.
+/// Decodes a kernel for one SM. Returns its decode table and the constants that the table refers to.
 pub(in crate::sm) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity) -> (Box<[Decoded]>, Constants) {
     let mut constants = Constants::new();
     let mut row = |inst: &Inst| {
@@ -176,7 +176,7 @@ pub(in crate::sm) fn decode(image: &KernelImage, config: &SmConfig, identity: Id
     (table, constants)
 }
 
-/// The registers that the result words go to, in order, and how many there are.
+/// Returns the destination registers of the result words, in order, and their number.
 fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
     let mut rows = [0; RESULT_WORDS];
     let mut words = 0;
@@ -189,8 +189,8 @@ fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
     (rows, words as u8)
 }
 
-/// What a load brings, if that is the same and legal in every lane of every warp: parameters at a
-/// constant offset.
+/// Returns the words of a load that is legal and equal in every lane of every warp: a parameter at a constant
+/// offset.
 fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32; RESULT_WORDS]> {
     let legal = check(image, mem, &[mem.address(0); LANES], u32::MAX).is_ok();
     if mem.space != Space::Param || mem.base.is_some() || !legal || !matches!(inst.op, Op::Load(_)) {
@@ -233,7 +233,7 @@ fn pipe_of(inst: &Inst, pipes: &PipeConfig) -> Pipe {
     }
 }
 
-/// Whether an operation of the SP pipe is one of single precision: what is timed as such.
+/// True if an operation of the SP pipe is single precision; its timing is that of class `fp`.
 fn is_single(op: &Op) -> bool {
     match op {
         Op::Alu(op) => matches!(op.ty, Type::F32 | Type::F32x2),
@@ -248,10 +248,10 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     match pipe {
         Pipe::Shared => OpTiming { latency: config.shared.latency, interval: 1 },
         Pipe::Param => pipes.param,
-        // A generic access that ends in shared memory or in the parameters takes as long as shared
-        // memory does, and so does a fetch that finds nothing to ask for: assumed.
+        // Assumption: a generic access to shared memory or parameters takes as long as shared memory. So does
+        // a texture fetch whose lanes all lie outside the texture.
         Pipe::Global if is_late(inst) => OpTiming { latency: config.shared.latency, interval: 1 },
-        // What a barrier came to is written like the sum of two registers: assumed.
+        // Assumption: writing a barrier's reduction result takes as long as an integer addition.
         Pipe::Barrier if is_late(inst) => pipes.int.add,
         Pipe::Global | Pipe::Control | Pipe::Barrier => OpTiming { latency: 1, interval: 1 },
         Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor => match &inst.op {
@@ -265,7 +265,7 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     }
 }
 
-/// See [`Decoded::late`].
+/// True if the instruction must have [`Decoded::late`] set.
 fn is_late(inst: &Inst) -> bool {
     match inst.op {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,
@@ -273,10 +273,10 @@ fn is_late(inst: &Inst) -> bool {
     }
 }
 
-/// Multiplications of the step that a tensor pipe is configured for.
+/// Number of multiplications in the step that the tensor timing is configured for.
 const STEP: u16 = 256;
 
-/// A step of more multiplications takes as much longer.
+/// Returns the timing of a matrix step. A step with n times the configured multiplications takes n intervals.
 fn tensor_timing(op: &TensorOp, &OpTiming { latency, interval }: &OpTiming) -> OpTiming {
     let intervals = op.multiplications.div_ceil(STEP);
     OpTiming { latency: latency + interval * intervals.saturating_sub(1), interval: interval * intervals }

@@ -1,4 +1,4 @@
-//! Dispatch: what the core does with an instruction at its issue, by kind of instruction.
+//! Dispatch: executes an instruction at its issue, by kind of instruction.
 
 use isa::lanes::ConvergenceFault;
 use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
@@ -17,17 +17,17 @@ use crate::sm::memory::check::fault;
 use crate::sm::warp::barrier::{Arrival, IDS, Reduction};
 use crate::sm::warp::halves::Half;
 
-/// What becomes of an instruction at the head of its warp.
+/// Effect of an issue on the head instruction of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It leaves, and the warp has gone on.
+    /// The instruction leaves the buffer, and the warp has advanced.
     Leaves,
-    /// It is issued again, or has stopped the core.
+    /// The instruction issues again, or has stopped the core.
     Stays,
 }
 
 impl SmCore {
-    /// Carries out an instruction as far as the core does at issue and moves its warp on.
+    /// Executes an instruction as far as the core does at issue, and advances its warp.
     #[inline(always)]
     pub(super) fn dispatch<const PAIRS: bool>(
         &mut self,
@@ -77,13 +77,13 @@ impl SmCore {
         }
     }
 
-    /// [`Self::dispatch`] for warps of two halves.
+    /// Dispatches an instruction of a warp of two halves, as [`Self::dispatch`] does, out of line.
     #[inline(never)]
     pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, head: Head<'_>) {
         self.dispatch::<true>(loaded, at, scheduler, head);
     }
 
-    /// Lanes of a warp in which the predicate of a guard lets it act.
+    /// Returns the lanes of a warp for which the guard predicate enables the instruction.
     #[inline(always)]
     fn guarded<const PAIRS: bool>(&self, at: &impl AnyEdge, warp: u8, guard: Option<Guard>) -> u64 {
         let Some(Guard { pred, negated }) = guard else { return u64::MAX };
@@ -94,7 +94,7 @@ impl SmCore {
         if negated { !lanes } else { lanes }
     }
 
-    /// Carries out an instruction that moves, ends or keeps a warp, but for branches.
+    /// Executes exits, plain barriers, fences and no-ops.
     #[inline(always)]
     fn dispatch_control(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> Fate {
         let &Issue { warp, lanes, .. } = issue;
@@ -117,7 +117,7 @@ impl SmCore {
         Fate::Leaves
     }
 
-    /// Carries out a load or store.
+    /// Executes a load or store.
     #[inline(always)]
     fn dispatch_access<const PAIRS: bool>(
         &mut self,
@@ -136,7 +136,7 @@ impl SmCore {
         self.go_on::<PAIRS>(at, issue, decoded)
     }
 
-    /// Carries out an instruction that only computes.
+    /// Executes an instruction that only computes.
     #[inline(always)]
     fn dispatch_computing<const PAIRS: bool>(
         &mut self,
@@ -153,7 +153,7 @@ impl SmCore {
         self.go_on::<PAIRS>(at, issue, decoded)
     }
 
-    /// Carries out an instruction that few kernels have, in one lane at least.
+    /// Executes one of the rare instructions; at least one lane must be active.
     #[inline(always)]
     fn dispatch_rare<const PAIRS: bool>(
         &mut self,
@@ -167,7 +167,7 @@ impl SmCore {
             return self.dispatch_again(issue.warp, decoded, served);
         }
         if decoded.pipe == Pipe::Barrier {
-            // Both halves have met.
+            // Both halves have arrived at the barrier.
             self.stacks.advance(at, issue.warp);
             return Fate::Leaves;
         }
@@ -186,7 +186,8 @@ impl SmCore {
         }
     }
 
-    /// What is left to do for an instruction that stays at the head of its warp.
+    /// Keeps an instruction at the head of its warp, and presents it to the scoreboard again if lanes remain
+    /// to be served.
     #[inline(never)]
     fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: Served) -> Fate {
         if served == Served::Part {
@@ -195,7 +196,7 @@ impl SmCore {
         Fate::Stays
     }
 
-    /// Moves a warp on to its next instruction, if this was not the lower half of two.
+    /// Advances a warp to its next instruction, unless the upper half must still issue.
     #[inline(always)]
     fn go_on<const PAIRS: bool>(&mut self, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Fate {
         if PAIRS && issue.turn == Turn::First {
@@ -206,7 +207,7 @@ impl SmCore {
         Fate::Leaves
     }
 
-    /// Counts an instruction that has left, and shows the schedulers what follows it.
+    /// Counts an issued instruction and presents the next instruction of the warp to the schedulers.
     #[inline(always)]
     fn leave<const PAIRS: bool>(&mut self, loaded: &Loaded, issue: &Issue, pipe: Pipe, acting: u64) {
         let &Issue { scheduler, warp, pc, .. } = issue;
@@ -216,7 +217,7 @@ impl SmCore {
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
         self.counters.issued::<PAIRS>(pipe, acting);
         self.heads[pipe as usize] &= !(1 << warp);
-        // The pc of a warp that has ended stays where it was.
+        // The pc of a warp that has ended does not change.
         let next = self.stacks.pc(warp);
         if next != pc + 1 {
             self.fetch.flush(warp);
@@ -225,8 +226,7 @@ impl SmCore {
         }
     }
 
-    /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
-    /// opened.
+    /// Executes a barrier with operands. A barrier that returns a reduction issues again after it has opened.
     fn meet(
         &mut self,
         loaded: &Loaded,
@@ -272,7 +272,7 @@ impl SmCore {
         Served::Part
     }
 
-    /// The number of the barrier that a warp arrives at, and what it brings there. Its lanes must agree on the operands.
+    /// Returns the barrier number and the arrival of a warp. All lanes must agree on the operands.
     fn arrival(
         &self,
         loaded: &Loaded,
@@ -284,7 +284,7 @@ impl SmCore {
         let &Issue { warp, lanes, .. } = issue;
         let (inst, parts) = (&decoded.inst, (&self.registers, &self.warps, &self.ctas));
         let mut held = 0;
-        // Of each operand the value of the lowest lane, and the lanes that have another.
+        // For each operand, the value in the lowest lane and the lanes with a different value.
         let mut operands: [(Option<u32>, u64); 2] = [(None, 0); 2];
         for half in 0..2u8 {
             let first = LANES * usize::from(half);
@@ -312,7 +312,7 @@ impl SmCore {
         Ok((number, Arrival { expected, held, ..Arrival::of(lanes) }))
     }
 
-    /// Writes what the reduction of a barrier that has opened came to, half by half.
+    /// Writes the reduction result of a barrier that has opened, one half of the warp per issue.
     fn tell_reduction(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
         let &Issue { warp, turn, .. } = issue;
         let Reduction { threads, held } = self.barriers.reduction(warp);
@@ -349,8 +349,8 @@ impl SmCore {
         Served::Fault
     }
 
-    /// Sends the result of the instruction at a warp's pc on its way, from the cycle `start` on. One
-    /// function for each kind of warp, so that what it computes is compiled into its only caller.
+    /// Computes the result of an instruction that its pipe takes in cycle `start`, and starts the result
+    /// toward writeback. Generic over the warp size, so that each variant is inlined into its only caller.
     #[inline(always)]
     fn compute<const PAIRS: bool>(
         &mut self,

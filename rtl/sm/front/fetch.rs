@@ -1,14 +1,14 @@
 //! # Fetch
-//! Fills two-entry instruction buffers, one per warp, from an ideal instruction store or through the
-//! instruction cache. In each cycle one warp with an empty buffer is fetched, round robin; a fetch brings
-//! the instruction at the warp's pc and its successor, which are decoded and usable two cycles later. A
-//! pair a cycle is what two schedulers can issue. With sub-cores each of them fetches a pair of its own warps, from a
-//! store that is ideal; the cache has one port. From the cache, a pair is of one line, and a warp whose line is not there has had
-//! its turn.
+//! Fills the two-entry instruction buffer of each warp, from a perfect store or through the instruction
+//! cache. In each cycle the stage fetches one warp with an empty buffer, round robin. A fetch returns the
+//! instruction at the warp's pc and its successor, which are decoded and usable two cycles later. One pair
+//! per cycle is what two schedulers can issue. From the perfect store, each sub-core fetches a pair for one
+//! of its own warps; the instruction cache has one port for all of them. A pair from the cache lies in one
+//! line. A warp whose line misses loses its turn.
 //!
-//! A buffer holds what follows the warp's pc or nothing: whatever moves the pc elsewhere flushes
-//! it. No fetch can be on its way then, since only warps with an empty buffer are fetched and
-//! those cannot issue. The model keeps the valid bits; the instruction is found by its pc.
+//! A buffer holds the instructions at the warp's pc, or nothing: any other change of the pc flushes it. No
+//! fetch can be in flight then, since only warps with an empty buffer are fetched, and those cannot issue.
+//! The model keeps only valid bits and finds the instruction by its pc.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -18,36 +18,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Fetch stage and instruction buffers.
+/// Fetch stage and instruction buffers of the SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Fetch {
     num_warps: u32,
-    /// Warps whose first buffer entry is valid.
+    /// Mask of the warps whose first buffer entry is valid.
     head: u64,
-    /// Warps whose second entry is valid.
+    /// Mask of the warps whose second buffer entry is valid.
     second: u64,
-    /// The warps whose pairs are being decoded, one bit a stage; none if no pair is.
+    /// Mask of the warps whose pairs are being decoded: at most one per stage.
     decoding: u64,
-    /// The stage of each sub-core.
+    /// Fetch stage of each sub-core.
     stages: Vec<Stage>,
-    /// Warps whose last fetch brought just the last instruction of a line: of the one being decoded it is a bit of
-    /// the stage.
+    /// Mask of the warps whose last fetch returned one instruction, the last of its line, instead of a pair.
+    /// Hardware keeps one bit per stage, for the warp being decoded.
     alone: u64,
 }
 
-/// Whose turn it is among the warps of a sub-core.
+/// Round-robin state of the fetch stage of one sub-core.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Stage {
-    /// Its warps.
+    /// Mask of the warps of the sub-core.
     group: u64,
-    /// Slot fetched last.
+    /// Warp slot fetched last.
     last: u8,
-    /// The slots after it, to which the round robin goes first.
+    /// Mask of the warp slots above the one fetched last, which the round robin tries first.
     after: u64,
 }
 
 impl Stage {
-    /// The warp whose turn it is among some, of which there is one at least, as a bit.
+    /// Grants the next of `warps`, round robin, and returns it as a one-bit mask; `warps` must not be empty.
     #[inline(always)]
     fn turn(&mut self, warps: u64) -> u64 {
         let ahead = warps & self.after;
@@ -60,7 +60,7 @@ impl Stage {
 }
 
 impl Fetch {
-    /// Of so many sub-cores, to which the warps belong in turn.
+    /// Creates the stages of `sub_cores` sub-cores; warp slot `w` belongs to sub-core `w` modulo `sub_cores`.
     pub fn new(warps: usize, sub_cores: u32) -> Self {
         let group = |part| (part..u64::BITS).step_by(sub_cores as usize).fold(0, |group, warp| group | 1 << warp);
         let stage = |part| Stage { group: group(part), last: 0, after: u64::MAX };
@@ -68,23 +68,23 @@ impl Fetch {
         Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, stages, alone: 0 }
     }
 
-    /// Warps that have an instruction.
+    /// Returns the mask of the warps with a valid head instruction.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Warps to be fetched.
+    /// Returns the mask of the live warps to fetch: those with an empty buffer and no pair being decoded.
     pub fn wanted(&self, live: u64) -> u64 {
         live & !(self.head | self.decoding)
     }
 
-    /// True while pairs are being decoded.
+    /// True if any pair is being decoded.
     pub fn is_decoding(&self) -> bool {
         self.decoding != 0
     }
 
-    /// Selects the next warp of each stage to fetch; returns those selected in the cycle before, whose pairs are decoded
-    /// now.
+    /// Selects the next warp to fetch in each stage. Returns the warps selected in the cycle before, whose
+    /// pairs are decoded now.
     #[inline(always)]
     pub fn step(&mut self, live: u64) -> u64 {
         let wanted = self.wanted(live);
@@ -98,7 +98,8 @@ impl Fetch {
         decoded
     }
 
-    /// The same for one warp among some of any stage: `fetch` says whether the one whose turn it is gets a pair.
+    /// Selects the next of `warps`, of any sub-core; `fetch` returns true if that warp gets a pair. Returns
+    /// the warp selected in the cycle before, whose pair is decoded now.
     pub fn step_among(&mut self, warps: u64, fetch: impl FnOnce(u8) -> bool) -> u64 {
         let decoded = std::mem::take(&mut self.decoding);
         if let Some(stage) = self.stages.first_mut().filter(|_| warps != 0) {
@@ -108,18 +109,18 @@ impl Fetch {
         decoded
     }
 
-    /// Says that what is fetched for a warp is one instruction, whatever the program has behind it, or may be a pair.
+    /// Sets whether the fetch for a warp returns a single instruction (`alone`) or may return a pair.
     pub fn set_alone(&mut self, warp: u8, alone: bool) {
         self.alone = self.alone & !(1 << warp) | u64::from(alone) << warp;
     }
 
-    /// Puts a decoded pair into its buffer; `both` if the program has a second instruction.
+    /// Fills a warp's buffer with a decoded pair; `both` if the program has a second instruction.
     pub fn fill(&mut self, warp: u8, both: bool) {
         self.head |= 1 << warp;
         self.second |= (u64::from(both) << warp) & !self.alone;
     }
 
-    /// Takes the head instruction out; true if there is another behind it.
+    /// Removes the head instruction from a warp's buffer. Returns true if a second instruction follows.
     #[inline(always)]
     pub fn take(&mut self, warp: u8) -> bool {
         let bit = 1u64 << warp;
@@ -129,13 +130,13 @@ impl Fetch {
         more != 0
     }
 
-    /// Empties a buffer.
+    /// Flushes the buffer of a warp.
     pub fn flush(&mut self, warp: u8) {
         self.head &= !(1 << warp);
         self.second &= !(1 << warp);
     }
 
-    /// Lists the registers; `cached` if a pair may be cut at the end of a line.
+    /// Describes the registers; `cached` if a line end can cut a pair.
     pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
         let Self { num_warps, head, second, decoding, stages, alone } = self;
         to.sized("head_valid", *head, *num_warps);
@@ -144,7 +145,7 @@ impl Fetch {
             stage.describe(*decoding, *num_warps, cached.then_some(*alone), to);
             return;
         }
-        // Through the cache, the first stage serves all.
+        // With an instruction cache, the first stage serves the warps of all sub-cores.
         let stages = if cached { &stages[..1] } else { stages };
         for (part, stage) in (0..).zip(stages) {
             let alone = cached.then_some(*alone);
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn each_sub_core_fetches_a_warp_of_its_own() {
         let mut fetch = Fetch::new(8, 4);
-        // Warps 1 and 5 share a stage.
+        // Warps 1 and 5 belong to the same sub-core.
         let mut decoded = Vec::new();
         for _ in 0..4 {
             let warps = fetch.step(0b0010_1110);

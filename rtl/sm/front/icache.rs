@@ -1,28 +1,30 @@
 //! # Instruction cache (L1I)
-//! The lines of the kernel that the warps of an SM fetch from, for the fetch stage alone. It stands in the core, between
-//! the choice of a warp and its instruction buffer; its misses leave by the SM's one way to memory, which the LSU owns.
+//! Caches the instruction lines of the running kernels for the warps of one SM. The cache stands in the core,
+//! between the selection of a warp and its instruction buffer. Its misses leave through the LSU, which owns
+//! the SM's memory port.
 //!
 //! | port      | dir | payload       | contract                                                                       |
 //! |-----------|-----|---------------|--------------------------------------------------------------------------------|
-//! | `look_up` | in  | warp, address | once a cycle, of a warp that waits for no line; not while warps wait to be served |
-//! | `serve`   | in  | warp, address | instead of it, of a warp whose line has come                                   |
-//! | `wanted`  | out | `LineWanted`  | one for each line that misses; there is room for as many as there are entries   |
-//! | `brought` | in  | `LineBrought` | a line that was asked for; taken when every warp that waited for the one before is served |
+//! | `look_up` | in  | warp, address | at most once per cycle, for a warp that waits for no line; not while warps wait to be served |
+//! | `serve`   | in  | warp, address | instead of a lookup, for a warp whose line has arrived                         |
+//! | `wanted`  | out | `LineWanted`  | one for each line that misses; the link has room for one request per MSHR entry |
+//! | `brought` | in  | `LineBrought` | a requested line; accepted once every warp that waited for the previous line is served |
 //!
-//! Latency: a hit is fetched in the cycle of its look-up, as from a perfect store. A line that comes is written, and the
-//! first of its warps fetched, in the cycle in which it is taken.
-//! Ordering and stalls: a fetch finds its line; or waits for it, as a bit in the mask of an entry, which has one for each
-//! warp, so that no line is full; or is refused, because every entry has a line on its way. A warp that was refused is not
-//! looked up again before an entry is free. Warps whose line has come go ahead of look-ups, so that no other line can
-//! throw theirs out before they have had it. A line that comes takes a free way of its set, or that of the line used least
-//! recently: a way is chosen when it is needed, not when the line misses. Nobody writes instructions: nothing is written
-//! back, and a line stays from kernel to kernel.
+//! Latency: a hit is fetched in the cycle of its lookup, as from a perfect store. A line that arrives is
+//! written, and the first of its warps served, in the cycle in which the line is accepted.
+//! Ordering and stalls: a fetch hits, waits for its line, or is refused. Each MSHR entry has a mask of
+//! waiting warps, one bit per warp, so that merging never fails. A fetch is refused while every entry has a
+//! line in flight; the warp is not looked up again before an entry is free. Warps whose line has arrived are
+//! served before any lookup, so that no other line can evict theirs first. A fill takes a free way of its
+//! set, or evicts the LRU line: the victim is chosen at fill time, not at the miss. Instructions are never
+//! written, so nothing is written back, and lines stay valid from kernel to kernel.
 //!
-//! Area order: data, tags, a mask of warps an entry.
+//! Area order: data, tags, one mask of warps per MSHR entry.
 //!
-//! Sources: GPGPU-Sim's instruction cache (allocation on fill, LRU, kept between kernels, misses by the SM's port to the
-//! network, the round robin goes on whatever a look-up finds). It differs in two things: there, a line takes a bounded
-//! number of warps (32 in the GTX 480 configuration), and one that is refused tries again in every turn.
+//! Sources: GPGPU-Sim's instruction cache (allocation on fill, LRU, contents kept between kernels, misses
+//! through the SM's network port, and a round robin that advances whatever a lookup finds). The model differs
+//! in two points: GPGPU-Sim limits the warps per line (32 in the GTX 480 configuration), and retries a
+//! refused warp in every turn.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/sm/icache.rs`.
@@ -41,61 +43,62 @@ use crate::l1::instructions::{FIRST_ID, FetchIo, LineBrought, LineWanted};
 use crate::noc::packet::PacketShape;
 use crate::sm::config::InstructionCacheConfig;
 
-/// What an instruction cache counts. A fetch brings an instruction and the one behind it, if that is in the same line.
+/// Statistics of an instruction cache. A fetch returns an instruction, and its successor if that is in the
+/// same line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct InstructionStats {
-    /// Fetches accepted: hits, pending hits and misses together.
+    /// Fetches accepted: hits, pending hits and misses.
     pub accesses: u64,
-    /// Fetches that found their line.
+    /// Fetches that hit a valid line.
     pub hits: u64,
-    /// Fetches that joined a line in flight.
+    /// Fetches that merged with a line in flight.
     pub hit_pending: u64,
-    /// Fetches that asked memory: reads of the L2.
+    /// Fetches that missed and read the L2.
     pub misses: u64,
     /// Lines evicted.
     pub evictions: u64,
-    /// Fetches refused because as many lines as there are MSHR entries were in flight.
+    /// Fetches refused because every MSHR entry was in use.
     pub refusals: u64,
 }
 
-/// What becomes of a fetch.
+/// Outcome of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchOutcome {
-    /// Its line is here.
+    /// Hit: the line is valid.
     Hit,
-    /// Its line is on its way: the warp waits.
+    /// Pending hit: the line is in flight and the warp waits.
     HitPending,
-    /// Its line was asked for: the warp waits.
+    /// Miss: the line is requested and the warp waits.
     Miss,
-    /// As many lines as there are entries are on their way.
+    /// Reservation fail: every MSHR entry has a line in flight.
     Refused,
-    /// Its line, for which it waited, has come.
+    /// Served after a wait: the line has arrived.
     Served,
 }
 
-/// A fetch, for those who watch.
+/// Observed fetch of one warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchedFetch {
-    /// Warp slot.
+    /// Slot of the warp that fetches.
     pub warp: u8,
     /// Byte address of the instruction.
     pub address: u64,
-    /// What became of it.
+    /// Outcome of the fetch.
     pub outcome: FetchOutcome,
-    /// The first word that it brought, if it brought any.
+    /// First instruction word returned; `None` if the fetch returned none.
     pub word: Option<u32>,
 }
 
-/// What an instruction cache did at one edge, in this order.
+/// Activity of an instruction cache at one edge, in the order of its fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FetchWatch {
-    /// A line came: its address, the line that gave way, and its bytes.
+    /// Filled line: its address, the address of the evicted line if any, and its bytes.
     pub fill: Option<(u64, Option<u64>, [u8; LINE_BYTES])>,
-    /// The fetch.
+    /// Fetch of a warp, if there was one.
     pub fetch: Option<WatchedFetch>,
 }
 
-/// A tag; the shape is its width.
+/// Tag of a line; the payload shape is the tag width in bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Tag {
@@ -104,15 +107,15 @@ struct Tag {
     tag: u64,
 }
 
-/// A line on its way, and who waits for it.
+/// MSHR entry: a line in flight and the warps that wait for it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Entry {
     line: u64,
-    /// A bit a warp.
+    /// Mask of the waiting warps.
     warps: u64,
 }
 
-/// The cache.
+/// Instruction cache of one SM.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct InstructionCache {
     path: String,
@@ -123,16 +126,17 @@ pub(in crate::sm) struct InstructionCache {
     shape: PacketShape,
     ways: u32,
     num_warps: u32,
-    /// log2 of the bytes of an instruction of a program.
+    /// log2 of the size of a PTX instruction [bytes].
     pub instruction_log2: u32,
     entries: Box<[Entry]>,
-    /// Entries in use, a bit each.
+    /// Mask of the MSHR entries in use.
     used: u64,
-    /// The entry whose line has come, and the place of that, while warps are to be served of it.
+    /// MSHR entry whose line has arrived and row of the line in `data`, while waiting warps are served from
+    /// it.
     serving: Option<(u8, u32)>,
-    /// Warps that wait for a line: follows from the entries, kept for the host's speed.
+    /// Mask of the warps that wait for a line. Redundant with the entries; kept for simulation speed.
     waiting: u64,
-    /// Warps that were refused since an entry became free last.
+    /// Mask of the warps refused since an entry last became free.
     held: u64,
     stats: InstructionStats,
     #[serde(skip)]
@@ -140,7 +144,8 @@ pub(in crate::sm) struct InstructionCache {
 }
 
 impl InstructionCache {
-    /// An empty cache at `path`, with lines as `shape` has them, for so many warps.
+    /// Creates an empty cache for `num_warps` warps; `path` names it in messages and `shape` gives the line
+    /// size.
     pub fn new(path: &str, config: &InstructionCacheConfig, shape: PacketShape, num_warps: u32) -> Self {
         let &InstructionCacheConfig { sets, ways, mshr_entries, ref index, instruction_bytes } = config;
         let memory = |name, rows, columns, writes| ArraySpec {
@@ -154,7 +159,7 @@ impl InstructionCache {
         };
         Self {
             tags: Array::new(memory("tags", sets, ways, 1), shape.line_bits - sets.ilog2()),
-            // The fetch of a cycle may follow the fill of that cycle.
+            // A fetch and a fill can both update the recency in one cycle.
             recency: Array::new(ArraySpec { reads: 2, ..memory("recency", sets, 1, 2) }, ways),
             data: Array::new(memory("data", sets * ways, 1, 1), shape.line_bytes),
             index: IndexUnit::new(index, sets, shape.line_bytes, shape.line_bits),
@@ -173,12 +178,13 @@ impl InstructionCache {
         }
     }
 
-    /// Warps that are not to be looked up: their lines are on their way, or cannot be asked for.
+    /// Returns the mask of the warps that must not be looked up: their line is in flight, or they were
+    /// refused.
     pub fn missing(&self) -> u64 {
         self.waiting | self.held
     }
 
-    /// Warps whose line has come, to be served ahead of all others.
+    /// Returns the mask of the warps whose line has arrived, which are served before any lookup.
     pub fn served(&self) -> u64 {
         self.serving.map_or(0, |(entry, _)| self.entries[usize::from(entry)].warps)
     }
@@ -188,12 +194,12 @@ impl InstructionCache {
         line & (u64::MAX >> (u64::BITS - self.shape.line_bits))
     }
 
-    /// Whether two addresses are those of one line.
+    /// True if two addresses lie in one line.
     pub fn share_line(&self, one: u64, other: u64) -> bool {
         self.line_of(one) == self.line_of(other)
     }
 
-    /// The way that holds a line.
+    /// Returns the way of the set that holds a line, if any.
     fn find(&self, at: &impl AnyEdge, set: u32, line: u64) -> Option<u32> {
         let tag = line >> self.index.bits();
         let ways = self.tags.read(at, set).iter().zip(0..);
@@ -204,14 +210,15 @@ impl InstructionCache {
         self.recency.update(at, set, 0, |recency| *recency = recency.touched(way));
     }
 
-    /// The first word of an instruction in a line.
+    /// Returns the first word of the instruction at `address`, from row `place` of the data.
     fn word(&self, at: &impl AnyEdge, place: u32, address: u64) -> u32 {
         let LineData(bytes) = &self.data.read(at, place)[0];
         let first = address as usize & (self.shape.line_bytes as usize - 1) & !3;
         bytes[first..first + 4].iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
     }
 
-    /// A warp fetches. Whether its instructions are decoded next.
+    /// Looks up the instruction at `address` for a warp. Returns true on a hit: its instructions are decoded
+    /// next.
     pub fn look_up(&mut self, at: &mut impl AnyEdge, warp: u8, address: u64, io: &mut FetchIo<'_>) -> bool {
         let line = self.line_of(address);
         let set = self.index.index(line);
@@ -233,7 +240,8 @@ impl InstructionCache {
         outcome == FetchOutcome::Hit
     }
 
-    /// A fetch whose line is not here.
+    /// Handles a miss: merges with a line in flight, allocates an MSHR entry and requests the line, or
+    /// refuses.
     fn miss(&mut self, at: &mut impl AnyEdge, warp: u8, line: u64, io: &mut FetchIo<'_>) -> FetchOutcome {
         let bit = 1 << warp;
         let mut used = self.entries.iter_mut().zip(0..).filter(|(_, entry)| self.used >> entry & 1 != 0);
@@ -250,12 +258,12 @@ impl InstructionCache {
         *entry = Entry { line, warps: bit };
         self.used |= 1 << free;
         self.waiting |= bit;
-        // The link has room for as many lines as there are entries.
+        // The link has room for one request per MSHR entry.
         io.wanted.push(at, LineWanted { id: FIRST_ID + (self.stats.misses as u32 & !FIRST_ID), line });
         FetchOutcome::Miss
     }
 
-    /// Takes a line that has come.
+    /// Fills a line that has arrived and starts to serve the warps that wait for it.
     pub fn fill(&mut self, at: &mut impl AnyEdge, io: &mut FetchIo<'_>) {
         let Some(LineBrought { line, data, .. }) = io.brought.peek(at) else { return };
         let line = *line;
@@ -281,13 +289,13 @@ impl InstructionCache {
         io.brought.drop_head(at);
     }
 
-    /// The way that a line takes: the lowest that is free, or that of the line used least recently.
+    /// Returns the way for a fill: the lowest invalid one, else the LRU way.
     fn victim(&self, at: &impl AnyEdge, set: u32) -> u32 {
         let free = self.tags.row(set).iter().zip(0..).find(|(cell, _)| !cell.valid).map(|(_, way)| way);
         free.or_else(|| self.recency.read(at, set)[0].victim(self.ways, |_| true)).unwrap_or(0)
     }
 
-    /// A warp fetches from the line that has come.
+    /// Serves a waiting warp from the line that has arrived. Frees the MSHR entry after the last one.
     pub fn serve(&mut self, at: &impl AnyEdge, warp: u8, address: u64) {
         let Some((number, place)) = self.serving else { return };
         let bit = 1 << warp;
@@ -313,13 +321,13 @@ impl InstructionCache {
         &self.stats
     }
 
-    /// Starts to report what happens at each edge, and to refuse reads of lines that never came.
+    /// Starts to record the activity at each edge, and to report reads of lines that were never filled.
     pub fn observe(&mut self) {
         self.data.refuse_unwritten();
         self.watch = Some(FetchWatch::default());
     }
 
-    /// What happened at the last edge, if observed: nothing if the core slept through it.
+    /// Takes the activity of the last edge, if observed; empty if the core slept through it.
     pub fn take_watch(&mut self) -> Option<FetchWatch> {
         self.watch.as_mut().map(std::mem::take)
     }

@@ -1,4 +1,4 @@
-//! Issue: each scheduler chooses a warp, whose head instruction is dispatched.
+//! Issue: each scheduler selects a ready warp and dispatches its head instruction.
 
 use super::decode::{Decoded, Pipe};
 use super::scheduler::MAX_SCHEDULERS;
@@ -7,27 +7,28 @@ use crate::kernel::AnyEdge;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 
-/// Warps whose head instruction waits for nothing of its own warp, at the start of a cycle.
+/// Masks of the warps that are ready at the start of a cycle: their head instruction waits for nothing of its
+/// own warp.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Ready {
-    /// All of them.
+    /// All ready warps.
     pub all: u64,
-    /// Those that do not find the address unit busy.
+    /// Ready warps whose head instruction does not need a busy address unit.
     pub open: u64,
 }
 
-/// Whether the halves of a warp are issued one after the other.
+/// Order of an issue among the halves of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum Turn {
-    /// There is but one, of a warp of 32 lanes or because the other has no active lane.
+    /// Only issue: the warp has 32 lanes, or the other half has no active lane.
     Only,
-    /// The other follows.
+    /// Lower half; the upper half issues next.
     First,
-    /// The other went before.
+    /// Upper half, after the lower one.
     Second,
 }
 
-/// The instruction at the head of a warp.
+/// Head instruction of a warp's instruction buffer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Head<'l> {
     pub warp: u8,
@@ -35,44 +36,44 @@ pub(in crate::sm) struct Head<'l> {
     pub decoded: &'l Decoded,
 }
 
-/// An instruction that a scheduler issues, for 32 lanes. It is handed by value to what is out of line, so
-/// that the usual instruction never puts one together.
+/// Issue of an instruction for 32 lanes. Out-of-line functions take it by value, so that the common inlined
+/// path never builds the struct.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Issue {
     pub scheduler: usize,
     pub warp: u8,
-    /// Half of the warp, if it has 64 lanes.
+    /// Half of a 64-lane warp: 0 or 1; 0 for a warp of 32 lanes.
     pub half: u8,
     pub turn: Turn,
-    /// First row of the registers of the half.
+    /// First register row of the half.
     pub rows: u16,
     pub pc: u32,
-    /// Lanes of the half in which it acts.
+    /// Lanes of the half in which the instruction acts.
     pub mask: u32,
-    /// Lanes of the warp in which it acts.
+    /// Lanes of the whole warp in which the instruction acts.
     pub lanes: u64,
 }
 
 impl Issue {
-    /// The issue of an instruction of a warp of 32 lanes, whose registers are not looked at.
+    /// Creates the issue of an instruction for a 32-lane warp whose registers are not accessed.
     pub fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
         Self { scheduler, warp, half: 0, turn: Turn::Only, rows: 0, pc, mask, lanes: mask.into() }
     }
 }
 
-/// How far an instruction has come with its issue.
+/// Progress of an instruction at its issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum Served {
-    /// In all its lanes.
+    /// All lanes are served.
     All,
-    /// In some of them: it is issued again for the others, and counts with its last issue.
+    /// Some lanes are served; the instruction issues again for the others and is counted with its last issue.
     Part,
-    /// It has stopped the core.
+    /// A fault has stopped the core.
     Fault,
 }
 
 impl SmCore {
-    /// Lets every scheduler issue; true if one did.
+    /// Lets each scheduler issue at most one instruction. Returns true if any issued.
     pub(in crate::sm) fn issue(&mut self, loaded: &Loaded, at: &mut impl AnyEdge) -> bool {
         let Ready { all, mut open } = self.ready();
         let mut closed = all & !open;
@@ -80,7 +81,7 @@ impl SmCore {
         let schedulers = self.config.schedulers as usize;
         let mut issued = false;
         for turn in 0..schedulers {
-            // The first claim on what schedulers share alternates, so that none starves.
+            // Priority for shared resources rotates among the schedulers every cycle, so that none starves.
             let scheduler = (at.cycle() as usize + turn) & (schedulers - 1);
             let mine = open & self.pool(scheduler);
             let pipe = if mine == 0 { None } else { self.issue_one(loaded, at, scheduler, mine) };
@@ -88,14 +89,14 @@ impl SmCore {
                 Some(pipe) => {
                     issued = true;
                     if pipe.is_memory() {
-                        // The one memory issue port is taken; at a fault nothing goes on.
+                        // The only memory issue port is taken. After a fault, nothing else issues.
                         open &= !self.memory_heads();
                         if self.fault.is_some() {
                             (open, closed) = (0, 0);
                         }
                     }
                 }
-                // What holds a kernel back that streams, found before all else.
+                // Fast path: a busy address unit is what usually stalls a streaming kernel.
                 None if closed & self.able(scheduler) != 0 => self.stalls.charge(scheduler, StallReason::LsuFull),
                 None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
@@ -104,18 +105,18 @@ impl SmCore {
         issued
     }
 
-    /// Warps that a scheduler may issue.
+    /// Returns the warps that a scheduler may issue.
     pub(in crate::sm) fn pool(&self, scheduler: usize) -> u64 {
         self.schedulers[scheduler % MAX_SCHEDULERS].pool()
     }
 
-    /// Warps that a scheduler may issue and that say why it does not.
+    /// Returns the warps that a scheduler may issue and to which its stall reasons are attributed.
     #[inline(always)]
     fn able(&self, scheduler: usize) -> u64 {
         self.pool(scheduler) & self.schedulers[scheduler % MAX_SCHEDULERS].in_charge()
     }
 
-    /// Refills the pools of two-level schedulers, judged on the new state.
+    /// Refills the pools of two-level schedulers from the state after this edge.
     pub(in crate::sm) fn refill_pools(&mut self) {
         let live = self.warps.live();
         let waiting = self.barriers.waiting() | self.draining() | self.scoreboard.hazard_memory();
@@ -124,14 +125,14 @@ impl SmCore {
         }
     }
 
-    /// Warps that a barrier or fence keeps until their stores are acknowledged.
+    /// Returns the mask of the warps whose barrier or fence waits for their stores to be acknowledged.
     #[inline(always)]
     fn draining(&self) -> u64 {
         self.heads[Pipe::Barrier as usize] & self.warps.storing()
     }
 
-    /// Lets a scheduler issue one of its warps of `open`, which are not none; returns the pipe that
-    /// it went to.
+    /// Issues one of the warps `open`, which must not be empty. Returns the pipe of the issued instruction,
+    /// or `None` if pipes or result bus are busy.
     #[inline(always)]
     fn issue_one(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, open: u64) -> Option<Pipe> {
         let head = self.choose(loaded, scheduler, at.cycle(), open)?;
@@ -145,7 +146,8 @@ impl SmCore {
         Some(head.decoded.pipe)
     }
 
-    /// Warps whose head instruction waits for no operand and at no barrier.
+    /// Returns the warps whose head instruction waits for no operand, at no barrier and for no store
+    /// acknowledgement.
     #[inline(always)]
     pub(in crate::sm) fn ready(&self) -> Ready {
         let all = self.fetch.head() & !(self.scoreboard.hazard() | self.barriers.waiting() | self.draining());
@@ -154,13 +156,13 @@ impl SmCore {
         Ready { all, open }
     }
 
-    /// Warps whose head instruction takes the memory issue port.
+    /// Returns the mask of the warps whose head instruction needs the memory issue port.
     fn memory_heads(&self) -> u64 {
         self.heads[Pipe::Shared as usize] | self.heads[Pipe::Param as usize] | self.heads[Pipe::Global as usize]
     }
 
-    /// What a scheduler issues of the warps of `open`, which are not none, in `cycle`: the first in its
-    /// order that finds pipe and result bus free.
+    /// Selects the instruction that a scheduler issues in `cycle`: the first of the warps `open`, in
+    /// scheduling order, whose pipe and result bus are free. `open` must not be empty.
     #[inline(always)]
     fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<Head<'l>> {
         let first = self.first(loaded, scheduler, open);
@@ -170,7 +172,8 @@ impl SmCore {
         self.choose_other(loaded, scheduler, cycle, open & !(1 << first.warp))
     }
 
-    /// What a scheduler issues if its first cannot go on, as it nearly always can.
+    /// Selects among the remaining warps `open` when the first in scheduling order cannot issue, which is
+    /// rare.
     #[inline(never)]
     pub(in crate::sm) fn choose_other<'l>(
         &self,
@@ -189,7 +192,7 @@ impl SmCore {
         None
     }
 
-    /// The head of the first of `open` in a scheduler's order.
+    /// Returns the head instruction of the first of the warps `open` in scheduling order.
     #[inline(always)]
     fn first<'l>(&self, loaded: &'l Loaded, scheduler: usize, open: u64) -> Head<'l> {
         let warp = self.schedulers[scheduler % MAX_SCHEDULERS].pick(open, &self.ages);
@@ -197,7 +200,7 @@ impl SmCore {
         Head { warp, pc, decoded: &loaded.table[pc as usize] }
     }
 
-    /// Whether pipe and result bus take an instruction in `cycle`.
+    /// True if pipe and result bus can accept an instruction in `cycle`.
     #[inline(always)]
     fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
@@ -210,7 +213,7 @@ impl SmCore {
         !self.pipes.is_full() && (decoded.queues || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
 
-    /// Why a scheduler issues nothing, with the ready warps and those at a barrier as they were
+    /// Returns the reason for which a scheduler does not issue, given the ready warps and those at a barrier
     /// at the start of the cycle.
     #[inline(never)]
     pub(in crate::sm) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
@@ -244,8 +247,8 @@ impl SmCore {
         }
     }
 
-    /// The first cycle in which one of a scheduler's warps of `open`, none of which can go on in
-    /// `cycle`, may find its pipe or the result bus free, unless a result leaves before.
+    /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free; none can
+    /// issue in `cycle`. If the in-flight table is full, a retiring result ends the stall earlier.
     #[inline(never)]
     pub(in crate::sm) fn stalled_until(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
         let mut rest = open;

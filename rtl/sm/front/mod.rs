@@ -1,18 +1,19 @@
-//! # Front of the core
-//! From the instruction store to the pipes: which warp goes on, and why none does.
+//! # Front end of the core
+//! Fetches, decodes and issues at most one instruction per scheduler and cycle, and attributes stalls to
+//! reasons.
 //!
 //! | file         | holds                                            |
 //! |--------------|--------------------------------------------------|
 //! | `fetch`      | instruction buffers and the fetch stage          |
 //! | `icache`     | instruction cache                                |
-//! | `cached`     | what the fetch stage does with it                |
+//! | `cached`     | fetch through the instruction cache              |
 //! | `decode`     | per-pc table: pipe, latency, register masks      |
 //! | `scoreboard` | pending writes and hazard masks                  |
 //! | `scheduler`  | greedy-then-oldest, loose round robin, two-level |
-//! | `throttle`   | which warps a throttle keeps from issuing        |
-//! | `issue`      | choice of a warp per scheduler                   |
-//! | `dispatch`   | what the core does with its instruction          |
-//! | `stall`      | exactly one reason per scheduler and cycle       |
+//! | `throttle`   | warps that a throttle keeps from issuing         |
+//! | `issue`      | selection of a warp per scheduler                |
+//! | `dispatch`   | execution of the selected instruction at issue   |
+//! | `stall`      | exactly one stall reason per scheduler and cycle |
 
 mod cached;
 pub(super) mod decode;

@@ -1,22 +1,27 @@
 //! # Warp scheduler
-//! Chooses one of the warps that may issue. Greedy-then-oldest stays with the warp issued last
-//! while it can, else takes the one launched first; an age matrix (one row of "is older" bits
-//! per warp) finds it without sorting. Loose round robin takes the next slot after the last.
+//! Selects one of the warps that are ready to issue, by one of three policies. Greedy-then-oldest keeps
+//! issuing the warp issued last while it is ready, else takes the one launched first. An age matrix, with one
+//! row of "is older" bits per warp, finds that warp without sorting. Loose round robin takes the next slot
+//! after the one issued last.
 //!
-//! Two-level goes round in a pool of a few warps; the others queue. A warp of the pool that waits
-//! long joins the queue at its tail, and the first of the queue that does not wait takes its place.
-//! No policy needs both orders, so here the age matrix holds that of the queue.
-//! A warp that spins on shared memory never waits in this sense and keeps its place.
+//! Two-level runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a long wait
+//! moves to the tail of the queue, and the first queued warp that does not wait replaces it. The age matrix
+//! then holds the order of the queue, since no policy needs both orders. A warp that spins on shared memory
+//! never counts as waiting and stays in the pool.
 //!
-//! One cycle: `pick`, as often as the one picked finds its pipe or the result bus taken, `issued`, `launched` for each warp of a
-//! CTA that begins, and of the ages `renew` in the order of their slots; then one of `limit`, `block` and `refill`.
+//! In one cycle, in this order:
+//! 1. `pick`, repeated while the selected warp finds its pipe or the result bus busy.
+//! 2. `issued` for the warp that issues.
+//! 3. `launched` for each warp of a starting CTA, and `renew` of the ages in slot order.
+//! 4. One of `limit`, `block` and `refill`.
 //!
-//! A throttle narrows the warps down as the pool of a two-level scheduler does: to the oldest of those
-//! that can go on, or to those that may load.
+//! A throttle restricts the warps through the pool too: to the oldest that can issue, or to those that may
+//! load.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` beside `hdl/sm/warp_scheduler.sv`.
+//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` beside
+//! `hdl/sm/warp_scheduler.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -24,12 +29,12 @@ use serde_big_array::BigArray;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::{MAX_WARPS, SchedulerPolicy};
 
-/// Most schedulers of an SM.
+/// Maximum number of schedulers per SM.
 pub(in crate::sm) const MAX_SCHEDULERS: usize = 4;
-/// Most warps in the pool of a two-level scheduler.
+/// Maximum number of warps in the pool of a two-level scheduler.
 const POOL: u32 = 6;
 
-/// Order of all warps: by launch, or by when they joined the queue of a two-level scheduler.
+/// Age matrix: the order of all warps, by launch or by entry into the queue of a two-level scheduler.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ages {
     num_warps: u32,
@@ -39,13 +44,13 @@ pub struct Ages {
 }
 
 impl Ages {
-    /// The order of so many warps, none of which has been launched.
+    /// Creates the age matrix of `warps` warps, none of which has been launched.
     #[must_use]
     pub fn new(warps: usize) -> Self {
         Self { num_warps: warps as u32, older: [0; MAX_WARPS] }
     }
 
-    /// Makes a warp the youngest, as it is when launched and at the tail of a queue.
+    /// Makes a warp the youngest, as at launch or at the tail of a queue.
     pub fn renew(&mut self, warp: u8) {
         let bit = 1u64 << warp;
         for row in &mut self.older {
@@ -55,7 +60,7 @@ impl Ages {
         self.older[usize::from(warp)] = all & !bit;
     }
 
-    /// The oldest of a set that is not empty.
+    /// Returns the oldest warp of a set, which must not be empty.
     #[must_use]
     pub fn oldest(&self, of: u64) -> u8 {
         let mut oldest = of.trailing_zeros() as usize;
@@ -68,7 +73,7 @@ impl Ages {
         }
     }
 
-    /// Lists the registers and the logic.
+    /// Describes the registers and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, older } = self;
         let rows = older.iter().take(*num_warps as usize);
@@ -77,52 +82,53 @@ impl Ages {
     }
 }
 
-/// One scheduler.
+/// Scheduler of a group of warps.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Scheduler {
     policy: SchedulerPolicy,
-    /// Warps it serves.
+    /// Mask of the warps that belong to the scheduler.
     group: u64,
-    /// Those of them that it may issue: all, the pool of a two-level scheduler, or what a throttle leaves.
+    /// Mask of the warps that may issue: all, the pool of a two-level scheduler, or those that a throttle
+    /// allows.
     pool: u64,
-    /// A throttle sets the pool.
+    /// True if a throttle sets the pool.
     throttled: bool,
-    /// Warps whose states say why it issues nothing. A warp of a pool never waits long, so those
-    /// in the queue count only while the pool is empty.
+    /// Mask of the warps to which stall reasons are attributed. Pool warps of a two-level scheduler never
+    /// wait long, so queued warps count only while the pool is empty.
     in_charge: u64,
-    /// Slot issued last.
+    /// Warp slot issued last.
     last: u8,
-    /// The bit of that slot while the warp in it is the one that was issued.
+    /// One-bit mask of that slot while it holds the warp that was issued; 0 otherwise.
     greedy: u64,
 }
 
 impl Scheduler {
-    /// A scheduler of a group of warps that has issued nothing.
+    /// Creates a scheduler for the warps of `group`, none of which has issued.
     #[must_use]
     pub fn new(policy: SchedulerPolicy, group: u64) -> Self {
         let pool = if policy == SchedulerPolicy::TwoLevel { 0 } else { group };
         Self { policy, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0 }
     }
 
-    /// The same, with a pool that a throttle sets.
+    /// Returns the scheduler with a pool that a throttle sets.
     #[must_use]
     pub fn throttled(self) -> Self {
         Self { throttled: true, ..self }
     }
 
-    /// Warps that it may issue.
+    /// Returns the mask of the warps that may issue.
     #[must_use]
     pub fn pool(&self) -> u64 {
         self.pool
     }
 
-    /// Warps whose states say why it issues nothing.
+    /// Returns the mask of the warps to which stall reasons are attributed.
     #[must_use]
     pub fn in_charge(&self) -> u64 {
         self.in_charge
     }
 
-    /// The first of the warps that may issue, which are not none.
+    /// Returns the first of the `ready` warps in scheduling order; `ready` must not be empty.
     #[must_use]
     #[inline(always)]
     pub fn pick(&self, ready: u64, ages: &Ages) -> u8 {
@@ -136,18 +142,18 @@ impl Scheduler {
         }
     }
 
-    /// Notes that a warp was issued.
+    /// Records that a warp was issued.
     pub fn issued(&mut self, warp: u8) {
         self.last = warp;
         self.greedy = 1 << warp;
     }
 
-    /// A new warp in the slot issued last has no claim on being next.
+    /// Records that a warp was launched. A new warp in the slot issued last has no greedy priority.
     pub fn launched(&mut self, warp: u8) {
         self.greedy &= !(1 << warp);
     }
 
-    /// Lets it issue only the oldest `limit` of the warps that can go on.
+    /// Restricts the pool to the oldest `limit` of the warps `able`, which can issue.
     #[inline(never)]
     pub fn limit(&mut self, limit: u32, able: u64, ages: &Ages) {
         let mut rest = self.group & able;
@@ -160,13 +166,13 @@ impl Scheduler {
         }
     }
 
-    /// Keeps some of its warps from issuing.
+    /// Removes the warps `blocked` from the pool.
     pub fn block(&mut self, blocked: u64) {
         self.pool = self.group & !blocked;
     }
 
-    /// Makes the pool of a two-level scheduler what it is in the next cycle, from the warps that run
-    /// and those that wait for long. Done again, it changes nothing.
+    /// Updates the pool of a two-level scheduler for the next cycle, given the running warps and those in a
+    /// long wait. Idempotent.
     #[inline(never)]
     pub fn refill(&mut self, live: u64, waiting: u64, queue: &mut Ages) {
         let mut demoted = self.pool & live & waiting;
@@ -182,7 +188,7 @@ impl Scheduler {
         self.in_charge = if self.pool == 0 { self.group } else { self.pool };
     }
 
-    /// Lists the registers and the logic.
+    /// Describes the registers and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
         if *policy == SchedulerPolicy::TwoLevel {
@@ -199,7 +205,7 @@ impl Scheduler {
     }
 }
 
-/// The bits of a mask that are in a group, without gaps.
+/// Returns the bits of `mask` selected by `group`, packed without gaps.
 fn packed(mask: u64, group: u64) -> u64 {
     let members = (0..u64::BITS).filter(|bit| group >> bit & 1 != 0);
     members.enumerate().fold(0, |packed, (place, bit)| packed | (mask >> bit & 1) << place)
@@ -245,7 +251,7 @@ mod tests {
         assert_eq!(lrr.pick(0b0110_0110, &ages), 1);
     }
 
-    /// A two-level scheduler of all warps up to `warps`, launched in the order of their slots.
+    /// Creates a two-level scheduler of `warps` warps, launched in slot order, and its queue.
     fn two_level(warps: u8) -> (Scheduler, Ages) {
         let mut queue = Ages::new(warps.into());
         (0..warps).for_each(|warp| queue.renew(warp));
@@ -269,7 +275,7 @@ mod tests {
         scheduler.refill(0xff, 0, &mut queue);
         scheduler.refill(0xff, 1 << 2, &mut queue);
         assert_eq!(scheduler.pool(), 0b0111_1011);
-        // Warp 2 waits no more, but warp 7 has been in the queue for longer.
+        // Warp 2 no longer waits, but warp 7 has been in the queue longer.
         scheduler.refill(0xff, 1 << 4, &mut queue);
         assert_eq!(scheduler.pool(), 0b1110_1011);
         scheduler.refill(0xff, 1 << 7, &mut queue);
@@ -317,7 +323,7 @@ mod tests {
         let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).throttled();
         scheduler.limit(2, 0b1101_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0100_0100);
-        // Warp 6 waits at a barrier: the next takes its place.
+        // Warp 6 waits at a barrier: the next oldest warp replaces it.
         scheduler.limit(2, 0b1001_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0001_0100);
         scheduler.limit(2, 0b0000_0001, &ages);

@@ -1,12 +1,15 @@
 //! # Scoreboard
-//! Remembers for each warp which registers have a write on its way. The instruction at the head
-//! of a warp's buffer has a hazard while it reads or writes one of them.
+//! Tracks the registers of each warp that have a pending write, and detects hazards. The head instruction of
+//! a warp's buffer has a hazard while it reads or writes a register with a pending write.
 //!
-//! The hazard bits are worked out again only when the warp issues, gets a result or gets a new
-//! head, so that a scheduler sees all its warps in one mask.
+//! The hazard bits of all warps form one mask for the schedulers. A warp's bits are updated only when it
+//! issues, receives a result or gets a new head instruction.
 //!
-//! One cycle: `reserve` by an issue, `release` by results, `show` of new heads. That behind the one issued may be shown
-//! before the results are, which is the same.
+//! In one cycle, in this order:
+//! 1. `reserve` for each issued instruction.
+//! 2. `release` for each result.
+//! 3. `show` for new head instructions; for the successor of an issued one also before `release`, with the
+//!    same hazards.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -19,53 +22,56 @@ use serde_big_array::BigArray;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
 
-/// Registers of a warp that a write can be on its way to: words and predicates.
+/// Number of registers per warp that can have a pending write: words and predicates.
 const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
 
-/// The scoreboards of all warps.
+/// Scoreboards of all warps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scoreboard {
     num_warps: u32,
-    /// Whether the kernel names no word beyond those of the first element of a mask.
+    /// True if the registers of the kernel fit the first element of `RegMask::words`, so that the others can
+    /// be skipped.
     narrow: bool,
-    /// Pending writes of each warp.
+    /// Registers of each warp with a pending write.
     #[serde(with = "BigArray")]
     pending: [RegMask; MAX_WARPS],
-    /// Those of them that wait for device memory.
+    /// Registers of each warp with a pending write from device memory; a subset of `pending`.
     #[serde(with = "BigArray")]
     memory: [RegMask; MAX_WARPS],
-    /// Warps whose head has a hazard.
+    /// Mask of the warps whose head instruction has a hazard.
     hazard: u64,
-    /// Those of them that wait for device memory.
+    /// Mask of the warps whose head instruction has a hazard with a pending write from device memory.
     hazard_memory: u64,
 }
 
 impl Scoreboard {
-    /// No write is on its way in so many warps.
+    /// Creates the scoreboards of `warps` warps, without pending writes.
     #[must_use]
     pub fn new(warps: usize) -> Self {
         let none = [RegMask::default(); MAX_WARPS];
         Self { num_warps: warps as u32, narrow: false, pending: none, memory: none, hazard: 0, hazard_memory: 0 }
     }
 
-    /// Prepares for a kernel of `regs` words per lane, while no write is on its way.
+    /// Prepares for a kernel of `regs` registers per lane; no write may be pending.
     pub fn size(&mut self, regs: u16) {
         self.narrow = u32::from(regs) <= u64::BITS;
     }
 
-    /// Warps whose head instruction must wait.
+    /// Returns the mask of the warps whose head instruction has a hazard.
     #[must_use]
     pub fn hazard(&self) -> u64 {
         self.hazard
     }
 
-    /// Warps whose head instruction waits for device memory.
+    /// Returns the mask of the warps whose head instruction has a hazard with a pending write from device
+    /// memory.
     #[must_use]
     pub fn hazard_memory(&self) -> u64 {
         self.hazard_memory
     }
 
-    /// Marks the registers that an issued instruction will write.
+    /// Marks the destination registers of an issued instruction as pending; `memory` if it reads device
+    /// memory.
     pub fn reserve(&mut self, warp: u8, writes: &RegMask, memory: bool) {
         let slot = usize::from(warp) % MAX_WARPS;
         let pending = &mut self.pending[slot];
@@ -76,8 +82,9 @@ impl Scoreboard {
         }
     }
 
-    /// Clears registers that were written, of a load from device memory if `memory`; `uses` gives
-    /// those of the warp's head instruction. Only a hazard that there was can go.
+    /// Clears the pending writes of registers that have been written; `memory` if a device-memory access
+    /// wrote them. `uses` returns the registers of the warp's head instruction and is called only if that has
+    /// a hazard.
     #[inline(always)]
     pub fn release<'u>(&mut self, warp: u8, writes: &RegMask, memory: bool, uses: impl FnOnce() -> &'u RegMask) {
         let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
@@ -96,14 +103,14 @@ impl Scoreboard {
         }
     }
 
-    /// True if no write of the warp is on its way.
+    /// True if the warp has no pending write.
     #[must_use]
     pub fn is_clear(&self, warp: u8) -> bool {
         self.pending[usize::from(warp) % MAX_WARPS].is_empty()
     }
 
-    /// Works out the hazard bits of a warp that had no head instruction, and hence no hazard; `uses`
-    /// are the registers of its new one.
+    /// Sets the hazard bits for a new head instruction that uses the registers `uses`. The warp must have had
+    /// no head instruction, and hence no hazard.
     #[inline(always)]
     pub fn show(&mut self, warp: u8, uses: &RegMask) {
         let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
@@ -114,7 +121,7 @@ impl Scoreboard {
         }
     }
 
-    /// Lists the registers and the logic.
+    /// Describes the registers and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, narrow: _, pending, memory, hazard, hazard_memory } = self;
         let warps = *num_warps;
@@ -133,7 +140,8 @@ impl Scoreboard {
                 });
             }
         });
-        // Each bit of both sets is set by what is reserved and cleared by what is released, and waits for its register's head.
+        // Each bit of both masks has gates to be set (reserve), cleared (release) and matched with the head's
+        // registers (waits).
         let bits = REGISTERS * warps;
         to.logic("of_warp", Logic::Decoder { outputs: 3 * warps });
         to.logic("reserve", Logic::Gates { count: 2 * 2 * bits });
@@ -144,7 +152,7 @@ impl Scoreboard {
     }
 }
 
-/// Adds `more` to `set`. Here and below, of narrow sets only the words that can be in them count.
+/// Adds `more` to `set`. Here and below, `narrow` limits the operation to the words that such a kernel uses.
 #[inline(always)]
 fn insert(set: &mut RegMask, more: &RegMask, narrow: bool) {
     if narrow {

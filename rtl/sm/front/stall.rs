@@ -1,9 +1,9 @@
 //! # Stall attribution
-//! Each scheduler spends each cycle on exactly one reason. When several warps wait for different
-//! things, the one that ends soonest by its nature counts, so that a cycle is charged to memory
-//! only if nothing shorter held the scheduler back: a busy pipe or LSU, then the throttle, a result of a
-//! pipe, fetch, a line of instructions (mostly the L2 has it), memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
-//! reason that held when the core fell asleep, which cannot have changed since.
+//! Charges each cycle of each scheduler to exactly one reason: an issue or a stall. If warps wait for
+//! different things, the wait that is shortest by its nature counts: a cycle is charged to memory only if
+//! nothing shorter stalled the scheduler. The order is: busy pipe or address unit, throttle, pipe result,
+//! fetch, instruction cache miss (mostly an L2 hit), device memory, store acknowledgement, barrier. Cycles
+//! slept through are charged to the reason at which the core fell asleep; it cannot have changed since.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,57 +12,57 @@ use crate::kernel::{
     Counted, CounterReader, Describe, DescribeExt, Encoding, Key, Opened, Quantity, Reason, Value, count_if,
 };
 
-/// What a scheduler did with a cycle.
+/// Outcome of a scheduler's cycle: an issue, or the reason for a stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
 #[width(4)]
 pub enum StallReason {
-    /// No stall: it issued an instruction.
+    /// No stall: the scheduler issued an instruction.
     Issued,
-    /// No warp of it is running.
+    /// No warp of the scheduler runs.
     #[default]
     NoWarp,
-    /// The instruction has not been fetched yet.
+    /// The next instruction is being fetched or decoded.
     Fetch,
-    /// All wait at a barrier.
+    /// All warps wait at a barrier.
     Barrier,
-    /// A barrier waits for the warp's stores to be acknowledged.
+    /// A barrier or fence waits for the warp's stores to be acknowledged.
     StoreDrain,
-    /// An operand is in flight from a pipe, shared memory or the parameters.
+    /// A register is pending from a pipe, shared memory or a parameter load.
     ScoreboardAlu,
-    /// An operand is in flight from device memory.
+    /// A register is pending from device memory.
     ScoreboardMemory,
-    /// The LSU has no room.
+    /// The address unit is busy, as when the LSU is full.
     LsuFull,
-    /// The pipe, its collectors, its issue port or the result bus is taken.
+    /// The pipe, its collectors, its issue port or the result bus is busy.
     PipeBusy,
-    /// The core has stopped at a fault.
+    /// A fault has stopped the core.
     Halted,
-    /// Only warps that the throttle holds back could go on.
+    /// Only warps that the throttle holds back could issue.
     Throttled,
-    /// The instruction missed in the instruction cache; only where there is one.
+    /// The next instruction missed in the instruction cache; only in SMs with an instruction cache.
     FetchMiss,
 }
 
-/// Number of reasons.
+/// Number of reasons, including `Issued`.
 const REASONS: usize = StallReason::ALL.len();
 
-/// Scheduler cycles of an SM by [`StallReason`], an issued instruction being one of them.
+/// Scheduler cycles of an SM by [`StallReason`]; cycles with an issue count as `Issued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slots([u64; REASONS]);
 
 impl Slots {
-    /// Cycles of a reason.
+    /// Returns the cycles charged to a reason.
     #[must_use]
     pub const fn of(&self, reason: StallReason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Cycles by reason, in the order of [`StallReason::ALL`].
+    /// Returns the cycles by reason, in the order of [`StallReason::ALL`].
     pub fn by_reason(&self) -> impl Iterator<Item = (StallReason, u64)> {
         StallReason::ALL.into_iter().zip(self.0)
     }
 
-    /// All of them.
+    /// Returns the cycles of all reasons together.
     #[must_use]
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
@@ -78,7 +78,7 @@ impl FromIterator<(StallReason, u64)> for Slots {
 }
 
 impl Counted for Slots {
-    /// True if fetches can miss.
+    /// True if the SM has an instruction cache, so that fetches can miss.
     type Has = bool;
 
     fn add(&mut self, other: &Self) {
@@ -104,18 +104,18 @@ impl Counted for Slots {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
-    /// Reason of the last cycle charged, or of the cycles being slept through.
+    /// Reason of the cycle charged last, or of the cycles being slept through.
     now: StallReason,
-    /// Warp and pc of the last instruction issued.
+    /// Warp and pc of the instruction issued last.
     issue: (u8, u32),
 }
 
-/// The cycles of all schedulers.
+/// Cycles of all schedulers of an SM, by reason.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Stalls {
     num_schedulers: usize,
     lines: [Line; MAX_SCHEDULERS],
-    /// Cycles before this one are charged.
+    /// First cycle that is not yet charged.
     charged: u64,
 }
 
@@ -124,7 +124,7 @@ impl Stalls {
         Self { num_schedulers: schedulers, lines: [Line::default(); MAX_SCHEDULERS], charged: 0 }
     }
 
-    /// Charges the cycles before `cycle` that were slept through.
+    /// Charges the cycles before `cycle` that the core slept through.
     pub fn wake(&mut self, cycle: u64) {
         let slept = cycle - self.charged;
         if slept > 0 {
@@ -135,14 +135,14 @@ impl Stalls {
         }
     }
 
-    /// Charges one cycle of one scheduler.
+    /// Charges one cycle of a scheduler to a stall reason.
     pub fn charge(&mut self, scheduler: usize, reason: StallReason) {
         let line = &mut self.lines[scheduler % MAX_SCHEDULERS];
         line.now = reason;
         line.cycles[reason as usize] += 1;
     }
 
-    /// Charges one cycle of one scheduler to what it issues.
+    /// Charges one cycle of a scheduler to `Issued`, and records the instruction.
     pub fn issue(&mut self, scheduler: usize, warp: u8, pc: u32) {
         let line = &mut self.lines[scheduler % MAX_SCHEDULERS];
         line.now = StallReason::Issued;
@@ -150,29 +150,29 @@ impl Stalls {
         line.issue = (warp, pc);
     }
 
-    /// The warp that a scheduler issued in the cycle charged last, if it did.
+    /// Returns the warp that a scheduler issued in the cycle charged last, if it issued.
     pub fn issued(&self, scheduler: usize) -> Option<u8> {
         let line = &self.lines[scheduler % MAX_SCHEDULERS];
         (line.now == StallReason::Issued).then_some(line.issue.0)
     }
 
-    /// All schedulers have been charged for `cycle`.
+    /// Records that all schedulers have been charged for `cycle`.
     pub fn charged(&mut self, cycle: u64) {
         self.charged = cycle + 1;
     }
 
-    /// What a scheduler will be held back by until the core wakes.
+    /// Sets the reason to which a scheduler's cycles are charged until the core wakes.
     pub fn sleep(&mut self, scheduler: usize, reason: StallReason) {
         self.lines[scheduler % MAX_SCHEDULERS].now = reason;
     }
 
-    /// Cycles of one scheduler charged to a reason.
+    /// Returns the cycles of one scheduler charged to a reason.
     pub fn cycles(&self, scheduler: usize, reason: StallReason) -> u64 {
         self.lines[scheduler].cycles[reason as usize]
     }
 
-    /// Cycles before `cycle` of all schedulers by reason. Since `cycle`, the core
-    /// must have had one reason only, as it has without a warp.
+    /// Returns the scheduler cycles before `cycle`, by reason. Since `cycle`, each scheduler must have had a
+    /// single reason, as it has without warps.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -189,7 +189,7 @@ impl Stalls {
         Slots(all)
     }
 
-    /// Charges up to `cycle` and checks that every cycle went to exactly one reason.
+    /// Charges all cycles before `cycle` and checks that every cycle was charged exactly once.
     ///
     /// # Panics
     /// If a cycle was lost or charged twice.
@@ -201,7 +201,7 @@ impl Stalls {
         }
     }
 
-    /// Lists the cycles of one scheduler, in the scope of that scheduler; `caches` if fetches can miss.
+    /// Describes the counters of one scheduler, in that scheduler's scope; `caches` if fetches can miss.
     pub fn describe(&self, scheduler: usize, caches: bool, to: &mut dyn Describe) {
         let Self { num_schedulers: _, lines, charged: _ } = self;
         let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];
@@ -257,7 +257,7 @@ mod tests {
         };
         assert_eq!(counts(1, &stalls), [1, 1, 0]);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);
-        // The core was evaluated at later edges, and had no warp.
+        // The core was evaluated at later edges and had no warp.
         stalls.wake(9);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);
     }

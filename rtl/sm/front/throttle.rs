@@ -1,6 +1,6 @@
-//! Throttle of a core: what a scheme of [`crate::throttle`] decides, as pools of the schedulers. The pools are set at
-//! the end of a cycle for the next, on the new state, so that a core that sleeps has them right when it
-//! wakes.
+//! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pools of the schedulers. Each cycle
+//! ends by setting the pools for the next one, from the new state, so that they are valid when a sleeping
+//! core wakes.
 
 use isa::program::Op;
 use isa::types::Space;
@@ -14,7 +14,7 @@ use crate::sm::{SmCore, SmIo};
 use crate::throttle::side::CoreSide;
 use crate::throttle::{CorePlace, Hooks, May, Seen, ThrottleConfig};
 
-/// The limit of the configuration: so many warps of a scheduler.
+/// Static warp limit of the configuration: the oldest n warps of each scheduler may issue.
 #[derive(Debug, Serialize, Deserialize)]
 struct Limit(u32);
 
@@ -25,13 +25,13 @@ impl Hooks for Limit {
     }
 }
 
-/// The limit of the configuration, if it has one.
+/// Returns the static warp limit of the configuration as a throttle, if there is one.
 pub(in crate::sm) fn limit(config: &SmConfig) -> Option<Box<dyn Hooks>> {
     (config.warp_limit != 0).then(|| Box::new(Limit(config.warp_limit)) as Box<dyn Hooks>)
 }
 
 impl SmCore {
-    /// Puts the core under the scheme of a machine.
+    /// Installs the throttle scheme of the machine in the core.
     pub fn set_throttle(&mut self, config: &ThrottleConfig) {
         let place = CorePlace { path: &self.path, warps: self.config.warps, schedulers: self.config.schedulers };
         let Some(throttle) = config.watched(&place) else { return };
@@ -40,14 +40,14 @@ impl SmCore {
         self.pooled = true;
     }
 
-    /// The kernel has ended, `cycle` being the last one.
+    /// Notifies the throttle that the kernel has ended; `cycle` was its last one.
     pub fn end_kernel(&mut self, cycle: u64) {
         if let Some(throttle) = &mut self.throttle {
             throttle.end_kernel(cycle);
         }
     }
 
-    /// One clock edge, with a side band if there is one.
+    /// Evaluates one clock edge; `side` are the side-band links of the throttle, if there are any.
     #[inline(always)]
     pub(crate) fn eval_beside(&mut self, io: SmIo<'_>, side: Option<CoreSide<'_>>, at: &mut impl AnyEdge) -> Sleep {
         match side {
@@ -56,15 +56,16 @@ impl SmCore {
         }
     }
 
-    /// One clock edge of a core with a side band: what that brings comes before all else, and is always
-    /// taken at once.
+    /// Evaluates one clock edge of a core with side-band links. Their messages are processed first and always
+    /// accepted.
     fn eval_throttled(&mut self, io: SmIo<'_>, side: CoreSide<'_>, at: &mut impl AnyEdge) -> Sleep {
         let more = self.loaded.is_some() && self.begin_throttle(side, at);
         let sleep = self.eval_any(io, at);
         if more { Sleep::Next } else { sleep }
     }
 
-    /// Takes what the side band brings, and sends what a period's end gives. Returns whether more waits.
+    /// Receives side-band messages and sends those due at the end of a sampling period. Returns true if more
+    /// messages wait.
     fn begin_throttle(&mut self, side: CoreSide<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(throttle) = &mut self.throttle else { return false };
         let CoreSide { mut misses, periods, reports, orders } = side;
@@ -90,12 +91,12 @@ impl SmCore {
         more
     }
 
-    /// The cycle in which the core must be awake for its throttle.
+    /// Returns the cycle in which the core must be awake for its throttle; `u64::MAX` if there is none.
     pub(in crate::sm) fn throttle_due(&self) -> u64 {
         self.throttle.as_ref().and_then(|throttle| throttle.due()).unwrap_or(u64::MAX)
     }
 
-    /// Sets the pools of the cycle after `cycle`, in which schedulers `issued` or not.
+    /// Sets the schedulers' pools for the cycle after `cycle`; `issued` if any scheduler issued in `cycle`.
     #[inline(never)]
     pub(in crate::sm) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, issued: bool) {
         if self.config.policy == SchedulerPolicy::TwoLevel {
@@ -117,7 +118,7 @@ impl SmCore {
         }
     }
 
-    /// What the throttle is shown of a cycle.
+    /// Returns the state that the throttle observes at the end of a cycle.
     fn seen(&self, cycle: u64, issued: bool) -> Seen {
         let all = if issued { self.config.schedulers as usize } else { 0 };
         Seen {
@@ -129,7 +130,7 @@ impl SmCore {
         }
     }
 
-    /// Warps whose head instruction loads from global or local memory.
+    /// Returns the mask of the warps whose head instruction loads from global, local or generic memory.
     fn loading(&self, loaded: &Loaded) -> u64 {
         let mut rest = self.heads[Pipe::Global as usize];
         let mut loading = 0;

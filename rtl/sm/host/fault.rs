@@ -1,4 +1,4 @@
-//! What stops a kernel: an access that no hardware could carry out, or the kernel's own word.
+//! Faults, which stop a kernel: illegal accesses or operands, lanes that fail to converge, or a `trap`.
 
 use std::sync::Arc;
 
@@ -7,42 +7,42 @@ use thiserror::Error;
 
 use crate::sm::NamedRange;
 
-/// What is wrong with an access.
+/// Reason for which an access is illegal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessFault {
-    /// The address is no multiple of the access size.
+    /// The address is not a multiple of the access size.
     #[error("is not aligned to {bytes} bytes")]
     Misaligned {
-        /// Size of the access, in bytes.
+        /// Size of the access [bytes].
         bytes: u32,
     },
-    /// Global memory outside every mapped range.
+    /// The address lies in global memory outside every mapped range.
     #[error("is outside every buffer{}", nearest_text(.nearest))]
     Unmapped {
-        /// The mapped range closest to the address, if any is mapped.
+        /// Mapped range closest to the address; `None` if none is mapped.
         nearest: Option<NamedRange>,
     },
-    /// Beyond the end of a memory that is addressed from 0.
+    /// The access exceeds a memory that is addressed from 0.
     #[error("is outside the {size} bytes of {what}")]
     Beyond {
-        /// The memory.
+        /// Name of the memory.
         what: &'static str,
-        /// Its size.
+        /// Size of the memory [bytes].
         size: u32,
     },
-    /// A generic address whose top byte names no space.
+    /// The top byte of a generic address names no space.
     #[error("is in no address space")]
     Nowhere,
-    /// An atomic in a space that has none.
+    /// The access is an atomic in a space that does not support atomics.
     #[error("is in {space} memory, expected global or shared memory")]
     NotAtomic {
-        /// The space.
+        /// Name of the space.
         space: &'static str,
     },
-    /// A store or an atomic to memory that kernels only read.
+    /// The access writes to memory that kernels may only read.
     #[error("is in the {what}, which are read only")]
     ReadOnly {
-        /// The memory.
+        /// Name of the memory.
         what: &'static str,
     },
 }
@@ -51,81 +51,81 @@ fn nearest_text(nearest: &Option<NamedRange>) -> String {
     nearest.as_ref().map_or_else(String::new, |range| format!("; nearest is {range}"))
 }
 
-/// What stops a kernel.
+/// Cause of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultKind {
-    /// An access that no hardware could carry out.
+    /// Illegal memory access.
     #[error("{verb} of {bytes} bytes at {address:#x} {wrong}")]
     Access {
         /// `load`, `store`, `atomic` or `texture fetch`.
         verb: &'static str,
-        /// Byte address of the lane, in its space.
+        /// Byte address of the lane within its space.
         address: u64,
-        /// Bytes moved per lane.
+        /// Access size per lane [bytes].
         bytes: u32,
-        /// What is wrong.
+        /// Reason for which the access is illegal.
         wrong: AccessFault,
     },
-    /// A texture handle that means none.
+    /// Texture handle that selects no texture of the launch file.
     #[error("texture handle {handle:#x} stands for no texture of the launch file")]
     Texture {
-        /// The handle.
+        /// Value of the handle.
         handle: u64,
     },
-    /// An instruction for all lanes of a warp at once, in some of them.
+    /// Matrix instruction that was not executed by all lanes of its warp.
     #[error("a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")]
     Lanes {
-        /// Lanes in which it acts.
+        /// Lanes that executed the instruction.
         mask: u32,
     },
-    /// Lanes that need others of their warp, which are elsewhere.
+    /// Instruction that waits for lanes of its warp which run elsewhere and cannot arrive.
     #[error(transparent)]
     Convergence(ConvergenceFault),
-    /// A barrier that cannot expect this number of threads.
+    /// Barrier with an illegal number of threads.
     #[error("a barrier of {count} threads, expected whole warps of 32, no more than the {threads} threads of its CTA")]
     BarrierCount {
-        /// Threads expected.
+        /// Number of threads that the barrier expects.
         count: u32,
-        /// Threads of the CTA.
+        /// Number of threads in the CTA.
         threads: u32,
     },
-    /// A number that no barrier has.
+    /// Barrier number out of range.
     #[error("a barrier with the number {number}, expected one from 0 to 15")]
     BarrierNumber {
-        /// The number.
+        /// Number that the instruction gives.
         number: u32,
     },
-    /// The kernel itself says that something went wrong.
+    /// The kernel executed `trap`.
     #[error("the kernel executed `trap`")]
     Trap,
 }
 
 impl FaultKind {
-    /// True if lanes wait for others of their warp that cannot come.
+    /// True if lanes wait for other lanes of their warp that cannot arrive.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         matches!(self, FaultKind::Lanes { .. } | FaultKind::Convergence(_))
     }
 }
 
-/// The first fault of a core, after which it issues nothing.
+/// First fault of a core, after which the core issues nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: kernel `{kernel}`, SM {sm} warp {warp} lane {lane} pc {pc}: {kind}")]
 pub struct Fault {
-    /// Number of the SM.
+    /// Index of the SM.
     pub sm: u32,
-    /// Warp slot.
+    /// Slot of the warp with the fault.
     pub warp: u8,
-    /// Lowest lane at fault.
+    /// Lowest lane with the fault.
     pub lane: u8,
-    /// Program counter.
+    /// Program counter of the instruction.
     pub pc: u32,
-    /// PTX file.
+    /// PTX file of the kernel.
     pub file: Arc<str>,
-    /// Line in it.
+    /// Line of the instruction in the PTX file.
     pub line: u32,
     /// Name of the kernel.
     pub kernel: String,
-    /// What is wrong.
+    /// Cause of the fault.
     pub kind: FaultKind,
 }

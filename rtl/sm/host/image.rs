@@ -1,4 +1,4 @@
-//! What the host loads into a core: a kernel with its launch shape and arguments.
+//! Kernel images that the host loads into a core: a program with its launch shape and arguments.
 
 use std::sync::Arc;
 
@@ -8,88 +8,89 @@ use thiserror::Error;
 use crate::l1::access::LANES;
 use crate::sm::{AddressMap, CtaSource, SmConfig};
 
-/// Words of one warp result: what an unpacking move or a vector access of 16 bytes fills.
+/// Maximum number of result words per warp instruction: an unpacking move or a 16-byte vector access writes
+/// four.
 pub(in crate::sm) const RESULT_WORDS: usize = 4;
-/// Shared memory is given to CTAs in pieces of this size, in bytes.
+/// Granularity in which shared memory is allocated to CTAs [bytes].
 const SHARED_GRANULE: u32 = 128;
-/// Most threads of a CTA (PTX ISA, compute capability 2.0 and up).
+/// Maximum number of threads per CTA (PTX ISA, compute capability 2.0 and up).
 const MAX_BLOCK: u64 = 1024;
 
-/// Why a kernel cannot be launched.
+/// Reason for which a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
-    /// The program still has virtual registers.
+    /// The program has virtual registers, so that registers are not allocated.
     #[error("kernel `{kernel}` has virtual registers, expected an allocated program")]
     Virtual {
-        /// Kernel name.
+        /// Name of the kernel.
         kernel: String,
     },
-    /// A grid or a block without threads, or a block that is too large.
+    /// The grid or block has no threads, or the block is too large.
     #[error("{what} is {}x{}x{}, expected {legal}", .given[0], .given[1], .given[2])]
     Shape {
         /// `grid` or `block`.
         what: &'static str,
-        /// The shape given.
+        /// Shape of the launch: x, y, z.
         given: [u32; 3],
-        /// What is legal.
+        /// Description of the legal shapes.
         legal: String,
     },
     /// The parameter block has the wrong size.
     #[error("kernel `{kernel}` takes {expected} bytes of parameters, got {given}")]
     Params {
-        /// Kernel name.
+        /// Name of the kernel.
         kernel: String,
-        /// Bytes the kernel declares.
+        /// Size of the parameters that the kernel declares [bytes].
         expected: u32,
-        /// Bytes given.
+        /// Size of the given parameter block [bytes].
         given: usize,
     },
-    /// An instruction whose result the pipes cannot hold.
+    /// An instruction has more result words than the pipes can hold.
     #[error("{file}:{line}: a result of {words} words is not supported, expected at most {RESULT_WORDS}")]
     ResultTooWide {
-        /// PTX file.
+        /// PTX file of the kernel.
         file: Arc<str>,
-        /// Line in it.
+        /// Line of the instruction in the PTX file.
         line: u32,
-        /// 32-bit words per lane.
+        /// Number of 32-bit result words per lane.
         words: usize,
     },
-    /// Products of matrices on a machine without a pipe for them.
+    /// The kernel multiplies matrices and the machine has no tensor pipe.
     #[error(
         "{file}:{line}: kernel `{kernel}` multiplies matrices, and the machine has no tensor pipe \
          (`sm.pipes.tensor` is 0); choose the design `tensor`, or set its latency and interval"
     )]
     NoTensor {
-        /// PTX file.
+        /// PTX file of the kernel.
         file: Arc<str>,
-        /// Line in it.
+        /// Line of the instruction in the PTX file.
         line: u32,
-        /// Kernel name.
+        /// Name of the kernel.
         kernel: String,
     },
-    /// A trace on warps of another size than it was recorded with.
+    /// The trace was recorded with another number of lanes per warp.
     #[error("kernel `{kernel}` is a trace of warps of {LANES} lanes, expected to run on such, not of {lanes}")]
     TraceLanes {
-        /// Kernel name.
+        /// Name of the kernel.
         kernel: String,
-        /// Lanes of a warp of the machine.
+        /// Lanes per warp of the machine.
         lanes: u32,
     },
-    /// Not even one CTA fits an SM.
+    /// Not even one CTA fits on an SM.
     #[error("kernel `{kernel}` needs {needed} {what} per CTA, SM has {available}")]
     DoesNotFit {
-        /// Kernel name.
+        /// Name of the kernel.
         kernel: String,
-        /// The resource.
+        /// Name of the scarce resource.
         what: &'static str,
-        /// What a CTA takes.
+        /// Amount that a CTA needs.
         needed: u64,
-        /// What an SM has.
+        /// Amount that an SM has.
         available: u64,
     },
 }
 
-/// A kernel ready to launch.
+/// Kernel that is ready to launch.
 #[derive(Clone, Debug)]
 pub struct KernelImage {
     pub(in crate::sm) program: Program,
@@ -99,23 +100,23 @@ pub struct KernelImage {
     pub(in crate::sm) dynamic_shared: u32,
     pub(in crate::sm) launch: u64,
     pub(in crate::sm) map: Arc<AddressMap>,
-    /// Thread index x, y, z of every lane, for each 32 lanes of a CTA.
+    /// Thread index x, y, z of every lane, for each 32-lane warp of a CTA.
     pub(in crate::sm) tid: Vec<[[u32; LANES]; 3]>,
-    /// Where local memory begins in device memory.
+    /// Address in device memory at which the local memory of the launch begins.
     local: u64,
-    /// Where its instructions begin.
+    /// Address in device memory of the first instruction.
     code: u64,
-    /// Where its CTAs come from, if it is a kernel of a trace.
+    /// Source of the CTAs of a traced kernel; `None` for a PTX kernel.
     pub(in crate::sm) source: Option<Arc<dyn CtaSource>>,
 }
 
 impl KernelImage {
-    /// Checks and prepares a launch. `program` is in the physical form, `params` the parameter
-    /// block, `dynamic_shared` the bytes behind the static shared memory, `launch` the number of
-    /// the launch (`%gridid`).
+    /// Checks and prepares a launch. `program` is in physical form, with allocated registers; `params` is the
+    /// parameter block. `dynamic_shared` is the shared memory beyond the static one [bytes]. `launch` is the
+    /// number of the launch (`%gridid`).
     ///
     /// # Errors
-    /// A program, shape or parameter block that no SM can run.
+    /// If no SM can run the program, shape or parameter block.
     pub fn new(
         program: Program,
         params: Vec<u8>,
@@ -159,27 +160,27 @@ impl KernelImage {
         Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0, code: 0, source: None })
     }
 
-    /// The same with its local memory at `base` in device memory: [`Self::local_bytes`] from there on.
+    /// Returns the image with local memory at `base` in device memory, [`Self::local_bytes`] in size.
     #[must_use]
     pub fn with_local(self, base: u64) -> Self {
         Self { local: base, ..self }
     }
 
-    /// The same with its first instruction at `code` in device memory, the beginning of a line.
+    /// Returns the image with its first instruction at `code` in device memory, the start of a line.
     #[must_use]
     pub fn with_code(self, code: u64) -> Self {
         Self { code, ..self }
     }
 
-    /// Where its first instruction lies.
+    /// Returns the address in device memory of the first instruction.
     pub(in crate::sm) fn code(&self) -> u64 {
         self.code
     }
 
-    /// The same with another parameter block of the same size.
+    /// Returns the image with another parameter block of the same size.
     ///
     /// # Panics
-    /// If it has another size.
+    /// If the sizes differ.
     #[must_use]
     pub fn with_params(&self, params: Vec<u8>) -> Self {
         assert_eq!(params.len(), self.params.len(), "bytes of parameters of `{}`", self.program.name);
@@ -187,30 +188,31 @@ impl KernelImage {
         Self { program, params, map, tid, source: self.source.clone(), ..*self }
     }
 
-    /// Bytes of local memory for `warps` warp slots.
+    /// Returns the size of the local memory of `warps` 32-lane warp slots [bytes].
     #[must_use]
     pub fn local_bytes(&self, warps: u32) -> u64 {
         u64::from(warps) * LANES as u64 * u64::from(self.program.local_bytes)
     }
 
-    /// Where the local memory of a warp slot begins, counted over all SMs.
+    /// Returns the address at which the local memory of a 32-lane warp slot begins; slots are numbered over
+    /// all SMs.
     pub(in crate::sm) fn local_of(&self, slot: u32) -> u64 {
         self.local + self.local_bytes(slot)
     }
 
-    /// Where its CTAs come from, if it is a kernel of a trace.
+    /// Returns the source of the CTAs of a traced kernel; `None` for a PTX kernel.
     pub(crate) fn source(&self) -> Option<&Arc<dyn CtaSource>> {
         self.source.as_ref()
     }
 
-    /// The program.
+    /// Returns the program of the kernel; that of a traced kernel is empty.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// What tells kernels apart in hardware that remembers them: 16 bits of a hash of the name, which
-    /// stands for the address of the entry.
+    /// Returns a 16-bit hash of the kernel name, by which hardware that keeps state per kernel tells kernels
+    /// apart. It stands for the address of the entry point.
     #[must_use]
     pub fn key(&self) -> u16 {
         let hash = self
@@ -221,60 +223,61 @@ impl KernelImage {
         (hash ^ hash >> 16) as u16
     }
 
-    /// Instructions that statistics tell apart: those of the program; none of a trace, whose code comes
-    /// with its CTAs.
+    /// Returns the number of instructions with statistics of their own: all of a program; none of a trace,
+    /// whose code arrives with its CTAs.
     #[must_use]
     pub fn counted_instructions(&self) -> usize {
         if self.source.is_some() { 0 } else { self.program.insts.len() }
     }
 
-    /// CTAs along x, y, z.
+    /// Returns the number of CTAs along x, y and z.
     #[must_use]
     pub fn grid(&self) -> [u32; 3] {
         self.grid
     }
 
-    /// Threads along x, y, z.
+    /// Returns the number of threads of a CTA along x, y and z.
     #[must_use]
     pub fn block(&self) -> [u32; 3] {
         self.block
     }
 
-    /// Threads of a CTA.
+    /// Returns the number of threads per CTA.
     #[must_use]
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
     }
 
-    /// Warps of a CTA, of 32 lanes as kernels see them.
+    /// Returns the number of 32-lane warps per CTA, as kernels see them.
     #[must_use]
     pub fn warps(&self) -> u32 {
         self.warps_of(LANES as u32)
     }
 
-    /// Warps of a CTA, of so many lanes.
+    /// Returns the number of warps per CTA, with `lanes` lanes per warp.
     pub(in crate::sm) fn warps_of(&self, lanes: u32) -> u32 {
         self.threads().div_ceil(lanes)
     }
 
-    /// Shared bytes of a CTA, static and dynamic.
+    /// Returns the shared memory that a CTA uses, static and dynamic [bytes].
     #[must_use]
     pub fn shared_bytes(&self) -> u32 {
         self.program.shared_bytes.saturating_add(self.dynamic_shared)
     }
 
-    /// Shared bytes that a CTA takes from its SM.
+    /// Returns the shared memory that is allocated for a CTA: its use rounded up to the allocation
+    /// granularity [bytes].
     #[must_use]
     pub fn shared_footprint(&self) -> u64 {
         u64::from(self.shared_bytes()).next_multiple_of(u64::from(SHARED_GRANULE))
     }
 
-    /// `bytes` bytes of the parameter block, at most 8, zero extended.
+    /// Reads `bytes` bytes of the parameter block at offset `at`, at most 8, zero extended.
     pub(in crate::sm) fn param(&self, at: usize, bytes: u32) -> u64 {
         self.params[at..][..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 
-    /// Lanes of warp `index` of a CTA that have a thread, where warps have so many lanes.
+    /// Returns the lanes of warp `index` of a CTA that have a thread, with `lanes` lanes per warp.
     pub(in crate::sm) fn lanes_of(&self, index: u32, lanes: u32) -> u64 {
         let threads = self.threads() - index * lanes;
         u64::MAX >> (u64::BITS - threads.min(lanes))
@@ -302,11 +305,12 @@ fn thread_indices([nx, ny, nz]: [u32; 3]) -> Vec<[[u32; LANES]; 3]> {
     (0..warps).map(lanes_of).collect()
 }
 
-/// CTAs of a kernel that an SM holds at once: the tightest of CTA slots, warp slots, threads,
+/// Returns the number of CTAs that fit on an SM at once. The limits are CTA slots, warp slots, threads,
 /// registers and shared memory.
 ///
 /// # Errors
-/// Not even one fits; the first resource that is short is named. Or the machine lacks what the kernel needs.
+/// If not even one CTA fits: names the first scarce resource. Also if the machine lacks hardware that the
+/// kernel needs.
 pub fn occupancy(config: &SmConfig, image: &KernelImage) -> Result<u32, LaunchError> {
     if config.halves() > 1 && image.source.is_some() {
         return Err(LaunchError::TraceLanes { kernel: image.program.name.clone(), lanes: config.warp_lanes });

@@ -1,23 +1,23 @@
-//! Which addresses a kernel may touch: named, sorted, disjoint ranges.
+//! Address map of a kernel: the named, sorted, disjoint ranges of device memory that it may access.
 
 use std::fmt;
 use std::ops::Range;
 
 use thiserror::Error;
 
-/// A buffer in device memory.
+/// Buffer in device memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedRange {
-    /// Name shown in messages.
+    /// Name of the buffer in messages.
     pub name: String,
-    /// First byte.
+    /// Address of the first byte.
     pub start: u64,
-    /// Size in bytes, at least 1.
+    /// Size [bytes], at least 1.
     pub bytes: u64,
 }
 
 impl NamedRange {
-    /// One past the last byte.
+    /// Returns the address after the last byte.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.start + self.bytes
@@ -30,42 +30,42 @@ impl fmt::Display for NamedRange {
     }
 }
 
-/// Why ranges make no map.
+/// Reason for which ranges do not form a map.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MapError {
-    /// A range without bytes, or beyond the 64-bit address space.
+    /// A range is empty or extends beyond the 64-bit address space.
     #[error("buffer `{name}` has {bytes} bytes at {start:#x}, expected at least 1 byte below 2^64")]
     Size {
         /// Name of the buffer.
         name: String,
-        /// First byte.
+        /// Address of the first byte.
         start: u64,
-        /// Size given.
+        /// Size of the range [bytes].
         bytes: u64,
     },
-    /// Two ranges share a byte.
+    /// Two ranges overlap.
     #[error("buffers {first} and {second} overlap")]
     Overlap {
-        /// The lower range.
+        /// Range with the lower start address.
         first: NamedRange,
-        /// The higher range.
+        /// Range with the higher start address.
         second: NamedRange,
     },
 }
 
-/// The mapped ranges, sorted by address.
+/// Mapped ranges, sorted by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressMap {
     ranges: Vec<NamedRange>,
-    /// Bytes that kernels read only.
+    /// Byte ranges that kernels may only read.
     read_only: Vec<Range<u64>>,
 }
 
 impl AddressMap {
-    /// Sorts and checks the ranges.
+    /// Creates a map of the given ranges, in any order.
     ///
     /// # Errors
-    /// An empty range, or two that overlap.
+    /// If a range is empty or too large, or two ranges overlap.
     pub fn new(mut ranges: Vec<NamedRange>) -> Result<Self, MapError> {
         for NamedRange { name, start, bytes } in &ranges {
             if *bytes == 0 || start.checked_add(*bytes).is_none() {
@@ -79,13 +79,13 @@ impl AddressMap {
         Ok(Self { ranges, read_only: Vec::new() })
     }
 
-    /// Lets kernels read these bytes only, as they do constants.
+    /// Returns the map with byte ranges that kernels may only read, such as constants.
     #[must_use]
     pub fn with_read_only(self, read_only: Vec<Range<u64>>) -> Self {
         Self { read_only, ..self }
     }
 
-    /// True if a byte of an access cannot be written.
+    /// True if an access includes a byte that kernels may only read.
     #[inline]
     #[must_use]
     pub fn is_read_only(&self, address: u64, bytes: u32) -> bool {
@@ -93,33 +93,33 @@ impl AddressMap {
         self.read_only.iter().any(|range| range.start < end && address < range.end)
     }
 
-    /// True if kernels can write to every byte that is mapped.
+    /// True if kernels may write to every mapped byte.
     #[inline]
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.read_only.is_empty()
     }
 
-    /// The ranges in ascending order.
+    /// Returns the ranges in ascending order.
     #[must_use]
     pub fn ranges(&self) -> &[NamedRange] {
         &self.ranges
     }
 
-    /// The range that holds `address`.
+    /// Returns the range that contains `address`.
     #[must_use]
     pub fn range_of(&self, address: u64) -> Option<&NamedRange> {
         let above = self.ranges.partition_point(|range| range.start <= address);
         self.ranges[..above].last().filter(|range| address < range.end())
     }
 
-    /// Whether `bytes` bytes from `address` lie in one range.
+    /// True if `bytes` bytes from `address` lie in one range.
     #[must_use]
     pub fn holds(&self, address: u64, bytes: u32) -> bool {
         self.range_of(address).is_some_and(|range| u64::from(bytes) <= range.end() - address)
     }
 
-    /// The range with the smallest distance to `address`; the lower one of two.
+    /// Returns the range with the smallest distance to `address`; the lower one of two with equal distance.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Option<&NamedRange> {
         self.ranges.iter().min_by_key(|range| {
@@ -148,7 +148,7 @@ mod tests {
         let map = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x2000, 16)]).unwrap();
         let name = |address| map.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0), name(0x1010), name(0x1f00), name(0x9000)], ["a", "a", "b", "b"]);
-        // Of three bytes between two ranges the middle one is as far from both.
+        // Between two ranges with a gap of three bytes, the middle byte is equally far from both.
         let close = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x1013, 16)]).unwrap();
         let name = |address| close.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0x1010), name(0x1011), name(0x1012)], ["a", "a", "b"]);

@@ -1,12 +1,12 @@
 //! # Host side of the core
-//! What the host loads, and what it is told.
+//! Defines the kernels that the host loads into a core, and the faults and snapshots that it reads back.
 //!
 //! | file       | holds                                                    |
 //! |------------|----------------------------------------------------------|
 //! | `image`    | a kernel with its launch shape and arguments             |
 //! | `map`      | names of address ranges                                  |
-//! | `fault`    | what stops a kernel                                      |
-//! | `snapshot` | what a warp goes on from, for those who look for circles |
+//! | `fault`    | causes that stop a kernel                                |
+//! | `snapshot` | state of a warp, to detect endless loops                 |
 
 pub(super) mod fault;
 pub(super) mod image;

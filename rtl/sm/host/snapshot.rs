@@ -1,4 +1,4 @@
-//! What a warp goes on from, for those who look whether it runs in circles.
+//! Snapshots of the state that determines a warp's execution, to detect warps in an endless loop.
 
 use isa::program::Op;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,11 @@ use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::warp::simt_stack::Entry;
 
-/// All that decides, with memory, what a warp does next: where its lanes are, and its registers.
+/// State that, together with memory, determines the further execution of a warp: its SIMT stack and
+/// registers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarpState {
-    /// The SIMT stack, top first.
+    /// Entries of the SIMT stack, top first.
     stack: Vec<Entry>,
     alive: u64,
     words: Vec<[u32; LANES]>,
@@ -18,7 +19,7 @@ pub struct WarpState {
 }
 
 impl WarpState {
-    /// The next instruction.
+    /// Returns the next instruction of the warp.
     #[must_use]
     pub fn pc(&self) -> u32 {
         self.stack[0].pc
@@ -26,19 +27,19 @@ impl WarpState {
 }
 
 impl SmCore {
-    /// Warps that have not ended, a bit each.
+    /// Returns the mask of the warps that have not ended.
     #[must_use]
     pub fn live_warps(&self) -> u64 {
         self.warps.live()
     }
 
-    /// Warps that wait at a barrier.
+    /// Returns the mask of the warps that wait at a barrier.
     #[must_use]
     pub fn warps_at_barrier(&self) -> u64 {
         self.barriers.waiting()
     }
 
-    /// Next instruction of a warp.
+    /// Returns the next instruction of a warp.
     #[must_use]
     pub fn pc(&self, warp: u8) -> u32 {
         self.stacks.pc(warp)
@@ -52,8 +53,8 @@ impl SmCore {
         matches!(inst.map(|inst| inst.op), Some(Op::Branch { target, .. }) if target == pc)
     }
 
-    /// The state of a warp; `None` while a result or a load of it is on its way, and for a warp of a trace, which
-    /// has no registers and never comes back to where it was: a trace has an end.
+    /// Returns the state of a warp, or `None` while a register write is pending. Also `None` for a traced
+    /// kernel, which has no registers and cannot loop forever: a trace ends.
     #[must_use]
     pub fn warp_state(&self, warp: u8) -> Option<WarpState> {
         let loaded = self.loaded.as_ref()?;

@@ -1,10 +1,10 @@
-//! Memory instructions, as far as the core carries them out: what goes to device memory enters the
-//! address unit, shared memory and parameters are read and written at once.
+//! Memory instructions at issue: accesses to device memory enter the address unit, while shared memory and
+//! parameters are read and written at once.
 //!
-//! A generic address tells its space by its top byte. Where the lanes of one instruction lie in
-//! different spaces, it is issued once for each: first for all lanes that share the space of the
-//! lowest, then for those of the lowest lane left. The scoreboard keeps the next issue of a load
-//! back until the result of the one before is there.
+//! The top byte of a generic address gives its space. If the lanes of an instruction lie in different spaces,
+//! it issues once per space. The first issue serves all lanes in the space of the lowest lane, the next that
+//! of the lowest remaining lane. The scoreboard delays the next issue of a load until the result of the
+//! previous one has been written.
 
 use isa::lanes::atomic;
 use isa::map;
@@ -25,17 +25,18 @@ use crate::sm::front::issue::{Issue, Served, Turn};
 use crate::sm::host::fault::AccessFault;
 use crate::sm::{KernelImage, SmCore};
 
-/// The part of an access through generic addresses that one issue serves.
+/// Lanes of a generic access that one issue serves: those in one address space.
 struct Resolved {
     issue: Issue,
-    /// The access, as one to the space that the lanes share.
+    /// Access converted to the address space of these lanes.
     mem: MemOp,
-    /// Addresses in that space.
+    /// Addresses within that space.
     address: [u64; LANES],
 }
 
 impl Resolved {
-    /// Finds the part for the lowest lane of `issue`, or its fault.
+    /// Resolves the lanes in the same space as the lowest lane of `issue`; fails with the lane, address and
+    /// fault.
     #[inline(never)]
     fn new(issue: &Issue, op: &Op, mem: &MemOp, base: Base<'_>) -> Result<Self, (u8, u64, AccessFault)> {
         let mut address = [0; LANES];
@@ -60,7 +61,7 @@ impl Resolved {
 }
 
 impl SmCore {
-    /// Carries out a load, a store or an atomic as far as the core does.
+    /// Executes a load, store or atomic as far as the core does.
     #[inline(never)]
     pub(in crate::sm) fn access(
         &mut self,
@@ -146,7 +147,7 @@ impl SmCore {
         if generic { self.serve(warp, whole, mask) } else { Served::All }
     }
 
-    /// Notes that the lanes of `mask`, part of `whole`, have been served.
+    /// Records that the lanes `mask` of `whole` have been served; returns whether any remain.
     pub(in crate::sm) fn serve(&mut self, warp: u8, whole: u32, mask: u32) -> Served {
         let served = self.warps.get(warp).served | mask;
         let is_last = whole & !served == 0;
@@ -154,8 +155,8 @@ impl SmCore {
         if is_last { Served::All } else { Served::Part }
     }
 
-    /// Turns what has just entered the address unit into an access of constants or of local memory;
-    /// returns its number of beats.
+    /// Converts the access that has just entered the address unit to constants or local memory. Returns its
+    /// number of beats.
     #[inline(never)]
     fn leave_global(&mut self, image: &KernelImage, issue: &Issue, space: Space, bytes: u8, beats: u8) -> u8 {
         if space == Space::Const {
@@ -167,7 +168,8 @@ impl SmCore {
         self.address_unit.move_to_local(image.local_of(slot), bytes)
     }
 
-    /// Carries out an atomic, in shared memory lane after lane.
+    /// Executes an atomic: in shared memory at once, lane after lane, in device memory through the address
+    /// unit.
     #[inline(never)]
     fn atomic(
         &mut self,
@@ -215,7 +217,7 @@ impl SmCore {
         }
     }
 
-    /// Carries out a load or a store in shared memory.
+    /// Executes a load or store in shared memory.
     #[inline(never)]
     fn access_shared(
         &mut self,
@@ -239,7 +241,7 @@ impl SmCore {
         } else if decoded.writes {
             let shared = &self.shared;
             let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
-            // Nearly all loads read one word of 4 bytes in every lane.
+            // Fast path: nearly all loads read one 4-byte word in every lane.
             let plain =
                 mask == u32::MAX && decoded.bytes == 4 && mem.lanes == 1 && mem.ty.bytes() == 4 && !decoded.wide;
             self.pipes.start(at, issue, due, |words| {
@@ -256,7 +258,7 @@ impl SmCore {
         }
     }
 
-    /// Carries out a load of parameters.
+    /// Executes a load of kernel parameters.
     #[inline(never)]
     fn load_params(
         &mut self,
@@ -282,8 +284,8 @@ impl SmCore {
     }
 }
 
-/// Looks for what is wrong with an access, whose addresses are alike but for the bits `differing`: lane,
-/// address and reason.
+/// Checks that an access is legal. The addresses differ only in the bits `differing`; fails with the lane,
+/// address and fault.
 #[inline(always)]
 pub(in crate::sm) fn look(
     image: &KernelImage,
@@ -298,7 +300,7 @@ pub(in crate::sm) fn look(
     check(image, mem, address, mask).map_err(|(lane, wrong)| (lane, address[usize::from(lane)], wrong))
 }
 
-/// Finds the lowest lane that would write to constants, which lie in device memory.
+/// Checks that no lane writes to constants, which lie in device memory; fails at the lowest lane that does.
 #[inline]
 fn look_writable(
     image: &KernelImage,
@@ -314,8 +316,8 @@ fn look_writable(
     (0..LANES).find(is_constant).map_or(Ok(()), |lane| Err((lane as u8, address[lane], wrong)))
 }
 
-/// Fills the result words of a load, element after element; `value` gives the bytes of a lane at
-/// a distance from its address.
+/// Fills the result words of a load, element by element; `value` returns the bytes of a lane at an offset
+/// from its address.
 #[inline]
 fn load_words(inst: &Inst, mem: &MemOp, mask: u32, words: &mut Words, value: impl Fn(usize, u32) -> u64) {
     let mut word = 0;
@@ -352,7 +354,7 @@ fn store_shared(
     }
 }
 
-/// Calls `act` for every lane of `mask`, in order.
+/// Calls `act` for every lane of `mask`, in ascending order.
 #[inline]
 pub(in crate::sm) fn for_lanes(mask: u32, mut act: impl FnMut(usize)) {
     if mask == u32::MAX {

@@ -1,11 +1,11 @@
 //! # Address unit
-//! Turns a memory instruction into lane addresses and store data, and sends accesses to the LSU
-//! in beats of at most 8 bytes per lane, one a cycle; of local memory, whose words are interleaved
-//! between the lanes of a warp, in beats of at most 4.
+//! Computes the lane addresses and store data of a memory instruction, and sends its accesses to the LSU in
+//! beats. A beat has at most 8 bytes per lane, and one is sent per cycle. Beats of local memory have at most
+//! 4 bytes, because its words are interleaved between the lanes of a warp.
 //!
-//! It holds one instruction, which leaves with its last beat; replies name their beats, so that several may be on
-//! their way. Only a fetch of texels waits with each beat for the reply to the one before: what it keeps of the
-//! fetch until its texels come is one row (`texture.rs`).
+//! The unit holds one instruction, which leaves with its last beat. Replies name their beats, so that several
+//! can be in flight. Only texture fetches send each beat after the reply to the previous one. The core keeps
+//! just one row of state per fetch until its texels arrive (`texture.rs`).
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -27,49 +27,49 @@ use crate::sm::execute::operands::{Base, Operand, Operands, Row};
 use crate::sm::front::decode::Decoded;
 use crate::sm::front::issue::Issue;
 
-/// Bytes per lane of one beat.
+/// Maximum size of one beat per lane [bytes].
 pub(in crate::sm) const BEAT_BYTES: u8 = 8;
-/// Distance in memory of two words of a lane's local memory.
+/// Distance in memory between consecutive words of a lane's local memory [bytes].
 const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
 /// Store data: four words per lane.
 pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 
-/// The instruction in the unit.
+/// Address unit with the instruction that it holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct AddressUnit {
     valid: bool,
-    /// A beat of a fetch has been sent and its reply is awaited.
+    /// True if a beat of a texture fetch awaits its reply.
     waiting: bool,
     kind: AccessKind,
     space: MemorySpace,
     uncached: bool,
     warp: u8,
-    /// Half of the warp, if it has 64 lanes.
+    /// Half of a 64-lane warp: 0 or 1.
     half: u8,
     pc: u32,
     mask: u32,
     size_log2: u8,
-    /// The next beat, of `beats`.
+    /// Index of the next beat; the instruction has `beats` of them.
     beat: u3,
     beats: u3,
     atomic: AtomicOp,
     address: [u64; LANES],
-    /// What is stored, word after word; of an atomic one operand, then of compare-and-swap the value to
-    /// compare.
+    /// Store data, word by word. For an atomic: two words of operand, then two words of compare value for
+    /// compare-and-swap.
     data: StoreData,
 }
 
-/// The bytes of each lane that a beat moves, of those that its instruction does.
+/// Bytes of each lane's access that one beat moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) struct Part {
-    /// The first of them.
+    /// Offset of the beat's first byte in the access of a lane [bytes].
     pub offset: u32,
-    /// How many.
+    /// Size of the beat per lane [bytes].
     pub bytes: u32,
 }
 
 impl Part {
-    /// What a reply brings.
+    /// Returns the bytes that a reply carries.
     pub fn of(reply: &WarpReply) -> Self {
         let bytes = 1 << reply.size_log2;
         Self { offset: u32::from(reply.beat) * bytes, bytes }
@@ -97,7 +97,7 @@ impl AddressUnit {
         }
     }
 
-    /// True while no further instruction can enter.
+    /// True while the unit holds an instruction, so that no other can enter.
     pub fn is_busy(&self) -> bool {
         self.valid
     }
@@ -107,22 +107,21 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Forms the addresses of an instruction that may follow, while none is in the unit. Returns the bits
-    /// in which they are not all alike.
+    /// Computes the addresses of an instruction that may enter, while the unit is empty. Returns the bits in
+    /// which the addresses differ.
     #[inline(always)]
     pub fn form(&mut self, mem: &MemOp, base: Base<'_>) -> u64 {
         base.addresses(mem, &mut self.address)
     }
 
-    /// The addresses.
+    /// Returns the addresses of all lanes.
     #[inline(always)]
     pub fn addresses(&self) -> &[u64; LANES] {
         &self.address
     }
 
-    /// Takes a load or store of global memory that moves `bytes` bytes per lane, whose addresses have been
-    /// formed and checked; returns its number of beats. A store brings `data`, which fills the words given
-    /// to it.
+    /// Accepts a load or store of global memory that moves `bytes` bytes per lane, after its addresses were
+    /// formed and checked. Returns its number of beats. `data` fills the store data.
     #[inline(always)]
     pub fn start(&mut self, issue: &Issue, mem: &MemOp, bytes: u8, data: Option<impl FnOnce(&mut StoreData)>) -> u8 {
         self.begin(of(issue), bytes, BEAT_BYTES);
@@ -135,8 +134,8 @@ impl AddressUnit {
         self.beats.value()
     }
 
-    /// Takes an atomic of global memory, which makes one beat; the operands are those of
-    /// [`isa::lanes::atomic`]. Nobody waits for the old values unless it `returns` them.
+    /// Accepts an atomic of global memory as one beat; the operands are those of [`isa::lanes::atomic`]. The
+    /// LSU returns the old values only if `returns`.
     #[inline(never)]
     pub fn start_atomic(&mut self, issue: &Issue, op: AtomicOp, returns: bool, [address, b, c]: [&[u64; LANES]; 3]) {
         self.begin(of(issue), op.ty.bytes() as u8, BEAT_BYTES);
@@ -153,7 +152,7 @@ impl AddressUnit {
         }
     }
 
-    /// Takes a fetch of texels of `bytes` bytes; returns its number of beats.
+    /// Accepts a texture fetch with `bytes` bytes per texel. Returns its number of beats.
     #[inline(never)]
     pub fn start_fetch(&mut self, issue: &Issue, bytes: u8, address: &[u64; LANES]) -> u8 {
         self.begin(of(issue), bytes, BEAT_BYTES);
@@ -164,7 +163,7 @@ impl AddressUnit {
         self.beats.value()
     }
 
-    /// Makes the load that has just been taken one of constants, which begin at `base`.
+    /// Converts the load just accepted to a load of constants, which begin at `base`.
     pub fn move_to_constants(&mut self, base: u64) {
         self.space = MemorySpace::Const;
         for address in &mut self.address {
@@ -173,8 +172,8 @@ impl AddressUnit {
         self.clear_idle_lanes();
     }
 
-    /// Makes the load or store of `bytes` bytes per lane that has just been taken one of local memory,
-    /// whose words begin at `base` for the warp; returns its number of beats.
+    /// Converts the load or store just accepted to local memory, which begins at `base` for the warp and
+    /// moves `bytes` bytes per lane. Returns its number of beats.
     pub fn move_to_local(&mut self, base: u64, bytes: u8) -> u8 {
         self.begin((self.warp, self.half, self.pc, self.mask), bytes, LOCAL_WORD as u8);
         self.space = MemorySpace::Local;
@@ -185,7 +184,7 @@ impl AddressUnit {
         self.beats.value()
     }
 
-    /// What all instructions have in common: they move `bytes` bytes per lane in beats of at most `most`.
+    /// Sets the state common to all instructions: `bytes` bytes per lane, in beats of at most `most` bytes.
     #[inline(always)]
     fn begin(&mut self, (warp, half, pc, mask): (u8, u8, u32, u32), bytes: u8, most: u8) {
         self.valid = true;
@@ -206,8 +205,8 @@ impl AddressUnit {
         }
     }
 
-    /// Sends the next beat if there is one and the LSU has room. Returns true if it has none.
-    /// The LSU is told how many warps are `resident`.
+    /// Sends the next beat, if there is one and the LSU has room. Returns true if the LSU is full. The beat
+    /// carries the number of `resident` warps.
     pub fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut impl AnyEdge) -> bool {
         if !self.can_send() {
             return false;
@@ -274,7 +273,8 @@ impl AddressUnit {
         }
     }
 
-    /// Takes note of the reply to a beat of a fetch: the next may be sent. False if there is none.
+    /// Records the reply to a beat of a texture fetch. Returns true if the fetch has further beats, so that
+    /// the next one may be sent.
     pub fn answered(&mut self, warp: u8, pc: u32) -> bool {
         let answered = self.waiting && self.warp == warp && self.pc == pc;
         self.waiting &= !answered;
@@ -328,12 +328,12 @@ impl AddressUnit {
     }
 }
 
-/// What the unit keeps of an issue: warp, half, pc and lanes.
+/// Returns the fields of an issue that the unit keeps: warp, half, pc and active lanes.
 fn of(&Issue { warp, half, pc, mask, .. }: &Issue) -> (u8, u8, u32, u32) {
     (warp, half, pc, mask)
 }
 
-/// Fills in the bytes that a store moves, word after word.
+/// Packs the source operands of a store into store data, word by word.
 pub(in crate::sm) fn store_data(decoded: &Decoded, mem: &MemOp, read: &Operands<'_>, data: &mut StoreData) {
     let elements = &decoded.srcs[..usize::from(mem.lanes)];
     match mem.ty.bytes() {
@@ -367,7 +367,7 @@ fn narrow(src: &Operand, ty: Type, read: &Operands<'_>) -> Row {
     read.word(src.low, &mut None).map(|value| value & mask)
 }
 
-/// A loaded value of type `ty`, extended to 64 bits by its signedness.
+/// Returns a loaded value extended to 64 bits by the signedness of `ty`.
 pub(in crate::sm) fn extend(value: u64, ty: Type) -> u64 {
     let unused = 64 - ty.bits();
     if ty.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }

@@ -1,4 +1,4 @@
-//! What a memory instruction may touch, and the fault of one that touches something else.
+//! Legality checks of memory accesses, and the faults of illegal ones.
 
 use isa::program::{Inst, MemOp, Op};
 use isa::types::Space;
@@ -7,8 +7,8 @@ use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::host::fault::{AccessFault, Fault, FaultKind};
 
-/// The bytes that an access of the space of `mem` near `address` may touch: those of the buffer
-/// there, in device memory.
+/// Returns the byte range, start and end, that an access near `address` may touch: in device memory, that of
+/// the buffer there.
 #[inline]
 fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     match space {
@@ -22,21 +22,21 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// True if an access of `bytes` bytes in all lanes is sure to be right, which nearly all that are right are:
-/// its addresses, of which `first` is one and which are alike but for the bits `differing`, lie in an aligned
-/// block, the smallest that holds them, which seldom reaches beyond a buffer if they do not.
+/// True if an access of all lanes is certainly legal, which holds for nearly all legal ones. Tests the
+/// smallest aligned block with all addresses: they include `first` and differ only in the bits `differing`.
+/// That block rarely extends beyond a buffer unless an address does.
 #[inline]
 pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
     let within = u64::from(bytes) - 1;
     let (start, end) = bounds(image, space, first);
-    // The lowest byte that a lane can touch, and what is left of the buffer from there on.
+    // Lowest byte that a lane can touch, and the rest of the buffer from there on.
     let lowest = (first & !block).wrapping_sub(start);
     let room = (end - start).saturating_sub(lowest);
     block.checked_add(within).is_some_and(|reach| reach < room) && (first | differing) & within == 0
 }
 
-/// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.
+/// Checks an access in the lanes `mask`; fails with the lowest illegal lane and its fault.
 #[inline(never)]
 pub(in crate::sm) fn check(
     image: &KernelImage,
@@ -45,7 +45,7 @@ pub(in crate::sm) fn check(
     mask: u32,
 ) -> Result<(), (u8, AccessFault)> {
     let bytes = mem.bytes();
-    // Nearly always all lanes lie in the buffer of the first.
+    // Fast path: nearly always all lanes lie in the buffer of the first one.
     let (start, end) = bounds(image, mem.space, address[mask.trailing_zeros() as usize % LANES]);
     let room = (end - start).saturating_sub(u64::from(bytes) - 1);
     let within = u64::from(bytes - 1);
@@ -63,7 +63,7 @@ pub(in crate::sm) fn check(
     Ok(())
 }
 
-/// What is wrong with an access of one lane.
+/// Returns the fault of an access of one lane, or `None` if the access is legal.
 pub(in crate::sm) fn check_lane(image: &KernelImage, space: Space, address: u64, bytes: u32) -> Option<AccessFault> {
     if address & u64::from(bytes - 1) != 0 {
         return Some(AccessFault::Misaligned { bytes });
@@ -82,7 +82,7 @@ pub(in crate::sm) fn check_lane(image: &KernelImage, space: Space, address: u64,
     beyond.then_some(AccessFault::Beyond { what, size })
 }
 
-/// The fault of lane `lane` of `inst`.
+/// Creates the fault of lane `lane` at an instruction, with kernel, file and line for the message.
 pub(in crate::sm) fn fault(
     (sm, warp, pc): (u32, u8, u32),
     image: &KernelImage,
@@ -94,7 +94,7 @@ pub(in crate::sm) fn fault(
     Fault { sm, warp, lane, pc, file, line: inst.line, kernel, kind }
 }
 
-/// What an access of `bytes` bytes at `address` did wrong.
+/// Creates the fault of an illegal access of `bytes` bytes at `address`.
 pub(in crate::sm) fn illegal(op: &Op, address: u64, bytes: u32, wrong: AccessFault) -> FaultKind {
     let verb = match op {
         Op::Store(_) => "store",

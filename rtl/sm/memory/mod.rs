@@ -1,13 +1,13 @@
 //! # Memory instructions
-//! What they touch, and their way to the LSU.
+//! Executes accesses to shared memory and parameters, and sends those to device memory to the LSU.
 //!
-//! | file            | holds                          |
-//! |-----------------|--------------------------------|
-//! | `access`        | loads, stores and atomics      |
-//! | `check`         | what they may touch            |
-//! | `address_unit`  | addresses and beats to the LSU |
-//! | `shared_memory` | banked scratchpad              |
-//! | `texture`       | texture fetches                |
+//! | file            | holds                             |
+//! |-----------------|-----------------------------------|
+//! | `access`        | loads, stores and atomics         |
+//! | `check`         | legality checks of accesses       |
+//! | `address_unit`  | addresses and beats to the LSU    |
+//! | `shared_memory` | banked scratchpad                 |
+//! | `texture`       | texture fetches                   |
 
 pub(super) mod access;
 pub(super) mod address_unit;

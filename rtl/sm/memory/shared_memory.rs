@@ -1,11 +1,11 @@
 //! # Shared memory
-//! The scratchpad of an SM: banks of 4 bytes, each serving one word a cycle. Consecutive words lie
-//! in consecutive banks. An access takes as many cycles as the bank asked for most distinct words
-//! has words; lanes that ask for the same word are served together. The pipe is in order, so bytes
-//! are read and written when it takes the access: nobody can tell the difference.
+//! Models the scratchpad of an SM as banks of 4 bytes, each of which serves one word per cycle. Consecutive
+//! words lie in consecutive banks. An access takes as many cycles as the maximum number of distinct words in
+//! one bank; lanes that access the same word are served together. The pipe is in order, so the model reads
+//! and writes the bytes when the pipe accepts the access, without visible difference.
 //!
-//! An atomic reads a word and writes back what it makes of it, lane after lane in ascending order;
-//! here lanes that ask for one word are not served together.
+//! An atomic reads, modifies and writes its words lane by lane in ascending order; lanes that access the same
+//! word are not served together.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -19,27 +19,27 @@ use crate::kernel::{
 use crate::l1::access::LANES;
 use crate::sm::SharedConfig;
 
-/// Words that one access touches at most: 16 bytes per lane.
+/// Maximum number of words that one access touches: 16 bytes per lane.
 const MAX_WORDS: usize = LANES * 4;
 /// Size of a row of 32 banks [bytes].
 const ROW_BYTES: u64 = 128;
 
-/// The scratchpad.
+/// Shared memory (scratchpad) of an SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct SharedMemory {
     spec: ArraySpec,
     bytes: Box<[u8]>,
     digest: Option<u64>,
-    /// Words that the banks have given and taken.
+    /// Number of words read from and written to the banks.
     accesses: Accesses,
 }
 
-/// What an access does to the words it touches.
+/// Kind of a shared memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum Use {
-    /// Reads them.
+    /// Reads the words that it touches.
     Load,
-    /// Writes them.
+    /// Writes the words that it touches.
     Store,
 }
 
@@ -57,8 +57,8 @@ impl SharedMemory {
         Self { spec, bytes: vec![0; config.bytes as usize].into(), digest: None, accesses: Accesses::default() }
     }
 
-    /// Counts an access of `bytes` bytes in the lanes of `mask`, and returns the cycles for which it keeps the banks.
-    /// The addresses of all lanes are equal but for the bits `differing`.
+    /// Counts an access of `bytes` bytes in the lanes of `mask`. Returns the cycles for which it occupies the
+    /// banks. The addresses of all lanes differ only in the bits `differing`.
     pub fn cycles(&mut self, usage: Use, (address, differing): (&[u64; LANES], u64), mask: u32, bytes: u32) -> u16 {
         let is_simple = bytes == 4 && self.spec.columns == 32;
         let free = match differing {
@@ -80,8 +80,8 @@ impl SharedMemory {
         cycles
     }
 
-    /// Counts an atomic and returns the cycles for which it keeps the banks, one of `bytes` bytes in the lanes of `mask`: each lane
-    /// reads and writes its words by itself, those of equal address one after the other.
+    /// Counts an atomic of `bytes` bytes in the lanes of `mask`. Returns the cycles for which it occupies the
+    /// banks: each lane reads and writes its words separately, and lanes with equal addresses serialize.
     pub fn atomic_cycles(&mut self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
         let mut depth = [0; 32];
         let words = u64::from(mask.count_ones() * bytes.div_ceil(4));
@@ -96,7 +96,7 @@ impl SharedMemory {
         depth.into_iter().max().unwrap_or(1).max(1)
     }
 
-    /// `bytes` bytes from `address`, at most 8, zero extended.
+    /// Returns `bytes` bytes from `address`, at most 8, zero extended.
     #[inline]
     pub fn load(&self, address: u32, bytes: u32) -> u64 {
         let from = &self.bytes[address as usize..];
@@ -106,8 +106,8 @@ impl SharedMemory {
         }
     }
 
-    /// Loads an aligned word of 4 bytes in every lane. `first` is where the memory of the CTA starts, and the addresses of
-    /// all lanes are equal but for the bits `differing`.
+    /// Loads an aligned 4-byte word in every lane. The shared memory of the CTA starts at `first`. The
+    /// addresses of all lanes differ only in the bits `differing`.
     #[inline]
     pub fn load_words(&self, first: u32, (address, differing): (&[u64; LANES], u64), words: &mut [u32; LANES]) {
         if differing < 4 {
@@ -151,7 +151,7 @@ impl SharedMemory {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The bytes are shown as cells of the array.
+        // The bytes are described as cells of the array.
         let Self { spec, bytes: _, digest: _, accesses: _ } = self;
         to.array("banks", self);
         to.logic("same_word", Logic::Comparator { width: 16, count: spec.columns * (LANES as u32 - 1) });
@@ -194,7 +194,8 @@ fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
     words.count_ones().into()
 }
 
-/// The distinct words of 4-byte accesses, if no two of them lie in one of 32 banks.
+/// Returns the number of distinct words of 4-byte accesses, or `None` if two of them lie in one of the 32
+/// banks.
 fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
     let mut words = [u32::MAX; 32];
     let mut lanes = mask;
@@ -207,11 +208,11 @@ fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    // A bank that is asked for two words changes more than once.
+    // In a bank with two distinct words, `*bank` changes more than once.
     (changes == asked.count_ones()).then(|| changes.into())
 }
 
-/// The most distinct words that one bank must deliver, and those of all banks.
+/// Returns the maximum number of distinct words in one bank, and the total over all banks.
 fn conflicts(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> (u16, u64) {
     const END: u8 = u8::MAX;
     // One list of distinct words per bank, chained through `next`.
@@ -295,7 +296,7 @@ mod tests {
         SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() })
     }
 
-    /// Accesses of all lanes that lie in one word, in one row, in two rows, and in every row, at several masks.
+    /// Returns accesses whose lanes span one word, one row, two rows or every row, each with several masks.
     fn addresses() -> impl Iterator<Item = ([u64; LANES], u64, u32)> {
         let spans = [1u64, 2, 8, 32, 33, 64, 1024];
         let masks = [u32::MAX, 1, 0x8000_0001, 0x0f0f_3c00];
@@ -326,7 +327,7 @@ mod tests {
         for word in 0..1024u32 {
             shared.store(4 * word, 4, word.wrapping_mul(0x9e37_79b9));
         }
-        // The last CTA may begin anywhere, also where less than a row is left of the memory.
+        // The memory of a CTA may begin anywhere, even with less than a row before the end of the scratchpad.
         for first in [0, 4, 132, 4096 - 64] {
             for (address, _, _) in addresses() {
                 let address = address.map(|lane| lane % (4096 - u64::from(first)));

@@ -1,13 +1,13 @@
 //! # Texture fetches
-//! Turns coordinates into texel addresses, one per lane, and what comes back into components. No
-//! filter stands here: a fetch brings the one texel in whose cell its point lies.
+//! Computes texel addresses from texture coordinates, one per lane, and converts the returned texels to
+//! components. There is no filtering: a fetch returns the one texel whose cell contains the point.
 //!
-//! A reply names warp and pc, but which texture the handle meant, and which lanes lie outside of it
-//! and read zero, is known at issue only. Both wait in a table beside the register file, in the row
-//! of the first result: no two instructions on their way write the same register.
+//! A reply carries warp and pc. The texture that the handle selected, and the lanes outside of it, which read
+//! zero, are known only at issue. Both wait in a table next to the register file, in the row of the first
+//! result register: no two instructions in flight write the same register.
 //!
-//! Lanes that bring different handles are served one handle after the other, like generic addresses
-//! of different spaces.
+//! Lanes with different texture handles are served one handle after the other, like generic addresses in
+//! different spaces.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -30,19 +30,19 @@ use crate::sm::front::issue::{Issue, Served, Turn};
 use crate::sm::host::fault::FaultKind;
 use crate::sm::{SmConfig, SmCore};
 
-/// Bytes of the largest texel.
+/// Size of the largest texel [bytes].
 pub(in crate::sm) const TEXEL_BYTES: usize = 16;
 
-/// A fetch on its way.
+/// Texture fetch in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Fetch {
-    /// Number of the texture.
+    /// Index of the texture in the program.
     texture: u16,
-    /// Lanes outside of it.
+    /// Lanes whose coordinates lie outside of the texture.
     outside: u32,
 }
 
-/// The fetches on their way, by the row of their first result.
+/// Table of the texture fetches in flight, indexed by the row of their first result register.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Fetches {
     rows: Array<Fetch>,
@@ -73,7 +73,7 @@ impl Fetches {
 }
 
 impl SmCore {
-    /// Sends a texture fetch on its way, for the lanes that bring the handle of the lowest.
+    /// Issues a texture fetch for the lanes with the same handle as the lowest remaining lane.
     pub(in crate::sm) fn fetch_texels(
         &mut self,
         loaded: &Loaded,
@@ -116,7 +116,8 @@ impl SmCore {
         if let Some((lane, wrong)) = illegal_lane {
             return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
-        // A fetch waits for the one before.
+        // Each fetch reserves its registers by itself, so that the next one, of another handle or half, waits
+        // for it.
         let issue = &Issue { turn: Turn::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {
@@ -139,7 +140,7 @@ impl SmCore {
         self.serve(warp, whole, mask)
     }
 
-    /// Writes the components that one beat of a fetch brings.
+    /// Writes the components that one beat of a fetch returns.
     #[inline(never)]
     pub(in crate::sm) fn write_texels(
         &mut self,
@@ -164,7 +165,7 @@ impl SmCore {
             }
         });
         for ((channel, dst), component) in (0..).zip(&decoded.inst.dsts).zip(&components) {
-            // What the texture lacks comes with the first beat.
+            // Components that the texture lacks are written with the first beat.
             let place = if channel < texture.channels { channel * texture.ty.bytes() } else { 0 };
             let here = (part.offset..part.offset + part.bytes).contains(&place);
             if let (Dst::Reg(reg), true) = (dst, here) {

@@ -1,11 +1,11 @@
 //! # Kernels of a trace
-//! They have no program and no values: each warp walks along recorded steps.
+//! Replays traced kernels, which have neither program nor values: each warp follows its recorded steps.
 //!
-//! | file       | holds                                           |
-//! |------------|-------------------------------------------------|
-//! | `recorded` | image and decode table                          |
-//! | `stream`   | the steps of each warp                          |
-//! | `replay`   | what fetch, issue and retirement do differently |
+//! | file       | holds                                              |
+//! |------------|----------------------------------------------------|
+//! | `recorded` | image and decode table                             |
+//! | `stream`   | the steps of each warp                             |
+//! | `replay`   | replay in place of fetch, issue and retirement     |
 
 pub(super) mod recorded;
 pub(super) mod replay;

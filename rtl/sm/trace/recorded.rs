@@ -1,10 +1,10 @@
-//! Kernels of a trace as the core sees them: an image without a program, and the rows of the decode
-//! table that stand for what the trace shows.
+//! Traced kernels as the core sees them: an image without a program, and decode table rows for the recorded
+//! instructions.
 //!
-//! SASS is put on the pipes by its class, with the latency that the PTX instruction of the same kind
-//! has, or that of its architecture. Products of matrices go to the tensor pipe, by their number of multiplications. What
-//! the machine has no unit for goes where GPUs without one do the work: products of matrices to the SP pipe; texture and
-//! surface accesses, of which a trace has no addresses, to the SFU pipe.
+//! SASS instructions go to a pipe by their class, with the latency of the PTX instruction of the same kind or
+//! that of the recorded architecture. Matrix products go to the tensor pipe, by their number of
+//! multiplications. If the machine lacks a unit, GPUs without it are followed: matrix products go to the SP
+//! pipe. Texture and surface accesses, for which a trace has no addresses, go to the SFU pipe.
 
 use std::sync::Arc;
 
@@ -20,50 +20,52 @@ use crate::sm::execute::operands::Identity;
 use crate::sm::front::decode::{Decoded, Pipe, decode};
 use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig, TraceTiming};
 
-/// Registers of a thread that a header can mean; above, it holds something else.
+/// Maximum register count per thread in a trace header; a larger value is not a register count.
 const MOST_REGISTERS: u32 = 255;
-/// What a wait for copies waits for: a predicate that no instruction has.
+/// Pseudo-predicate that stands for outstanding asynchronous copies and that no instruction writes. A wait
+/// for copies reads it.
 pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 31 };
-/// First predicate of the warp's own ones, behind those of its lanes.
+/// First predicate that stands for the uniform predicates of a warp, after the predicates of its lanes.
 const UNIFORM_PREDICATES: u16 = 8;
-/// First word that stands for the registers of the warp. Its lanes' registers seldom reach as far; where
-/// they do, an instruction may wait for one more write than it has to.
+/// First word that stands for the uniform registers of a warp. The vector registers of a kernel seldom reach
+/// this far. If they do, an instruction may wait for one write more than necessary.
 const UNIFORM_WORDS: u16 = 192;
 
-/// What an instruction has to do with asynchronous copies.
+/// Role of an instruction in asynchronous copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum Role {
-    /// Nothing.
+    /// Neither copies asynchronously nor waits for copies.
     Plain,
-    /// It is one.
+    /// Asynchronous copy.
     Copy,
-    /// It ends a group of them.
+    /// Commits a group of asynchronous copies (`LDGDEPBAR`).
     EndGroup,
-    /// It waits until at most so many groups are under way.
+    /// Waits until at most the given number of groups have copies in flight (`DEPBAR`).
     Wait(u32),
-    /// It is a copy of a whole block, which moves nothing here: which one of [`isa::recorded::opcode::BLOCK_COPIES`].
+    /// Copy of a whole block, which moves no data here; the value is an index in
+    /// [`isa::recorded::opcode::BLOCK_COPIES`].
     BlockCopy(u8),
 }
 
-/// What there is to know of an instruction of a trace beside its row in the decode table.
+/// Properties of a traced instruction that its row in the decode table lacks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Place {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u32,
-    /// Its line in the source, 0 if not recorded.
+    /// Source line of the instruction; 0 if not recorded.
     pub line: u32,
-    /// Lanes whose addresses count.
+    /// Lanes whose addresses the access uses.
     pub lanes: u32,
     pub role: Role,
 }
 
-/// A kernel of a trace.
+/// Traced kernel: its source of CTAs and its known instructions.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct Recorded {
     pub source: Arc<dyn CtaSource>,
-    /// One a row of the decode table.
+    /// Properties of each instruction, parallel to the decode table.
     pub places: Vec<Place>,
-    /// Words that the instructions so far name.
+    /// Number of register words that the known instructions use.
     pub words: u16,
 }
 
@@ -74,10 +76,10 @@ impl Recorded {
 }
 
 impl KernelImage {
-    /// A kernel of a trace, whose CTAs come from `source`. `file` is what messages call it.
+    /// Creates the image of a traced kernel whose CTAs come from `source`; `file` names it in messages.
     ///
     /// # Errors
-    /// A shape that no SM can run.
+    /// If no SM can run a kernel of this shape.
     pub fn recorded(header: &Header, file: &str, source: Arc<dyn CtaSource>) -> Result<Self, LaunchError> {
         let shared_bytes = u32::try_from(header.shared_bytes).unwrap_or(u32::MAX);
         let regs = if header.registers > MOST_REGISTERS { 0 } else { header.registers as u16 };
@@ -110,7 +112,7 @@ impl KernelImage {
 }
 
 impl Loaded {
-    /// Adds rows for the instructions that `code` has and the table has not.
+    /// Adds decode table rows for the instructions of `code` that the table lacks.
     pub fn learn(&mut self, code: &Code, config: &SmConfig, identity: Identity) {
         let Some(recorded) = &mut self.recorded else { return };
         let known = recorded.places.len();
@@ -137,7 +139,8 @@ impl Loaded {
     }
 }
 
-/// Gives an instruction of a pipe another timing. It is that of all lanes, however many the pipe takes a cycle.
+/// Replaces the timing of a computing instruction. It covers all lanes, however many the pipe processes per
+/// cycle.
 fn retime(row: &mut Decoded, timing: Option<Timing>, config: &SmConfig) {
     let computes = matches!(row.pipe, Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor);
     if let (true, Some(Timing { latency, interval })) = (computes, timing) {
@@ -146,7 +149,7 @@ fn retime(row: &mut Decoded, timing: Option<Timing>, config: &SmConfig) {
     }
 }
 
-/// Words from the first to the last of a set.
+/// Returns the number of words from word 0 up to the last one in a set.
 fn words(set: &RegMask) -> u16 {
     let ends =
         (0..).zip(set.words).map(|(at, word)| if word == 0 { 0 } else { 64 * (at + 1) - word.leading_zeros() as u16 });
@@ -164,7 +167,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> Place {
     Place { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
 }
 
-/// The PTX instruction that keeps the same pipe for the same time and has the same registers.
+/// Returns the PTX instruction that occupies the same pipe for the same time and uses the same registers.
 fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
     let mut inst = Inst::new(match opcode.class {
         Class::Tensor if has_tensor => Op::Tensor(tensor::recorded(tensor::multiplications_of(&opcode.text))),
@@ -174,7 +177,7 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     for &register in operation.sources() {
         insert(&mut inst.reads, register, 1);
     }
-    // A load of several words names the first of its registers only.
+    // A load of several words names only the first of its registers.
     let width = match (opcode.class, operation.dests()) {
         (Class::Load(_) | Class::Atomic(_), [_]) => opcode.result_words(),
         _ => 1,
@@ -188,7 +191,7 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     inst
 }
 
-/// Adds `words` registers from the given one, up to the last that can be written.
+/// Adds `words` consecutive registers to a set, except the constant register that ends each register file.
 fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
     let number = u16::from(number);
     match file {
@@ -196,7 +199,7 @@ fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
         RegisterFile::Uniform if number < 63 => insert_word(set, UNIFORM_WORDS + number),
         RegisterFile::Predicate if number < 7 => set.insert_pred(number),
         RegisterFile::UniformPredicate if number < 7 => set.insert_pred(UNIFORM_PREDICATES + number),
-        // The last of each kind is a constant.
+        // The last register of each of these files is a constant.
         RegisterFile::Uniform | RegisterFile::Predicate | RegisterFile::UniformPredicate => {}
     }
 }
@@ -205,7 +208,8 @@ fn insert_word(set: &mut RegMask, word: u16) {
     set.words[usize::from(word / 64)] |= 1 << (word % 64);
 }
 
-/// What an instruction asks of the SM. Constants whose addresses are not known are taken as parameters.
+/// Returns the PTX operation with the timing of a traced instruction. Constants without known addresses are
+/// treated as parameters.
 fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     let name = opcode.name();
     let alu = |f, ty| Op::Alu(AluOp::new(f, ty));
@@ -219,7 +223,8 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
         Class::Load(TraceSpace::Constant) if has_addresses => Op::Load(access(opcode, Space::Const)),
         Class::Load(space) => Op::Load(access(opcode, space_of(space))),
         Class::Store(space) => Op::Store(access(opcode, space_of(space))),
-        // Whatever it does, a word must go on to belong to its address.
+        // Any atomic becomes an exchange of words derived from the address, so that memory stays consistent
+        // with its addresses.
         Class::Atomic(space) => Op::Atomic(AtomicFn::Exchange, access(opcode, space_of(space))),
         Class::AsyncCopy => Op::Load(access(opcode, Space::Global)),
         Class::Barrier => Op::Barrier { id: 0 },
@@ -230,7 +235,7 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     }
 }
 
-/// What an arithmetic opcode does, without the letter of its type.
+/// Returns the function of an arithmetic opcode, given its name without the type letter.
 fn function(name: &str) -> AluFn {
     match name {
         _ if name.starts_with("FMA") || name.starts_with("MAD") => AluFn::Mad,
@@ -250,7 +255,7 @@ fn space_of(space: TraceSpace) -> Space {
 
 fn access(opcode: &Opcode, space: Space) -> MemOp {
     let (ty, lanes) = match opcode.width {
-        // The atomic unit knows words of 2, 4 and 8 bytes.
+        // The atomic unit supports words of 2, 4 and 8 bytes.
         2 if matches!(opcode.class, Class::Atomic(_)) => (Type::B16, 1),
         width if matches!(opcode.class, Class::Atomic(_)) => (if width < 8 { Type::B32 } else { Type::B64 }, 1),
         1 => (Type::U8, 1),

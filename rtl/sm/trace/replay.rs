@@ -1,10 +1,10 @@
-//! Replay: what fetch, issue and retirement do differently for a kernel of a trace.
+//! Replay of traced kernels: the steps of fetch, issue and retirement that differ from those of a program.
 //!
-//! A warp's program counter is the number of an instruction of the trace, its active mask that of the
-//! step; both are set here from step to step. Everything else is as for a program: buffers,
-//! schedulers, scoreboard, pipes, shared memory's conflicts, barriers, the address unit. No register is
-//! read or written, because the trace has no values; what loads bring is compared with what their
-//! addresses must hold ([`crate::recorded`]).
+//! The program counter of a warp is the index of a recorded instruction; its active mask is that of the
+//! recorded step. Both are set anew at each step. Everything else works as for a program: buffers,
+//! schedulers, scoreboard, pipes, bank conflicts, barriers and the address unit. No register is read or
+//! written, because a trace has no values. Load data is compared with the contents that its addresses must
+//! have ([`crate::recorded`]).
 
 use std::sync::Arc;
 
@@ -29,12 +29,12 @@ use crate::sm::memory::shared_memory::Use;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
-/// Farthest that the next instruction lies ahead if no jump leads to it: instructions take 8 or 16
-/// bytes, and those of 8 have words for the schedulers among them.
+/// Maximum distance to the next instruction without a jump [bytes]: instructions take 8 or 16 bytes, and
+/// those of 8 have scheduling control words between them.
 const SEQUENTIAL_BYTES: u32 = 16;
 
 impl SmCore {
-    /// Starts the warps of a CTA, number `number` of its grid, in a slot.
+    /// Starts the warps of CTA `number` of the grid in a slot.
     #[inline(never)]
     pub(in crate::sm) fn start_recorded(&mut self, loaded: &mut Loaded, number: u32, slot: u8) {
         let Some(recorded) = &loaded.recorded else { return };
@@ -55,7 +55,7 @@ impl SmCore {
         }
     }
 
-    /// Reads the CTA in a slot that was read back from a saved state again.
+    /// Restores the CTA of a slot from its source, after loading a checkpoint.
     pub(crate) fn take_up_recorded(&mut self, number: u32, slot: u8) {
         let Some(mut loaded) = self.loaded.take() else { return };
         if let Some(recorded) = &loaded.recorded {
@@ -69,7 +69,8 @@ impl SmCore {
         self.loaded = Some(loaded);
     }
 
-    /// Makes an instruction the next of a warp; `place` is its own.
+    /// Sets the next instruction of a warp, described by `place`. A wait for copies reserves the
+    /// pseudo-register of copies.
     #[inline(always)]
     fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &Place) {
         self.stacks.set(warp, operation, mask.into());
@@ -80,7 +81,7 @@ impl SmCore {
         }
     }
 
-    /// Carries out an instruction of a trace as far as the core does at issue and moves its warp on.
+    /// Executes a traced instruction as far as the core does at issue, and advances its warp.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_recorded(
         &mut self,
@@ -126,7 +127,7 @@ impl SmCore {
         self.step(loaded, warp, operation, mask);
     }
 
-    /// Moves a warp on to its next step, or ends it. The lanes `mask` took part in the one before.
+    /// Advances a warp to its next step, or ends it. The lanes `mask` executed the previous step.
     #[inline(always)]
     fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32, mask: u32) {
         let Some(recorded) = &loaded.recorded else { return };
@@ -150,14 +151,14 @@ impl SmCore {
         }
     }
 
-    /// Lets the access in the address unit, if there is one, wait for what it reads.
+    /// Occupies an operand collector for the access in the address unit, if there is one.
     fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) {
         if self.address_unit.is_busy() {
             self.start(at, issue, (Pipe::Global, 1), decoded);
         }
     }
 
-    /// Sends an access to device memory on its way.
+    /// Starts a load or store of device memory in the address unit.
     #[inline(never)]
     fn send_recorded(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
         let &Issue { warp, pc: operation, .. } = issue;
@@ -172,7 +173,7 @@ impl SmCore {
         self.address_unit.form(mem, Base::Lanes(&address));
         let beats = self.address_unit.start(issue, mem, decoded.bytes, data);
         if mem.space == Space::Const {
-            // A trace says where they lie in memory.
+            // A trace gives the addresses of constants in device memory.
             self.address_unit.move_to_constants(0);
         }
         if is_store {
@@ -185,7 +186,7 @@ impl SmCore {
         }
     }
 
-    /// Sends an atomic on its way, by which words get what a store would have left there.
+    /// Starts an atomic in the address unit. Its operand is the word that a store would leave there.
     #[inline(never)]
     fn change_recorded(&mut self, issue: &Issue, decoded: &Decoded, f: AtomicFn, mem: &MemOp) {
         let &Issue { warp, pc: operation, .. } = issue;
@@ -208,17 +209,18 @@ impl SmCore {
         }
     }
 
-    /// Addresses of an access of `bytes` bytes a lane; false if the trace has none.
+    /// Reads the addresses of an access of `bytes` bytes per lane, aligned down. Returns false if the trace
+    /// has none.
     #[inline(always)]
     fn aligned_addresses(&self, warp: u8, bytes: u8, address: &mut [u64; LANES]) -> bool {
         let is_known = self.streams.addresses(warp, address);
-        // No hardware sends what is not aligned.
+        // Hardware sends only aligned accesses.
         let aligned = !(u64::from(bytes) - 1);
         address.iter_mut().for_each(|address| *address &= aligned);
         is_known
     }
 
-    /// A number that tells stores of different CTAs, warps and steps apart, as far as a byte can.
+    /// Returns a store tag: a hash of CTA, warp and step that tells stores apart as far as a byte can.
     fn tag(&self, warp: u8) -> u8 {
         let (step, place) = self.streams.position(warp);
         let [x, y, z] = self.ctas.position(self.warps.get(warp).cta);
@@ -226,7 +228,7 @@ impl SmCore {
         (number ^ number >> 8) as u8
     }
 
-    /// Carries out an access to shared memory, whose banks it keeps, at the addresses of the lanes `mask`.
+    /// Executes an access to shared memory: occupies its banks for the addresses of the lanes `mask`.
     #[inline(never)]
     fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, mem: &MemOp, mask: u32) {
         let warp = issue.warp;
@@ -240,7 +242,7 @@ impl SmCore {
             Op::Store(_) => self.shared.cycles(Use::Store, (&address, differing), mask, mem.bytes()),
             _ => self.shared.cycles(Use::Load, (&address, differing), mask, mem.bytes()),
         };
-        // An access takes a cycle even if no lane has an address that counts.
+        // An access takes one cycle even if none of its addresses is used.
         let cycles = cycles.max(1);
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
@@ -248,7 +250,7 @@ impl SmCore {
         self.send_result(at, issue, decoded, due);
     }
 
-    /// Lets the registers of an instruction be written in cycle `due`, if it has any.
+    /// Schedules the register write of an instruction in cycle `due`, if it writes a register.
     #[inline(always)]
     fn send_result(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, due: u64) {
         if decoded.writes {
@@ -257,7 +259,8 @@ impl SmCore {
         }
     }
 
-    /// Takes the data of a load, or what an atomic has found.
+    /// Processes the reply to a load or to an atomic that returns the old value; checks that the data fits
+    /// the addresses.
     #[inline(never)]
     pub(in crate::sm) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
@@ -286,7 +289,7 @@ impl SmCore {
     }
 }
 
-/// The data that a store with `tag` moves.
+/// Fills store data with the words that a store with `tag` leaves at these addresses.
 fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     if bytes < 4 {
         data[0] = address.map(|address| recorded::bytes(address, tag));
@@ -299,11 +302,11 @@ fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     }
 }
 
-/// Whether a reply is of a load of `bytes` bytes from these addresses.
+/// True if a reply carries the data of a load of `bytes` bytes from these addresses.
 fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32) -> bool {
     let [low, high] = &reply.data;
     if bytes == 4 && reply.mask == u32::MAX {
-        // What most loads are, without a question for each lane.
+        // Fast path for most loads: one comparison over all lanes.
         let wrong = |(value, address): (&u32, &u64)| (value ^ recorded::word(*address, 0)) >> 8;
         return low.iter().zip(address).map(wrong).fold(0, |all, wrong| all | wrong) == 0;
     }

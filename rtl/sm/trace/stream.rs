@@ -1,10 +1,10 @@
 //! # Recorded streams
-//! What the warps of a traced kernel do: each walks along the steps that the trace has for it. A step
-//! stands for what program counter, SIMT stack and address registers give otherwise: the next
-//! instruction, its lanes, their addresses.
+//! Supplies the execution of each warp of a traced kernel, as the steps recorded in the trace. A step
+//! replaces the program counter, the SIMT stack and address registers: it gives the next instruction, its
+//! lanes and their addresses.
 //!
-//! None of this is hardware, no more than the file it comes from. What the core itself knows of a warp
-//! (the number of its next instruction and the lanes that take part) stands in the SIMT stack.
+//! None of this is hardware, just as the trace file is not. The state that the core itself has of a warp, the
+//! index of its next instruction and the active lanes, is kept in the SIMT stack.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,51 +15,51 @@ use serde::{Deserialize, Serialize};
 use crate::l1::access::LANES;
 use crate::sm::MAX_WARPS;
 
-/// Loads of a warp for which there is room beforehand.
+/// Initial capacity of the list of loads in flight of a warp.
 const USUAL_LOADS: usize = 16;
 
-/// Where the CTAs of a traced kernel come from.
+/// Source of the CTAs of a traced kernel.
 pub trait CtaSource: fmt::Debug + Send + Sync {
-    /// The CTA of a number, to be asked for once; `None` if the trace has none, the reason of which the
-    /// source keeps. CTAs that start in one cycle may be asked for in any order. `learn` is shown the
-    /// instructions known by then, those of this CTA included.
+    /// Returns CTA `number` of the grid; called once per CTA. CTAs that start in the same cycle may be
+    /// requested in any order. Calls `learn` with all instructions known so far, including those of this CTA.
+    /// Returns `None` if the trace lacks the CTA; the source keeps the reason.
     fn take(&self, number: u32, learn: &mut dyn FnMut(&Code)) -> Option<Arc<Cta>>;
 }
 
-/// The next instruction of a warp.
+/// Next instruction of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) struct Next {
-    /// Its number in the code of the kernel.
+    /// Index of the instruction in the code of the kernel.
     pub operation: u32,
-    /// Lanes that take part.
+    /// Lanes that execute the instruction.
     pub mask: u32,
 }
 
-/// A load on its way.
+/// Load in flight of one warp, with its recorded step.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Load {
     step: u32,
     operation: u32,
-    /// Beats answered.
+    /// Number of beats with a reply.
     beats: u8,
-    /// Its group, if it is an asynchronous copy.
+    /// Copy group of an asynchronous copy; `None` for other loads.
     group: Option<u32>,
 }
 
-/// Where a warp is.
+/// Position of a warp in its recorded steps, and its loads in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stream {
-    /// Its CTA, until that has ended. Not kept with the state: it is read again.
+    /// CTA of the warp, until the CTA has ended. Not saved in checkpoints: it is read from the trace again.
     #[serde(skip)]
     cta: Option<Arc<Cta>>,
-    /// Its place among the warps of the CTA.
+    /// Index of the warp among the recorded warps of the CTA.
     place: usize,
-    /// The next step.
+    /// Index of the next step.
     step: u32,
     loads: Vec<Load>,
-    /// Groups of copies that it has ended.
+    /// Number of copy groups that the warp has committed.
     groups: u32,
-    /// The groups up to this number are waited for.
+    /// The warp waits for all copy groups with a lower number; `None` if it does not wait.
     awaited: Option<u32>,
 }
 
@@ -77,13 +77,13 @@ impl Stream {
         self.at(self.step).map(|(_, &Step { operation, mask, .. })| Next { operation, mask })
     }
 
-    /// Whether a copy of a group that is waited for is on its way.
+    /// True if a copy of an awaited group is in flight.
     fn waits(&self) -> bool {
         self.awaited.is_some_and(|last| self.loads.iter().any(|load| load.group.is_some_and(|group| group < last)))
     }
 }
 
-/// The streams of all warp slots.
+/// Streams of all warp slots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Streams {
     streams: Box<[Stream]>,
@@ -106,7 +106,8 @@ impl Streams {
         &mut self.streams[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Puts warp `index` of a CTA into a slot; its first instruction, if it has any.
+    /// Starts warp `index` of a CTA in a slot. Returns its first instruction, or `None` if the trace has none
+    /// for it.
     pub fn start(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) -> Option<Next> {
         let place = cta.warps.iter().position(|warp| warp.id == u32::from(index))?;
         let stream = self.get(warp);
@@ -116,7 +117,7 @@ impl Streams {
         stream.next()
     }
 
-    /// Gives a slot that was read back from a saved state its CTA, of which it is warp `index`, if it has one of these.
+    /// Restores the CTA of a slot after loading a checkpoint, if the slot holds warp `index` of that CTA.
     pub fn take_up(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) {
         let stream = self.get(warp);
         if cta.warps.get(stream.place).is_some_and(|warp| warp.id == u32::from(index)) {
@@ -124,7 +125,7 @@ impl Streams {
         }
     }
 
-    /// Forgets the CTA of the given warp slots.
+    /// Releases the recorded CTA of the given warp slots.
     pub fn end(&mut self, mut warps: u64) {
         while warps != 0 {
             self.get(warps.trailing_zeros() as u8).cta = None;
@@ -132,45 +133,45 @@ impl Streams {
         }
     }
 
-    /// Goes on to the next step, if there is one.
+    /// Advances a warp to its next step and returns the instruction, or `None` at the end of the stream.
     pub fn advance(&mut self, warp: u8) -> Option<Next> {
         let stream = self.get(warp);
         stream.step += 1;
         stream.next()
     }
 
-    /// Whether there is a step behind the next one.
+    /// True if a step follows the next one.
     pub fn has_second(&self, warp: u8) -> bool {
         self.second(warp).is_some()
     }
 
-    /// The instruction of the step behind the next one.
+    /// Returns the instruction of the step after the next one.
     pub fn second(&self, warp: u8) -> Option<u32> {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         stream.at(stream.step + 1).map(|(_, step)| step.operation)
     }
 
-    /// Addresses of the next step; false if the trace has none.
+    /// Reads the addresses of the next step; returns false if the trace has none.
     pub fn addresses(&self, warp: u8, addresses: &mut [u64; LANES]) -> bool {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         stream.at(stream.step).is_some_and(|(warp, step)| warp.unpack(step, addresses))
     }
 
-    /// Number of the next step, and of its warp in its CTA.
+    /// Returns the index of the next step, and the index of the warp among the recorded warps of its CTA.
     pub fn position(&self, warp: u8) -> (u32, usize) {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         (stream.step, stream.place)
     }
 
-    /// Notes that the next step, a load, is on its way.
+    /// Records that the load of the next step is in flight.
     pub fn loads(&mut self, warp: u8, operation: u32, is_copy: bool) {
         let stream = self.get(warp);
         let group = is_copy.then_some(stream.groups);
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Notes a reply to a load of `beats` beats, and whether it is the last; `None` if none of those on their way could
-    /// have brought it: `fits` says so for the addresses of one.
+    /// Records a reply to a load of `beats` beats; returns true if it completes the load. Returns `None` if
+    /// no load in flight matches: `fits` tests the addresses of one.
     pub fn answered(
         &mut self,
         warp: u8,
@@ -180,7 +181,7 @@ impl Streams {
     ) -> Option<bool> {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         let mut addresses = [0; LANES];
-        // Two of one instruction can be on their way only if it writes no register.
+        // Two loads of one instruction can be in flight only if it writes no register.
         let found = stream.loads.iter().position(|load| {
             load.operation == operation
                 && stream.at(load.step).is_some_and(|(warp, step)| warp.unpack(step, &mut addresses))
@@ -196,12 +197,13 @@ impl Streams {
         Some(is_last)
     }
 
-    /// Ends a group of copies.
+    /// Commits a group of asynchronous copies.
     pub fn end_group(&mut self, warp: u8) {
         self.get(warp).groups += 1;
     }
 
-    /// Waits until at most `allowed` groups have copies on their way; true if more have now.
+    /// Starts a wait until at most `allowed` groups have copies in flight. Returns true if the warp must
+    /// wait.
     pub fn await_groups(&mut self, warp: u8, allowed: u32) -> bool {
         let stream = self.get(warp);
         stream.awaited = Some(stream.groups.saturating_sub(allowed));
@@ -211,7 +213,7 @@ impl Streams {
         stream.awaited.is_some()
     }
 
-    /// Whether the groups that a warp waits for have come, which is said once.
+    /// True if the awaited copy groups have completed; ends the wait, so that only one call returns true.
     pub fn groups_came(&mut self, warp: u8) -> bool {
         let stream = self.get(warp);
         let came = stream.awaited.is_some() && !stream.waits();

@@ -1,12 +1,13 @@
 //! # Barriers
-//! Holds the warps of a CTA until all have arrived: sixteen barriers per CTA slot. One opens when
-//! every warp of the CTA that has not exited has arrived, or as many threads as the instruction
-//! expects; a warp counts as 32 threads, whatever its active lanes, and so does each half of a warp of
-//! 64 lanes that has active ones. An exit can be what opens it.
+//! Holds the warps of a CTA at a barrier until all expected warps have arrived; each CTA slot has sixteen
+//! barriers. A barrier opens when every warp of the CTA that has not exited waits there, or when the number
+//! of threads given by the instruction has arrived. A warp counts as 32 threads whatever its active lanes. A
+//! warp of 64 lanes counts 32 threads for each half with active lanes. A warp that exits can open a barrier.
 //!
-//! A warp can arrive and go on: it counts, but the barrier opens for those that wait. A reduction
-//! adds up in how many threads a predicate held; what it came to stays with each warp that waited
-//! until that warp asks. A warp that arrives, goes on and meets nobody counts until its CTA ends.
+//! A warp can also arrive without waiting (`bar.arrive`): it counts, but the barrier opens only for warps
+//! that wait. A reduction counts the threads in which a predicate held. Each warp that waited keeps the
+//! result until it reads it. A warp that arrives without waiting counts until the barrier opens or its CTA
+//! ends.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -20,68 +21,70 @@ use serde_big_array::Array as BigArray;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
 
-/// Barriers a CTA can name.
+/// Number of barriers per CTA.
 pub(in crate::sm) const IDS: usize = 16;
-/// Threads for which a warp counts.
+/// Threads that each arriving warp of 32 lanes counts for, whatever its active lanes.
 const WARP_THREADS: u32 = 32;
-/// A number of threads.
+/// Number of threads at a barrier.
 pub(in crate::sm) type Threads = u12;
-/// The most threads that a barrier can expect. Instructions may ask for any number: a larger one is
-/// taken as this, which no CTA has, so that the barrier stays shut as it must.
+/// Maximum number of threads that a barrier can expect. Instructions may name any number; larger ones are
+/// clamped to this, which no CTA reaches, so that the barrier correctly never opens.
 const MOST_EXPECTED: Threads = Threads::MAX;
 
-/// What a warp brings to a barrier.
+/// Arrival of one warp at a barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::sm) struct Arrival {
-    /// Warps of 32 lanes that it counts for.
+    /// Number of 32-lane warps that the arrival counts for: 2 if both halves of a 64-lane warp have active
+    /// lanes.
     pub warps: u8,
-    /// Threads after which the barrier opens; 0 for all of the CTA that run.
+    /// Number of arrived threads that opens the barrier; 0: all threads of the CTA that run.
     pub expected: u32,
-    /// Threads that take part in the reduction.
+    /// Number of threads that take part in the reduction.
     pub threads: u32,
-    /// Those in which the predicate holds.
+    /// Number of threads in which the predicate holds.
     pub held: u32,
 }
 
 impl Arrival {
-    /// The arrival of these lanes, for a barrier of all threads.
+    /// Creates the arrival of the active lanes `lanes` at a barrier of all threads.
     pub fn of(lanes: u64) -> Self {
         let warps = u8::from(lanes as u32 != 0) + u8::from(lanes >> WARP_THREADS != 0);
         Self { warps, expected: 0, threads: lanes.count_ones(), held: 0 }
     }
 }
 
-/// One barrier of a CTA, between two openings.
+/// State of one barrier of a CTA since it last opened.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Round {
-    /// Warps that wait.
+    /// Mask of the warps that wait at the barrier.
     waiting: u64,
-    /// Warps of 32 lanes that arrived, whether they wait or went on.
+    /// Number of 32-lane warps that have arrived, including those that do not wait.
     arrived: u7,
-    /// Threads expected, as the warps that wait say; 0 for all.
+    /// Number of threads expected, given by the waiting warps; 0: all threads of the CTA that run.
     expected: Threads,
-    /// Threads of those that wait, and how many of them held the predicate.
+    /// Reduction over the waiting warps: number of threads, and number (`held`) of those in which the
+    /// predicate held.
     threads: Threads,
     held: Threads,
 }
 
-/// What a reduction came to.
+/// Result of a barrier reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Reduction {
-    /// Threads that took part.
+    /// Number of threads that took part.
     pub threads: Threads,
-    /// Those in which the predicate held.
+    /// Number of threads in which the predicate held.
     pub held: Threads,
 }
 
-/// The barriers of all CTA slots.
+/// Barriers of all CTA slots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Barriers {
     num_warps: u32,
     rounds: Box<[[Round; IDS]]>,
-    /// Warps that wait at any barrier.
+    /// Mask of the warps that wait at any barrier.
     waiting: u64,
-    /// Of each warp, what the last barrier that it waited at came to.
+    /// Reduction result of the barrier at which each warp waited last.
     reductions: Box<BigArray<Reduction, MAX_WARPS>>,
 }
 
@@ -95,12 +98,13 @@ impl Barriers {
         }
     }
 
-    /// Warps that wait.
+    /// Returns the mask of the warps that wait at any barrier.
     pub fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// A warp arrives to wait; `live` are the warps of its CTA that have not exited, it included.
+    /// Records that `warp` arrives and waits. `live` are the warps of its CTA that have not exited, including
+    /// `warp`.
     pub fn arrive(&mut self, slot: u8, id: u8, warp: u8, live: u64, arrival: Arrival) {
         let round = &mut self.rounds[usize::from(slot)][usize::from(id)];
         round.waiting |= 1 << warp;
@@ -112,18 +116,18 @@ impl Barriers {
         self.open(slot, live);
     }
 
-    /// A warp arrives and goes on.
+    /// Records that a warp arrives without waiting (`bar.arrive`).
     pub fn pass(&mut self, slot: u8, id: u8, live: u64, arrival: Arrival) {
         self.rounds[usize::from(slot)][usize::from(id)].arrive(arrival.warps);
         self.open(slot, live);
     }
 
-    /// What the barrier that a warp waited at last came to.
+    /// Returns the reduction result of the barrier at which the warp waited last.
     pub fn reduction(&self, warp: u8) -> Reduction {
         self.reductions[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Opens the barriers of a CTA at which everybody has arrived.
+    /// Opens the barriers of a CTA that are complete: their waiting warps may issue again.
     pub fn open(&mut self, slot: u8, live: u64) {
         if self.waiting == 0 {
             return;
@@ -142,8 +146,7 @@ impl Barriers {
         }
     }
 
-    /// Forgets who arrived at the barriers of a CTA that has ended: its successor in the slot meets
-    /// nobody but its own warps.
+    /// Resets the barriers of a CTA that has ended, so that the next CTA in the slot starts without arrivals.
     pub fn clear(&mut self, slot: u8) {
         self.rounds[usize::from(slot)] = [Round::default(); IDS];
     }
@@ -170,7 +173,8 @@ impl Barriers {
 }
 
 impl Round {
-    /// Counts warps. More than a CTA can have come only if nobody ever waits; they count for no more.
+    /// Adds arriving warps, saturating at the most warps that a CTA can have. More can arrive only if no warp
+    /// ever waits at the barrier.
     fn arrive(&mut self, warps: u8) {
         self.arrived = (self.arrived + u7::new(warps)).min(u7::new(MAX_WARPS as u8));
     }
@@ -260,7 +264,7 @@ mod tests {
         assert_eq!(barriers.waiting(), 0b1000);
         barriers.arrive(0, 5, 2, 0b1111, expects(128));
         assert_eq!(barriers.waiting(), 0);
-        // The next round begins from nothing.
+        // After opening, the barrier has no arrivals.
         barriers.arrive(0, 5, 2, 0b1111, expects(64));
         assert_eq!(barriers.waiting(), 0b100);
     }

@@ -1,19 +1,19 @@
-//! CTA slots. All CTAs of a launch are alike, so each slot owns a fixed share of the warp slots,
-//! register rows and shared bytes, worked out when the kernel is loaded.
+//! CTA slots. All CTAs of a launch are alike, so each slot owns a fixed share of the SM, computed when the
+//! kernel is loaded. A share consists of warp slots, register rows and shared memory.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::{CtaDone, CtaLaunch};
 
-/// What a CTA takes.
+/// Resources of one CTA slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Share {
-    /// Warp slots.
+    /// Number of warp slots.
     pub warps: u8,
-    /// Register rows of one warp.
+    /// Register rows of one warp, or of each 32-lane half of a warp.
     pub rows: u16,
-    /// Shared bytes.
+    /// Size of the shared memory [bytes].
     pub shared: u32,
 }
 
@@ -23,14 +23,14 @@ struct Cta {
     at: [u32; 3],
 }
 
-/// All CTA slots.
+/// CTA slots of the SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct CtaSlots {
     ctas: Box<[Cta]>,
-    /// Slots that the loaded kernel can use.
+    /// Mask of the slots that the loaded kernel can use.
     usable: u32,
     used: u32,
-    /// Slots whose CTA has ended and is to be reported.
+    /// Mask of the slots whose CTA has ended and must be reported to the dispatcher.
     finished: u32,
     share: Share,
 }
@@ -41,13 +41,13 @@ impl CtaSlots {
         Self { ctas, usable: 0, used: 0, finished: 0, share: Share::default() }
     }
 
-    /// Divides the SM for a kernel.
+    /// Divides the SM into `occupancy` equal CTA slots for a kernel.
     pub fn divide(&mut self, occupancy: u32, share: Share) {
         self.usable = ((1u64 << occupancy) - 1) as u32;
         self.share = share;
     }
 
-    /// Takes a CTA into the lowest free slot; `None` if all are taken.
+    /// Allocates the lowest free slot for a CTA; `None` if all usable slots are taken.
     pub fn take(&mut self, launch: &CtaLaunch) -> Option<u8> {
         let free = self.usable & !self.used;
         if free == 0 {
@@ -59,47 +59,47 @@ impl CtaSlots {
         Some(slot)
     }
 
-    /// Slots that are taken, with the numbers of their CTAs.
+    /// Returns the slots in use, each with the linear index of its CTA.
     pub fn taken(&self) -> impl Iterator<Item = (u8, u32)> {
         (0..).zip(&self.ctas).filter(|(slot, _)| self.used >> slot & 1 != 0).map(|(slot, cta)| (slot, cta.number))
     }
 
-    /// The share of each slot.
+    /// Returns the resources of each CTA slot.
     pub fn share(&self) -> Share {
         self.share
     }
 
-    /// First warp slot of a CTA slot.
+    /// Returns the first warp slot of a CTA slot.
     pub fn first_warp(&self, slot: u8) -> u8 {
         slot * self.share.warps
     }
 
-    /// Warp slots of a CTA slot.
+    /// Returns the mask of the warp slots of a CTA slot.
     pub fn warps(&self, slot: u8) -> u64 {
         (u64::MAX >> (64 - self.share.warps)) << self.first_warp(slot)
     }
 
-    /// First shared byte of a CTA slot.
+    /// Returns the byte address in shared memory at which a CTA slot begins.
     pub fn shared_base(&self, slot: u8) -> u32 {
         u32::from(slot) * self.share.shared
     }
 
-    /// Position of a CTA in its grid.
+    /// Returns the position of a CTA in its grid: x, y, z.
     pub fn position(&self, slot: u8) -> [u32; 3] {
         self.ctas[usize::from(slot)].at
     }
 
-    /// Notes that a CTA has ended.
+    /// Marks the CTA of a slot as ended, to be reported to the dispatcher.
     pub fn finish(&mut self, slot: u8) {
         self.finished |= 1 << slot;
     }
 
-    /// Slots to be reported.
+    /// Returns the mask of the slots whose CTA has ended and must be reported.
     pub fn finished(&self) -> u32 {
         self.finished
     }
 
-    /// Frees the lowest finished slot.
+    /// Frees the lowest finished slot and returns its completion message.
     pub fn report(&mut self) -> CtaDone {
         let slot = self.finished.trailing_zeros();
         self.finished &= !(1 << slot);
@@ -107,7 +107,7 @@ impl CtaSlots {
         CtaDone { cta: self.ctas[slot as usize].number }
     }
 
-    /// True if no CTA is here.
+    /// True if no CTA slot is in use.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }

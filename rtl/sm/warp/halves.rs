@@ -1,17 +1,15 @@
 //! # Halves of a warp
-//! A warp of 64 lanes is two halves of 32 with one program counter and one SIMT stack. Branches, exits
-//! and barriers are carried out for all its lanes at once. Every other instruction is issued twice,
-//! for the lower half and then for the upper one, on the data path that warps of 32 lanes have; a half
-//! without active lanes is left out. The warp goes on, and its registers are waited for, with the
-//! second issue.
+//! Executes warps of 64 lanes on the 32-lane data path, as two halves with one program counter and one SIMT
+//! stack. Branches, exits and barriers execute once for all lanes. Every other instruction issues twice, for
+//! the lower half and then for the upper one; a half without active lanes is skipped. The warp advances, and
+//! its result registers are reserved, with the second issue.
 //!
-//! A kernel sees the halves as the warps it was written for: `%laneid`, `%warpid`, shuffles and votes
-//! are those of 32 lanes, so that its results do not depend on how many lanes a warp has. Two halves
-//! that wait for each other without a barrier may wait for ever, as the lanes of any warp may.
+//! Kernels see the halves as the 32-lane warps they were written for: `%laneid`, `%warpid`, shuffles and
+//! votes are those of 32 lanes. Results therefore do not depend on the warp size. Two halves that wait for
+//! each other without a barrier may deadlock, as the lanes of any warp may.
 //!
-//! The second issue follows when its pipe is free: a pipe of 16 lanes keeps each half for two cycles
-//! and the warp for four. Lanes that go through generic addresses or fetch texels do so half by half,
-//! each waiting for the one before.
+//! The second issue follows when the pipe is free: a pipe of 16 lanes is busy for two cycles per half and
+//! four per warp. Generic accesses and texture fetches finish one half before they start the next.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -27,21 +25,21 @@ use crate::sm::front::decode::Decoded;
 use crate::sm::front::issue::{Issue, Turn};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 
-/// What is known of the halves of all warps; nothing of warps of 32 lanes.
+/// Issue and load state of the halves of all warps; empty for warps of 32 lanes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Halves {
     num_warps: u32,
-    /// Warps whose lower half has been issued, and the upper not yet.
+    /// Mask of the warps whose lower half has issued and whose upper half has not.
     begun: u64,
-    /// Of each warp the registers of loads of which one half has come and the other not yet.
+    /// Registers of each warp for which one half of a load has returned and the other has not.
     came: Box<[RegMask]>,
 }
 
-/// The half that is issued next.
+/// Half of a warp that issues next.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Half {
     pub number: u8,
-    /// Its lanes.
+    /// Lanes of the half in which the instruction acts.
     pub mask: u32,
     pub turn: Turn,
 }
@@ -52,13 +50,13 @@ impl Halves {
         Self { num_warps: warps, begun: 0, came: came.into() }
     }
 
-    /// True if warps have two halves.
+    /// True if warps have two halves (64 lanes).
     #[inline(always)]
     pub fn are_pairs(&self) -> bool {
         !self.came.is_empty()
     }
 
-    /// The half of an instruction with these lanes that is issued next.
+    /// Returns the half that issues next for an instruction that acts in `lanes` of the warp.
     pub fn next(&self, warp: u8, lanes: u64) -> Half {
         let begun = self.begun >> warp & 1 != 0;
         let (lower, upper) = (lanes as u32, (lanes >> LANES) as u32);
@@ -70,20 +68,23 @@ impl Halves {
         }
     }
 
-    /// Notes whether the next issue of a warp is that of the upper half of the same instruction.
+    /// Records an issue: after the first of two, the warp's next issue is the upper half of the same
+    /// instruction.
     pub fn issued(&mut self, warp: u8, turn: Turn) {
         let bit = 1 << warp;
         self.begun = if turn == Turn::First { self.begun | bit } else { self.begun & !bit };
     }
 
-    /// A load of these registers, or an atomic, is issued; `alone` if no other half goes with it.
+    /// Records the issue of a load or atomic that writes the given registers; `alone` if no other half issues
+    /// with it.
     pub fn load(&mut self, warp: u8, writes: &RegMask, alone: bool) {
         if alone && let Some(came) = self.came.get_mut(usize::from(warp)) {
             came.insert(writes);
         }
     }
 
-    /// One half of a load has come; true if the other has before, or need not.
+    /// Records that one half of a load has returned. True if the load is complete: the other half returned
+    /// before or was not issued.
     pub fn complete(&mut self, warp: u8, writes: &RegMask) -> bool {
         let Some(came) = self.came.get_mut(usize::from(warp)) else { return true };
         let complete = writes.is_empty() || came.intersects(writes);
@@ -114,7 +115,7 @@ impl Halves {
 }
 
 impl SmCore {
-    /// Keeps an instruction at the head of its warp for the upper half.
+    /// Keeps an instruction at the head of its warp so that the upper half can issue.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_other(&mut self, Issue { scheduler, warp, turn, .. }: Issue, decoded: &Decoded) {
         self.halves.issued(warp, turn);
@@ -122,7 +123,8 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    /// Reserves the registers that an instruction writes without device memory, with its last issue.
+    /// Reserves the destination registers of an instruction without device-memory access, with its last
+    /// issue.
     #[inline(always)]
     pub(in crate::sm) fn reserve(&mut self, issue: &Issue, writes: &RegMask) {
         if issue.turn != Turn::First {
@@ -130,7 +132,7 @@ impl SmCore {
         }
     }
 
-    /// Reserves the registers that a load from device memory writes, or an atomic, with its last issue.
+    /// Reserves the destination registers of a load from device memory or an atomic, with its last issue.
     #[inline(always)]
     pub(in crate::sm) fn reserve_load(&mut self, issue: &Issue, writes: &RegMask) {
         self.halves.load(issue.warp, writes, issue.turn == Turn::Only);

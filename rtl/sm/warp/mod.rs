@@ -1,5 +1,5 @@
 //! # Warps
-//! What a warp slot holds, and what warps wait for together.
+//! Holds the state of warps and CTAs: slots, SIMT stacks and barriers.
 //!
 //! | file         | holds                                               |
 //! |--------------|-----------------------------------------------------|

@@ -1,18 +1,19 @@
 //! # SIMT stack
-//! Knows where a warp runs and where its lanes meet again. A divergent branch splits the top entry
-//! into the two paths; each runs until it reaches the branch's immediate post-dominator, below
-//! which an entry with all lanes waits there.
+//! Tracks the program counter and active lanes of each warp, and reconverges divergent lanes at
+//! post-dominators. A divergent branch splits the top entry into the two paths. Each path runs until it
+//! reaches the immediate post-dominator of the branch, where an entry below, with all lanes, continues.
 //!
-//! The top entry stands in flip-flops, the entries below it in a memory with one row per warp.
-//! A lane that has exited is taken out of every entry at once by its `alive` bit, which masks
-//! whatever leaves the memory; entries without lanes are passed over.
+//! The top entry is held in flip-flops, the entries below it in a memory with one row per warp. An exited
+//! lane leaves all entries at once: its `alive` bit masks every entry read from the memory, and entries
+//! without lanes are skipped.
 //!
-//! A branch that reconverges where its own path does reuses the entry, so that a loop whose lanes
-//! leave one by one stays at two entries. Every divergence takes lanes from the top and adds at
-//! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program, 127 with 64
-//! lanes. GPGPU-Sim's 33 are enough as long as branches nest no deeper than 16.
+//! A branch that reconverges where its own path does reuses the entry, so that a loop which lanes leave one
+//! by one needs only two entries. Every divergence takes lanes from the top and adds at most two entries, and
+//! 32 lanes can split 31 times. Hence 63 entries suffice for any program, and 127 with 64 lanes. GPGPU-Sim's
+//! 33 entries suffice while branches nest no deeper than 16.
 //!
-//! A scheduler does one of `advance`, `branch` and `exit` a cycle, to a warp of its own; `start` is for warps that do not run.
+//! In each cycle, a scheduler performs at most one of `advance`, `branch` and `exit`, on one of its own
+//! warps. `start` applies only to warps that do not run.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -25,15 +26,15 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
 
-/// One entry; the shape is the lanes of a warp.
+/// Entry of a SIMT stack; the payload shape is the number of lanes per warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct Entry {
-    /// Next instruction of the lanes.
+    /// Next instruction of the entry's lanes.
     pub pc: u32,
-    /// Where the entry ends.
+    /// Reconvergence point: the entry is popped when its lanes reach this instruction.
     pub rpc: u32,
-    /// Its lanes.
+    /// Active lanes of the entry.
     #[payload(width = *shape)]
     pub mask: u64,
 }
@@ -41,16 +42,16 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Stack {
     top: Entry,
-    /// Entries below the top.
+    /// Number of entries below the top.
     below: u8,
-    /// Lanes that have not exited.
+    /// Lanes of the warp that have not exited.
     alive: u64,
 }
 
-/// The stacks of all warps.
+/// SIMT stacks of all warps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SimtStacks {
-    /// Lanes of a warp.
+    /// Number of lanes per warp.
     lanes: u32,
     #[serde(with = "BigArray")]
     stacks: [Stack; MAX_WARPS],
@@ -58,7 +59,7 @@ pub struct SimtStacks {
 }
 
 impl SimtStacks {
-    /// Stacks of so many warps, of which each scheduler changes one a cycle.
+    /// Creates the stacks of `warps` warps; each scheduler updates at most one of them per cycle.
     #[must_use]
     pub fn new(path: &str, warps: usize, lanes: u32, schedulers: u32) -> Self {
         let spec = ArraySpec {
@@ -73,50 +74,51 @@ impl SimtStacks {
         Self { lanes, stacks: [Stack::default(); MAX_WARPS], memory: Array::new(spec, lanes) }
     }
 
-    /// Starts a warp at pc 0.
+    /// Starts a warp at pc 0 with the lanes `mask`.
     pub fn start(&mut self, warp: u8, mask: u64) {
         let top = Entry { pc: 0, rpc: NO_PC, mask };
         self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
     }
 
-    /// Sends a warp of a traced kernel to an instruction, in the lanes of `mask`.
+    /// Sets the next instruction and the active lanes of a warp of a traced kernel.
     pub fn set(&mut self, warp: u8, pc: u32, mask: u64) {
         let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
         (top.pc, top.mask) = (pc, mask);
     }
 
-    /// Next instruction of the warp.
+    /// Returns the next instruction of the warp.
     #[must_use]
     pub fn pc(&self, warp: u8) -> u32 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.pc
     }
 
-    /// Lanes that execute it.
+    /// Returns the active lanes: those that execute the next instruction.
     #[must_use]
     pub fn active(&self, warp: u8) -> u64 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
-    /// Lanes that have not exited.
+    /// Returns the lanes that have not exited.
     #[must_use]
     pub fn alive(&self, warp: u8) -> u64 {
         self.stacks[usize::from(warp) % MAX_WARPS].alive
     }
 
-    /// Lanes that have not exited, and all entries, top first: without a port, for reports.
+    /// Returns the lanes that have not exited and all entries, top first. Uses no memory port: for reports
+    /// only.
     #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {
         (self.alive(warp), self.all(warp).collect())
     }
 
-    /// All entries, top first.
+    /// Returns all entries of a warp, top first.
     pub(in crate::sm) fn all(&self, warp: u8) -> impl Iterator<Item = Entry> {
         let Stack { top, below, .. } = self.stacks[usize::from(warp) % MAX_WARPS];
         let below = &self.memory.row(warp.into())[..usize::from(below)];
         std::iter::once(top).chain(below.iter().rev().copied())
     }
 
-    /// Goes on to the next instruction.
+    /// Advances the warp to the next instruction.
     ///
     /// # Panics
     /// If the warp has no lanes left.
@@ -125,7 +127,8 @@ impl SimtStacks {
         self.go(at, warp, next);
     }
 
-    /// Takes a branch to `target` in the lanes of `taken`, part of the active ones.
+    /// Executes a branch to `target`, taken by the active lanes in `taken`; the paths reconverge at
+    /// `reconverge`.
     ///
     /// # Panics
     /// If the stack is full.
@@ -153,8 +156,8 @@ impl SimtStacks {
         };
     }
 
-    /// Ends the lanes of `mask`, part of the active ones. The others go on with the next
-    /// instruction. Returns true when no lane of the warp is left.
+    /// Ends the active lanes in `mask`; the remaining lanes advance. Returns true if the warp has no lanes
+    /// left.
     pub fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) -> bool {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         stack.alive &= !mask;
@@ -192,7 +195,8 @@ impl SimtStacks {
         stack.below += 1;
     }
 
-    /// Uncovers the next entry that has lanes.
+    /// Pops the top entry, and every entry below it that has no live lanes or has reached its reconvergence
+    /// point.
     #[inline(never)]
     fn pop(&mut self, at: &impl AnyEdge, warp: u8) {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
@@ -209,12 +213,12 @@ impl SimtStacks {
         panic!("cycle {}, {}: warp {warp} lost its lanes", at.cycle(), self.memory.spec().path);
     }
 
-    /// Starts to keep digests.
+    /// Starts to keep digests of the memory contents.
     pub fn record(&mut self) {
         self.memory.record();
     }
 
-    /// Lists the registers, the memory and the logic.
+    /// Describes the registers, the memory and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { lanes, stacks, memory } = self;
         to.array("entries", memory);
@@ -232,10 +236,11 @@ impl SimtStacks {
         for _ in 0..spec.reads {
             to.logic("top", Logic::Mux { ways: warps, width: entry + *lanes + spec.columns.ilog2() + 1 });
             to.logic("next_pc", Logic::Counter { width: 32 });
-            // Where the paths meet, whether both have instructions, and whether this one ends.
+            // Comparators: where the paths reconverge, whether each path has instructions, and whether the
+            // entry ends.
             to.logic("reconverged", Logic::Comparator { width: 32, count: 5 });
             to.logic("lanes_left", Logic::Gates { count: 6 * *lanes });
-            // Every entry below the top: has it lanes that live, and instructions?
+            // For each entry below the top: whether it has live lanes, and whether it has instructions left.
             to.logic("has_lanes", Logic::Gates { count: 2 * *lanes * spec.columns });
             to.logic("has_ended", Logic::Comparator { width: 32, count: spec.columns });
             to.logic("below_top", Logic::Less { width: spec.columns.ilog2() + 1, count: spec.columns });
@@ -255,7 +260,7 @@ mod tests {
 
     const W: u8 = 0;
 
-    /// Runs `script` on one warp of 32 lanes, each step at an edge of its own.
+    /// Runs `script` on one warp of 32 lanes, each step at its own clock edge.
     fn run(mask: u64, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
         run_wide(32, mask, script)
     }
@@ -303,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_loop_whose_lanes_leave_one_by_one_does_not_grow_the_stack() {
-        // 0: ...; 1: @p bra 0 with reconvergence at 2. One lane leaves in each round.
+        // Program: `0: ...; 1: @p bra 0`, reconverging at 2. One lane leaves the loop in each round.
         let all = u64::from(u32::MAX);
         run(all, &mut |s, cycle| {
             for round in 1..32 {
@@ -342,7 +347,7 @@ mod tests {
 
     #[test]
     fn splitting_lane_by_lane_in_nested_branches_stays_within_the_depth() {
-        // Each branch sends the lowest remaining lane away, with a meeting point of its own.
+        // Each branch splits off the lowest remaining lane and has its own reconvergence point.
         for lanes in [32, 64] {
             let all = u64::MAX >> (64 - lanes);
             run_wide(lanes, all, &mut |s, cycle| {

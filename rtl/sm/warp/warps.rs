@@ -1,4 +1,4 @@
-//! Warp slots: whose they are, and what they have outstanding.
+//! Warp slots: the CTA of each warp, and its outstanding memory accesses.
 
 use arbitrary_int::u20;
 use serde::{Deserialize, Serialize};
@@ -7,34 +7,34 @@ use serde_big_array::BigArray;
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 use crate::sm::MAX_WARPS;
 
-/// One warp slot.
+/// State of one warp slot.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sm) struct Warp {
-    /// CTA slot it belongs to.
+    /// CTA slot that the warp belongs to.
     pub cta: u8,
-    /// Number in its CTA of the warp, or of its lower half.
+    /// Index in the CTA of the warp, or of the lower half of a 64-lane warp, counted in 32-lane warps.
     pub index: u8,
-    /// First row of its registers.
+    /// First register row of the warp.
     pub rows: u16,
-    /// Load beats without a reply.
+    /// Number of load beats without a reply.
     loads: u16,
-    /// Store beats without an acknowledgement, and atomics without an answer.
+    /// Number of store beats without an acknowledgement, plus atomics without a reply.
     stores: u16,
-    /// Lanes for which an instruction that is issued in parts has been served.
+    /// Lanes already served of an instruction that issues several times, once for each group of its lanes.
     pub served: u32,
 }
 
-/// All warp slots.
+/// Warp slots of the SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Warps {
     num_warps: u32,
     #[serde(with = "BigArray")]
     slots: [Warp; MAX_WARPS],
-    /// Warps that run: launched, not exited.
+    /// Mask of the warps that run: launched and not exited.
     live: u64,
-    /// Warps with stores outstanding.
+    /// Mask of the warps with outstanding stores.
     storing: u64,
-    /// Beats outstanding over all warps.
+    /// Number of outstanding load and store beats, over all warps.
     outstanding: u20,
 }
 
@@ -49,17 +49,17 @@ impl Warps {
         }
     }
 
-    /// Warps that run.
+    /// Returns the mask of the warps that run: launched and not exited.
     pub fn live(&self) -> u64 {
         self.live
     }
 
-    /// Warps with stores outstanding.
+    /// Returns the mask of the warps with outstanding stores.
     pub fn storing(&self) -> u64 {
         self.storing
     }
 
-    /// Load and store beats outstanding.
+    /// Returns the number of outstanding load and store beats, over all warps.
     pub fn outstanding(&self) -> u20 {
         self.outstanding
     }
@@ -68,42 +68,43 @@ impl Warps {
         &self.slots[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Starts a warp. Stores of its predecessor may still be outstanding and stay counted.
+    /// Starts a warp in a slot. Stores of the slot's previous warp may still be outstanding and remain
+    /// counted.
     pub fn start(&mut self, warp: u8, cta: u8, index: u8, rows: u16) {
         let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         (slot.cta, slot.index, slot.rows, slot.served) = (cta, index, rows, 0);
         self.live |= 1 << warp;
     }
 
-    /// Notes for which lanes the instruction that is being issued in parts has been served.
+    /// Sets the lanes already served of an instruction that issues several times.
     pub fn serve(&mut self, warp: u8, lanes: u32) {
         self.slots[usize::from(warp) % MAX_WARPS].served = lanes;
     }
 
-    /// Ends a warp.
+    /// Marks a warp as exited.
     pub fn exit(&mut self, warp: u8) {
         self.live &= !(1 << warp);
     }
 
-    /// True while a load of the warp has not returned.
+    /// True if the warp has outstanding load beats.
     pub fn is_loading(&self, warp: u8) -> bool {
         self.slots[usize::from(warp) % MAX_WARPS].loads > 0
     }
 
-    /// Counts the beats of an issued load.
+    /// Counts the beats of an issued load as outstanding.
     pub fn loads_sent(&mut self, warp: u8, beats: u8) {
         self.slots[usize::from(warp) % MAX_WARPS].loads += u16::from(beats);
         self.outstanding += u20::from(beats);
     }
 
-    /// Counts the beats of an issued store.
+    /// Counts the beats of an issued store as outstanding.
     pub fn stores_sent(&mut self, warp: u8, beats: u8) {
         self.slots[usize::from(warp) % MAX_WARPS].stores += u16::from(beats);
         self.outstanding += u20::from(beats);
         self.storing |= 1 << warp;
     }
 
-    /// Counts a load reply. False if none was due.
+    /// Removes one load beat from the outstanding count. Returns false if none was outstanding.
     pub fn loaded(&mut self, warp: u8) -> bool {
         let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         let due = slot.loads > 0;
@@ -114,7 +115,7 @@ impl Warps {
         due
     }
 
-    /// Counts a store acknowledgement. False if none was due.
+    /// Removes one store beat from the outstanding count. Returns false if none was outstanding.
     pub fn stored(&mut self, warp: u8) -> bool {
         let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         let due = slot.stores > 0;

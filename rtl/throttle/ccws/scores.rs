@@ -1,29 +1,38 @@
 //! # CCWS scores of a core
-//! Gives warps that lose locality the cache to themselves for a while: their scores rise, and warps whose
-//! scores no longer fit below the cutoff may not load (khairy2015 section 5, Table 4, of Rogers et al.'s
-//! cache-conscious wavefront scheduling).
+//! Temporarily reserves the L1D for the warps that lose locality (khairy2015 section 5, Table 4). The scores
+//! of these warps rise, and warps whose scores no longer fit below a cutoff may not load. The scheme is
+//! Rogers et al.'s cache-conscious wavefront scheduling (CCWS).
 //!
 //! | port    | dir | payload | contract                                                             |
 //! |---------|-----|---------|----------------------------------------------------------------------|
 //! | `lost`  | in  | warp    | the L1D missed a line that this warp had lost                        |
-//! | `start` | in  | warp    | it begins, with nothing counted                                      |
-//! | `issued`| in  | warp    | one instruction, or a part of one that is issued in parts            |
-//! | `admit` | out | warps   | those that may load in the next cycle, and until when that holds     |
+//! | `start` | in  | warp    | the warp begins; its counts are cleared                              |
+//! | `issued`| in  | warp    | one instruction, or one pass of an instruction that takes several    |
+//! | `admit` | out | warps   | warps that may load in the next cycle, and the cycle until which this holds |
 //!
-//! In one cycle in this order, `lost` once, the others for any warps; each sees what those before it did.
+//! In one cycle, in this order:
+//! 1. `lost`, at most once.
+//! 2. `start`, for any warps.
+//! 3. `issued`, for any warps.
+//! 4. `admit`, for any warps.
 //!
-//! A score is at least `base` and loses one a cycle above it. An event adds
-//! `hits * k * cutoff / instructions`, rounded down, where hits and instructions are those of all warps
-//! that run and the cutoff is `base` for each of them; the same sum is the highest score, so that is what the score becomes. Warps are admitted from
-//! the highest score down, equal ones from the lowest slot, until their scores reach the cutoff; the
-//! warp with which they do is admitted too. While all are at `base` everyone is.
+//! Each step sees the effects of the steps before it.
 //!
-//! Area: scores, counts, the sums of the scores before each warp, a divider off the way of issue. All of it in one cycle: 18 subtractions behind
-//! a product, and a sum over all warps. A machine could take more for the first, as an event comes cycles after its miss.
+//! A score is at least `base`; above it, the score decreases by one per cycle. A lost-locality event adds
+//! `hits * k * cutoff / instructions`, rounded down. Hits and instructions are those of all running warps,
+//! and the cutoff is `base` times the number of running warps. The same value is also the maximum score, so
+//! an event sets the score to it. Warps are admitted in order of decreasing score, equal ones in slot order,
+//! until their scores reach the cutoff. The warp that reaches the cutoff is admitted too. While all scores
+//! are at `base`, all warps are admitted.
+//!
+//! Area: scores, counts, the sum of the scores before each warp, and a divider off the issue path. All of it
+//! works in one cycle: 18 subtractions behind a product, and a sum over all warps. A machine could spend more
+//! cycles on the division, because an event arrives cycles after its miss.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
-//! Bench: its own tests, `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/scores.rs` beside `hdl/throttle/ccws/scores.sv`.
+//! Bench: its own tests, `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/scores.rs` beside
+//! `hdl/throttle/ccws/scores.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u18;
@@ -35,43 +44,43 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, bits_of};
 use crate::throttle::message::Miss;
 use crate::throttle::{Hooks, May, Seen};
 
-/// Most warps of a core.
+/// Maximum number of warps per core.
 const MAX_WARPS: usize = 64;
-/// A score.
+/// Score of a warp, 18 bits.
 type Score = u18;
 
-/// What a warp has done since it was launched.
+/// Counts and score of a warp since its launch.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Share {
     hits: u32,
     instructions: u32,
-    /// Cycle in which its score is back at the base.
+    /// Cycle in which the score is back at the base.
     rests: u64,
 }
 
-/// Which warps may load, and in which cycles that holds.
+/// Warps that may load, and the cycles in which this holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Admitted {
     warps: u64,
-    /// The first cycle in which it may be others, if nothing is lost and no warp begins or ends.
+    /// First cycle in which the set of warps may change without an event, a warp start or a warp end.
     until: Option<u64>,
 }
 
-/// The scores.
+/// Scores of all warps of a core.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scores {
     config: CcwsConfig,
     num_warps: u32,
     #[serde(with = "BigArray")]
     shares: [Share; MAX_WARPS],
-    /// What [`Self::admitted`] found last and for which warps: follows from the scores, kept for the
-    /// host's speed.
+    /// Last result of [`Self::admitted`] with the warps that it was computed for. Follows from the scores;
+    /// cached for the speed of the host.
     found: Option<(u64, Admitted)>,
     events: u64,
 }
 
 impl Scores {
-    /// All warps at the base.
+    /// Returns scores with all warps at the base.
     #[must_use]
     pub fn new(config: &CcwsConfig, num_warps: u32) -> Self {
         Self { config: config.clone(), num_warps, shares: [Share::default(); MAX_WARPS], found: None, events: 0 }
@@ -81,18 +90,19 @@ impl Scores {
         self.config.base_score.into()
     }
 
-    /// Score of a warp in a cycle.
+    /// Returns the score of a warp in a cycle.
     #[must_use]
     pub fn score(&self, warp: u8, cycle: u64) -> u64 {
         self.base() + self.shares[usize::from(warp)].rests.saturating_sub(cycle)
     }
 
-    /// Counts what a warp issued.
+    /// Counts an instruction, or one pass of it, that a warp issued.
     pub fn issued(&mut self, warp: u8) {
         self.shares[usize::from(warp)].instructions += 1;
     }
 
-    /// A warp has missed a line that it had lost, of which the core learns in `cycle`.
+    /// Counts a miss of a warp to a line that it had lost, which the core receives in `cycle`, and raises its
+    /// score.
     pub fn lost(&mut self, warp: u8, cycle: u64, live: u64) {
         self.events += 1;
         self.shares[usize::from(warp)].hits += 1;
@@ -102,13 +112,14 @@ impl Scores {
         let instructions: u64 = running().map(|share| u64::from(share.instructions)).sum();
         let cutoff = u64::from(live.count_ones()) * self.base();
         let boost = hits * u64::from(self.config.k) * cutoff / instructions.max(1);
-        // The highest score is never above the sum of what it was and the boost.
+        // The maximum score never exceeds the previous score plus the boost, so the score becomes the
+        // maximum.
         let score = boost.min(Score::MAX.into()).max(self.base());
         self.shares[usize::from(warp)].rests = cycle + score - self.base();
         self.found = None;
     }
 
-    /// Which of the warps that run may load in `cycle`.
+    /// Returns the running warps that may load in `cycle`.
     pub fn admitted(&mut self, cycle: u64, live: u64) -> u64 {
         match self.found {
             Some((of, found)) if of == live && found.until.is_none_or(|until| cycle < until) => found.warps,
@@ -120,7 +131,7 @@ impl Scores {
         }
     }
 
-    /// The first cycle in which others may load than those admitted last, if there will be one.
+    /// Returns the first cycle in which the last result of [`Self::admitted`] may change, if there is one.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.found.and_then(|(_, found)| found.until)
@@ -148,10 +159,10 @@ impl Scores {
             falling += u64::from(score > base);
             warps |= 1 << warp;
         }
-        // Those above the base keep their order until the first is back there; before that, more warps
-        // fit when the sum of those admitted has fallen below the cutoff.
+        // Scores above the base keep their order until the first is back at the base. Before that, more warps
+        // fit once the sum of the admitted scores has fallen below the cutoff.
         let first_back = ranked.iter().map(|(score, _)| score - base).filter(|&above| above > 0).min();
-        // The highest score is admitted always: if one is above the base, one falls.
+        // The highest score is always admitted: if any score is above the base, an admitted one decreases.
         let until = first_back.map(|back| cycle + back.min((sum - cutoff) / falling + 1));
         Admitted { warps, until }
     }
@@ -179,7 +190,7 @@ impl Hooks for Scores {
         May::Load(self.admitted(seen.cycle + 1, seen.live))
     }
 
-    /// The first other cycle is decided in the one before.
+    /// The set of warps for a cycle is computed at the end of the cycle before it.
     fn due(&self) -> Option<u64> {
         self.until().map(|cycle| cycle - 1)
     }
@@ -191,7 +202,8 @@ impl Hooks for Scores {
                 to.parts("warp", warp, |to| {
                     to.bits("hits", *hits);
                     to.bits("instructions", *instructions);
-                    // A score counts down to where the host has noted its end.
+                    // In hardware, a score is a counter that decreases each cycle; the host stores the cycle
+                    // at which it reaches the base.
                     to.bits("score", Score::masked_new(*rests));
                 });
             }
@@ -204,7 +216,7 @@ impl Hooks for Scores {
 fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
     let width = |most: u32| u32::BITS - most.leading_zeros();
     let (score, count) = (bits_of::<Score>(), width(warps));
-    // What all warps have done, and what hits are weighed with.
+    // Widths of the sums over all warps, and of the factor that multiplies the hits.
     let all = u32::BITS + count;
     let weight = width(config.k * config.base_score * warps);
     for _ in 0..warps {
@@ -219,13 +231,13 @@ fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
     to.logic("running", Logic::Population { inputs: 2 * warps });
     to.logic("weight", Logic::ConstantMultiplier { width: count, factor: config.k * config.base_score });
     to.logic("dividend", Logic::Multiplier { width: all, by: weight });
-    // A row for each bit of a score.
+    // One row of the divider per bit of a score.
     for _ in 0..score {
         to.logic("divide", Logic::Adder { width: all });
         to.logic("divide", Logic::Mux { ways: 2, width: all });
     }
     to.logic("worth", Logic::Less { width: all + weight - score, count: 1 });
-    // Who comes before whom, and what those before a warp take.
+    // Comparison of all pairs of warps, and the sum of the scores before each warp.
     to.logic("rank", Logic::Less { width: score, count: warps * (warps - 1) / 2 });
     for _ in 0..warps {
         to.logic("before", Logic::Gates { count: (warps - 1) * (score + 1) });
@@ -239,7 +251,8 @@ fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
 mod tests {
     use super::*;
 
-    /// Scores of 24 warps that have issued 1000 instructions and, but for one event, lost `lost` lines.
+    /// Returns the scores of 24 warps after 1000 issued instructions and `lost` minus one lost-locality
+    /// events.
     fn scores(lost: u32) -> Scores {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 24);
         (0..1000).for_each(|_| scores.issued(3));
@@ -254,7 +267,8 @@ mod tests {
         for (lost, worth) in [(10, 192), (50, 960)] {
             let mut scores = scores(lost);
             scores.lost(7, 40, ALL);
-            // From the base the sum exceeds the cap, which is what the event is worth.
+            // From the base, the increased score exceeds the maximum, so the event sets the score to the
+            // maximum.
             assert_eq!(scores.score(7, 40), worth);
             assert_eq!(scores.score(7, 41), worth - 1);
         }
@@ -279,7 +293,7 @@ mod tests {
     fn the_share_of_a_warp_that_has_ended_does_not_count() {
         let mut scores = scores(10);
         scores.lost(7, 40, ALL & !(1 << 5));
-        // One hit of 23 warps: 8 * 2300 / 1000.
+        // One hit over 23 warps: 8 * 2300 / 1000.
         assert_eq!(scores.score(7, 40), 100);
         scores.lost(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 8 * 2400 * 11 / 1000);
@@ -295,10 +309,11 @@ mod tests {
     #[test]
     fn the_warp_that_crosses_the_cutoff_is_admitted_and_those_after_it_are_not() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 4);
-        // 260 of 400: one more fits below the cutoff, and the next crosses it.
+        // The scores are 260 and three times 100; the cutoff is 400. A second warp stays below it, and a
+        // third crosses it.
         scores.shares[2].rests = 160;
         assert_eq!((scores.admitted(0, 0b1111), scores.until()), (0b0111, Some(61)));
-        // 199 and two at the base are 399 then: a fourth is admitted.
+        // In cycle 61, the three admitted scores sum to 399, so a fourth warp is admitted.
         assert_eq!((scores.admitted(60, 0b1111), scores.admitted(61, 0b1111)), (0b0111, 0b1111));
     }
 

@@ -1,16 +1,17 @@
 //! # CCWS victim tags of an L1D
-//! Remembers the lines that each warp brought and others displaced, so that a miss to one of them shows
-//! that the warp has lost locality (khairy2015 section 5, Table 4).
+//! Detects that a warp has lost locality: it misses a line that it fetched before (khairy2015 section 5,
+//! Table 4). Victim tags record the evicted lines of each warp.
 //!
 //! | port     | dir | payload             | contract                                                |
 //! |----------|-----|---------------------|---------------------------------------------------------|
-//! | `missed` | in  | way, old line, miss | an accepted miss; says whether its warp had lost the line |
-//! | `stored` | in  | line                | a global store drops the line everywhere                 |
+//! | `missed` | in  | way, old line, miss | an accepted miss; returns whether its warp had lost the line |
+//! | `stored` | in  | line                | a global store; removes the line from the tags of all warps |
 //!
-//! A miss first notes the line that gives way with the warp that brought it, then looks for its own line
-//! among those of its warp. What it finds stays. Tags of a warp slot stay when another warp takes it.
-//! The set of a line is its low address bits; replacement is true LRU. One of both a cycle.
-//! Area: 16 tags a warp, the owner of every line.
+//! A miss first inserts the evicted line into the victim tags of the warp that fetched it. Then it searches
+//! the victim tags of its own warp for its line; a hit does not remove the tag. Tags of a warp slot stay when
+//! another warp takes the slot. The set of a line is its low address bits; replacement is true LRU. At most
+//! one `missed` or `stored` per cycle.
+//! Area: 16 tags per warp, and the owner of every line.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
@@ -22,14 +23,14 @@ use super::CcwsConfig;
 use crate::kernel::{Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 use crate::throttle::{L1Place, Losses};
 
-/// A displaced line of a warp.
+/// Victim tag: an evicted line that a warp fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = VictimShape)]
 struct VictimTag {
     valid: bool,
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// Rank in its set, 0 the most recently used.
+    /// LRU rank in its set; 0 is the most recently used.
     #[payload(only(shape.lru_bits > 0), width = shape.lru_bits)]
     lru: u8,
 }
@@ -40,25 +41,25 @@ struct VictimShape {
     lru_bits: u32,
 }
 
-/// The warp that brought a line; the shape is the width.
+/// Warp that fetched a line; the shape is the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Owner(#[payload(name = "warp", width = *shape)] u8);
 
-/// The victim tags of all warps.
+/// Victim tags of all warps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Victims {
-    /// Sets of a warp.
+    /// Number of sets per warp.
     sets: u32,
     line_bits: u32,
-    /// A row for each set of each warp.
+    /// Tags, one row per set of each warp.
     tags: Array<VictimTag>,
-    /// By set and way of the L1D.
+    /// Warp that fetched each line of the L1D, by set and way.
     owners: Array<Owner>,
 }
 
 impl Victims {
-    /// Empty tags of an L1D.
+    /// Returns empty victim tags for an L1D.
     #[must_use]
     pub fn new(config: &CcwsConfig, place: &L1Place<'_>) -> Self {
         let &CcwsConfig { victims, victim_ways, .. } = config;
@@ -77,7 +78,8 @@ impl Victims {
         let mut all = Self {
             sets: victim_sets,
             line_bits,
-            // The owner's row takes the line that gives way, the requester's is searched.
+            // Two writes: the evicted line goes to the row of its owner, and a hit updates the row of the
+            // requesting warp.
             tags: Array::new(spec("tags", Storage::Cam, warps * victim_sets, victim_ways, 1, 2), shape),
             owners: Array::new(
                 spec("owners", Storage::Sram, sets, ways, 1, 1),
@@ -115,7 +117,7 @@ impl Losses for Victims {
         let first = (line % u64::from(sets)) as u32;
         for row in (first..self.tags.spec().rows).step_by(sets as usize) {
             if let Some(found) = position(self.tags.row(row), line) {
-                // One match line a row clears its cell: no write port.
+                // The match line of each row clears its cell directly, so no write port is used.
                 let columns = self.tags.spec().columns;
                 self.tags.change(at, (row * columns) as usize + found, |tag| tag.valid = false);
             }
@@ -138,14 +140,15 @@ impl Losses for Victims {
             to.array("tags", tags);
             to.array("owners", owners);
             let (cells, cell) = (tags.spec().columns, tags.cell_bits());
-            // The line that gives way is sought beside the one that misses, which it may displace.
+            // The evicted line and the missed line are searched in parallel; the evicted line may displace
+            // the tag of the missed one.
             to.logic("lost", Logic::Comparator { width: *line_bits, count: cells });
             to.logic("free", Logic::PriorityEncoder { inputs: cells });
             to.logic("noted", Logic::Mux { ways: 2, width: cells * (line_bits + 1) });
             to.logic("sought", Logic::Mux { ways: 2, width: cells * cell });
             let rank = cell - line_bits - 1;
             to.logic("oldest", Logic::Comparator { width: rank, count: cells });
-            // Each of the two becomes the one used last.
+            // Both lines become the most recently used of their rows.
             for _ in 0..2 {
                 to.logic("rank", Logic::Mux { ways: cells, width: rank });
                 to.logic("older", Logic::Less { width: rank, count: cells });
@@ -160,7 +163,7 @@ fn position(row: &[VictimTag], line: u64) -> Option<usize> {
     row.iter().position(|tag| tag.valid && tag.line == line)
 }
 
-/// Notes a line in a set: where it is already, else in the place used least recently.
+/// Inserts a line into a set: reuses its tag if present, else a free tag, else the least recently used one.
 fn note(row: &mut [VictimTag], line: u64) {
     let last = row.len() as u8 - 1;
     let free = || row.iter().position(|tag| !tag.valid);

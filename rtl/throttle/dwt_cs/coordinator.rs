@@ -1,27 +1,31 @@
 //! # DWT-CS coordinator
-//! Tells from the counts of all cores when the L1Ds thrash, lets every core try another number of warps,
-//! and gives all of them the number with which a core got most done (khairy2015 section 4.2).
+//! Detects from the counts of all cores that the L1Ds thrash, and finds the best limit on warps by sampling
+//! (khairy2015 section 4.2). Each core tries a different limit. All cores then get the limit of the core that
+//! executed the most instructions.
 //!
 //! | port     | dir         | payload  | contract                                                    |
 //! |----------|-------------|----------|-------------------------------------------------------------|
-//! | `report` | in, per SM  | `Report` | one a period of the monitor, one a sample; always taken     |
-//! | `order`  | out, per SM | `Order`  | to all in one cycle; a core has none before its next report |
+//! | `report` | in, per SM  | `Report` | one per period of the monitor, one per sample; always accepted |
+//! | `order`  | out, per SM | `Order`  | to all cores in one cycle; a core receives none before its next report |
 //!
-//! Latency: the last report of a period or a sample is answered in the cycle in which it arrives. With
-//! links of 16 cycles each way, periods of 10,000 cycles and N = M = 3 the cores sample from cycle 30,032
-//! of a kernel and know their limit at 60,064.
+//! Latency: the last report of a period or a sample is answered in the cycle in which it arrives. With links
+//! of 16 cycles each way, periods of 10,000 cycles and N = M = 3, sampling starts in cycle 30,032 of a
+//! kernel. (N is `above`, M is `sample`.) The cores receive their limit in cycle 60,064.
 //!
-//! Which limits: in the first round core `i`, counted from 1, tries `i` warps a scheduler. If the
-//! highest limit tried wins, higher ones may be better: the next round tries those above it on as many cores
-//! as it takes, while the others keep to it for comparison, the last core always. A lone core has
-//! nobody beside it, so its last round is what it compares with.
-//! The most thread instructions win, of equal ones the fewer warps. A core without warps counts none and
-//! cannot win; if no core counted any, nobody is held back and nothing is noted.
+//! Limits: in the first round, core `i`, counted from 1, tries `i` warps per scheduler. If the highest tried
+//! limit wins, a higher one may be better. The next round then tries the limits above it, on as many cores as
+//! needed. The other cores, always including the last one, keep the previous winner for comparison. A lone
+//! core has no other core to compare with, so the best counts of its last round are kept.
+//!
+//! The limit with the most thread instructions wins; of equal ones, the one with fewer warps. A core without
+//! warps counts no instructions and cannot win. If no core counted any, no warp is throttled and no limit is
+//! remembered.
 //!
 //! Area: the sums, the best count, the memo.
 //!
 //! Twin: `golden/throttle/dwt_cs.rs`.
-//! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` beside `hdl/throttle/coordinator.sv`.
+//! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` beside
+//! `hdl/throttle/coordinator.sv`.
 
 use arbitrary_int::{u27, u31};
 use serde::{Deserialize, Serialize};
@@ -33,61 +37,61 @@ use crate::throttle::Hub;
 use crate::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
 use crate::throttle::side::HubIo;
 
-/// Most cores.
+/// Maximum number of cores.
 const MAX_CORES: u32 = 128;
-/// Misses of all cores: 7 bits more than those of one.
+/// Sum of the misses of all cores: 7 bits wider than the count of one core.
 type AllMisses = u27;
-/// Thread instructions of all cores.
+/// Sum of the thread instructions of all cores.
 type AllInstructions = u31;
 
-/// What it waits for.
+/// Phase of the search, named after the event that ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Phase {
-    /// Periods with too many misses.
+    /// Waits for enough consecutive thrashing periods.
     #[default]
     Monitor,
-    /// The counts of a sample.
+    /// Waits for the counts of a sample.
     Sample,
-    /// The end of the kernel.
+    /// The limit is found; waits for the end of the kernel.
     Fixed,
 }
 
-/// What lasts as long as a kernel.
+/// State of the search during a kernel.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Search {
     phase: Phase,
-    /// Cores that have reported.
+    /// Cores that have reported, one bit per core.
     got: u128,
     misses: AllMisses,
     instructions: AllInstructions,
-    /// A core whose word counts alone had too many misses.
+    /// True if a core whose own counts suffice as a trigger exceeded the threshold.
     hot: bool,
-    /// Periods in a row with too many misses.
+    /// Number of consecutive thrashing periods.
     streak: Periods,
-    /// The highest limit tried in the rounds before.
+    /// Highest limit tried in earlier rounds; in phase `Fixed`, the limit that was found.
     base: Limit,
-    /// Most instructions of a sample, and its limit.
+    /// Highest instruction count in a sample, and its limit.
     best: Option<(Instructions, Limit)>,
 }
 
-/// The coordinator.
+/// Coordinator of all cores.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coordinator {
     path: String,
     config: DwtConfig,
     num_cores: u32,
-    /// Warps of a scheduler.
+    /// Number of warps per scheduler; this limit throttles no warp.
     most: Limit,
     key: u16,
     search: Search,
     memo: Memo,
-    /// Samples taken so far.
+    /// Number of samples taken so far.
     rounds: u64,
 }
 
 impl Coordinator {
-    /// A coordinator of cores whose schedulers have `most` warps each; `path` names it in messages.
+    /// Returns a coordinator for cores whose schedulers have `most` warps each; `path` appears in messages.
     ///
     /// # Panics
     /// If there are no cores or more than 128.
@@ -106,7 +110,8 @@ impl Coordinator {
         }
     }
 
-    /// Warps a scheduler that core `core`, counted from 0, tries in a round that starts from `base`.
+    /// Returns the limit that core `core`, counted from 0, tries in a round that follows a winner `base` (0
+    /// for the first round).
     fn limit_in(&self, core: u32, base: Limit) -> Limit {
         let (number, base) = (core + 1, u32::from(base));
         let above = base + number;
@@ -119,7 +124,7 @@ impl Coordinator {
         Limit::from_u32(limit)
     }
 
-    /// The highest limit of that round.
+    /// Returns the highest limit tried in the round that follows a winner `base`.
     fn highest_in(&self, base: Limit) -> Limit {
         (0..self.num_cores).map(|core| self.limit_in(core, base)).max().unwrap_or(self.most)
     }
@@ -149,7 +154,8 @@ impl Coordinator {
         }
     }
 
-    /// All have reported: what they are to do, from which base.
+    /// Ends a round after the reports of all cores; returns the order to send, if any. Its limits follow from
+    /// `base`.
     fn decide(&mut self) -> Option<OrderKind> {
         let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
         let search = &mut self.search;
@@ -271,12 +277,12 @@ impl Block for Coordinator {
                 to.logic("misses", Logic::Adder { width: bits_of::<AllMisses>() });
                 to.logic("instructions", Logic::Adder { width: bits_of::<AllInstructions>() });
                 to.logic("counts", Logic::Gates { count: bits_of::<Misses>() + instructions });
-                // The best so far, of equals that with the lower limit.
+                // Best count so far, at the lower limit if equal.
                 to.logic("better", Logic::Less { width: instructions, count: 1 });
                 to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
                 to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });
                 to.logic("best", Logic::Mux { ways: 2, width: instructions + bits_of::<Limit>() });
-                // What the core tries in this round and in the next.
+                // Limits that the core tries in this round and in the next.
                 for _ in 0..2 {
                     to.logic("limit", Logic::Adder { width: bits_of::<Limit>() });
                     to.logic("most", Logic::Less { width: bits_of::<Limit>(), count: 1 });
@@ -286,7 +292,7 @@ impl Block for Coordinator {
             });
         }
         config.describe_is_above(bits_of::<AllMisses>(), bits_of::<AllInstructions>(), to);
-        // A round that ends and a new kernel begin counts anew.
+        // The sums are cleared at the end of a round and for a new kernel.
         to.logic("anew", Logic::Gates { count: 2 * (bits_of::<AllMisses>() + bits_of::<AllInstructions>()) });
     }
 }

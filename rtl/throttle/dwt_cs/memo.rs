@@ -1,4 +1,4 @@
-//! Memo of the coordinator: the limits found for the kernels sampled last, first in first out.
+//! Memo of the coordinator: the limits found for the most recently sampled kernels, with FIFO replacement.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;
@@ -14,11 +14,11 @@ struct Entry {
     limit: Limit,
 }
 
-/// The memo.
+/// Table of kernels and their limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Memo {
     entries: Box<[Entry]>,
-    /// Entry written next.
+    /// Number of the entry to be written next.
     next: u6,
 }
 
@@ -27,12 +27,12 @@ impl Memo {
         Self { entries: vec![Entry::default(); entries as usize].into(), next: u6::default() }
     }
 
-    /// The limit of a kernel.
+    /// Returns the limit of a kernel, if one is stored.
     pub(super) fn find(&self, key: u16) -> Option<Limit> {
         self.entries.iter().find(|entry| entry.valid && entry.key == key).map(|entry| entry.limit)
     }
 
-    /// Notes the limit of a kernel, which has none yet.
+    /// Stores the limit of a kernel that has no entry yet.
     pub(super) fn note(&mut self, key: u16, limit: Limit) {
         self.entries[self.next.as_usize()] = Entry { valid: true, key, limit };
         self.next = u6::from_u64((self.next.as_u64() + 1) % self.entries.len() as u64);

@@ -1,22 +1,30 @@
 //! # DWT-CS monitor of a core
-//! Counts misses and thread instructions, reports them at the end of every period, and holds the limit
-//! under which the core's schedulers work (khairy2015 section 4.2).
+//! Counts misses and thread instructions and reports them at the end of every period (khairy2015 section
+//! 4.2). Holds the limit on the warps that the core's schedulers may issue.
 //!
 //! | port     | dir | payload    | contract                                                        |
 //! |----------|-----|------------|-----------------------------------------------------------------|
-//! | `obey`   | in  | `Order`    | the limit of a sample or of the rest of the kernel               |
-//! | `tick`   | out | `Tick`     | once a cycle; something only where a period ends                 |
-//! | `count`  | in  | counts     | what the core issued, what its L1D missed                        |
+//! | `obey`   | in  | `Order`    | limit for a sample or for the rest of the kernel                 |
+//! | `tick`   | out | `Tick`     | called once per cycle; returns messages only at the end of a period |
+//! | `count`  | in  | counts     | instructions that the core issued, misses of its L1D             |
 //! | `admit`  | out | limit      | warps of each scheduler that may issue                           |
 //!
-//! One cycle: `tick`, `obey`, misses, what was issued, and the end of the kernel, each of which sees what those before it did.
+//! In one cycle, in this order:
+//! 1. `tick`
+//! 2. `obey`
+//! 3. Misses are counted.
+//! 4. Issued instructions are counted.
+//! 5. The kernel ends.
 //!
-//! A period counts the instructions issued in its cycles. A miss is counted a cycle after it happened,
-//! which is when the core learns of it. The first period begins with the first cycle of the kernel.
+//! Each step sees the effects of the steps before it.
+//!
+//! A period counts the instructions issued in its cycles. A miss is counted one cycle after it happened, when
+//! the core receives it. The first period begins with the first cycle of the kernel.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/dwt_cs.rs`.
-//! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` beside `hdl/throttle/monitor.sv`.
+//! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` beside
+//! `hdl/throttle/monitor.sv`.
 
 use arbitrary_int::traits::Integer;
 use serde::{Deserialize, Serialize};
@@ -26,51 +34,52 @@ use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, bits_of};
 use crate::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKind, PeriodEnd, Report};
 use crate::throttle::{Hooks, May, Seen, Tick};
 
-/// Where the core is in the search for its limit.
+/// Phase of the core in the search for its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum Phase {
-    /// Every warp issues, every period is reported.
+    /// All warps may issue, and every period is reported.
     #[default]
     Monitor,
-    /// Tries a limit.
+    /// Tries a limit for the periods of a sample.
     Sample,
-    /// Has reported how the limit did.
+    /// Has reported the counts of the sample and waits for an order.
     Wait,
-    /// Knows the limit.
+    /// Keeps the limit that the search found.
     Fixed,
 }
 
-/// When the running period ends.
+/// End of the current period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Timer {
-    /// No kernel runs; the next one's first period lasts so many cycles.
+    /// No kernel runs; the first period of the next kernel lasts the given number of cycles.
     Stopped(u32),
-    /// In this cycle.
+    /// The period ends at the given cycle.
     Ends(u64),
 }
 
-/// The monitor.
+/// DWT-CS monitor of one core.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Monitor {
     config: DwtConfig,
-    /// Warps of a scheduler, which is a limit that holds nobody back.
+    /// Number of warps per scheduler; this limit throttles no warp.
     most: Limit,
     phase: Phase,
     limit: Limit,
     timer: Timer,
     misses: Misses,
     instructions: Instructions,
-    /// What the core had ever issued when it was counted last: no register, the counter counts in steps.
+    /// Number of thread instructions issued by the core up to the last count. No register: in hardware, the
+    /// counter counts the instructions of each cycle.
     counted: u64,
-    /// Periods of the sample that are over.
+    /// Number of completed periods of the sample.
     sampled: Periods,
-    /// Kernel loaded last.
+    /// Key of the kernel that was loaded last.
     key: u16,
 }
 
 impl Monitor {
-    /// A monitor of a core whose schedulers have `most` warps each.
+    /// Returns a monitor for a core whose schedulers have `most` warps each.
     #[must_use]
     pub fn new(config: &DwtConfig, most: u8) -> Self {
         let most = Limit::new(most);
@@ -88,13 +97,13 @@ impl Monitor {
         }
     }
 
-    /// Where it is.
+    /// Returns the phase of the search.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Warps of a scheduler that may issue.
+    /// Returns the number of warps per scheduler that may issue.
     #[must_use]
     pub fn limit(&self) -> u8 {
         self.limit.value()
@@ -110,9 +119,10 @@ impl Monitor {
         let is_above = self.config.is_above(misses.into(), instructions.into());
         let may_close = match self.phase {
             Phase::Monitor => !is_above,
-            // What a sample shows must not depend on the L1D being shut in it.
+            // The result of a sample must not depend on whether the L1D is closed, so the L1D stays open.
             Phase::Sample | Phase::Wait => false,
-            // Warps are held back because they thrash; what misses with all of them is a stream.
+            // With a lower limit, misses are due to thrashing. Misses that remain when all warps may issue
+            // are due to streaming.
             Phase::Fixed => self.limit == self.most,
         };
         self.misses = Misses::default();
@@ -134,13 +144,13 @@ impl Monitor {
         Tick { period: PeriodEnd { may_close }, report }
     }
 
-    /// Counts a miss of which the core learns in this cycle.
+    /// Counts a miss that the core receives in this cycle.
     pub fn count_miss(&mut self) {
         self.misses += Misses::new(1);
     }
 
-    /// Counts the thread instructions issued up to the end of this cycle, which matter until the limit is
-    /// known: `all` that the core ever issued.
+    /// Counts the thread instructions issued up to the end of this cycle; `all` is the total that the core
+    /// has issued. They are needed only until the limit is found.
     pub fn count_to(&mut self, all: u64) {
         if matches!(self.phase, Phase::Monitor | Phase::Sample) {
             self.instructions += Instructions::from_u64(all - self.counted);
@@ -215,7 +225,7 @@ impl Hooks for Monitor {
         to.part("dwt", |to| {
             to.state("phase", *phase);
             to.bits("limit", *limit);
-            // The timer counts down to where the host has noted its end.
+            // In hardware, the timer counts down; the host stores the cycle in which it ends.
             let (runs, end) = match timer {
                 Timer::Stopped(left) => (false, u64::from(*left)),
                 Timer::Ends(end) => (true, *end),
@@ -230,7 +240,7 @@ impl Hooks for Monitor {
             to.logic("timer", Logic::Counter { width: bits_of::<Time>() });
             to.logic("missed", Logic::Counter { width: bits_of::<Misses>() });
             to.logic("issued", Logic::Adder { width: bits_of::<Instructions>() });
-            // A period that ends, an order and a new kernel begin counts anew.
+            // The counts are cleared at the end of a period, by an order and by a new kernel.
             let counts = bits_of::<Time>() + bits_of::<Misses>() + bits_of::<Instructions>();
             to.logic("anew", Logic::Gates { count: 3 * counts });
         });

@@ -1,47 +1,47 @@
-//! Keys of the overlapped flow.
+//! Parameters of the overlapped flow.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::Rules;
 
-/// What a write that misses brings from memory.
+/// Fetch policy of a write miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMiss {
-    /// Its line, unless all of that is written.
+    /// Fetches the line, unless the write covers all of it.
     FetchPartial,
-    /// Its line, even if all of that is written: GPGPU-Sim's write-allocate.
+    /// Always fetches the line, even if the write covers all of it: GPGPU-Sim's write-allocate.
     Fetch,
-    /// Nothing: a mask says which bytes of a line are here, and the others are fetched for who wants them.
+    /// Fetches nothing: a mask marks the bytes that are present. Accesses that need other bytes fetch them.
     ByteMask,
 }
 
-/// What a miss brings of its line.
+/// Unit in which misses fetch from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FetchUnit {
-    /// All of it.
+    /// The whole line.
     Line,
-    /// The DRAM bursts with bytes of the sectors asked for that are not here; what gives way is written back by the
-    /// bursts that were written to.
+    /// The DRAM bursts that hold missing bytes of the requested sectors. Only bursts that were written to are
+    /// written back on eviction.
     Sectors,
 }
 
-/// A line that gives way moves to a write-back queue at once, and the fetch goes out beside it.
+/// Overlapped flow: the victim moves to a writeback queue at once, in parallel with the fetch.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OverlappedConfig {
-    /// Fetches waiting for the DRAM channel (GPGPU-Sim's GTX 480: 4).
+    /// Number of fetches that can wait for the DRAM channel (GPGPU-Sim's GTX 480: 4).
     pub miss_queue: u32,
-    /// Dirty lines waiting for the DRAM channel.
+    /// Number of dirty lines that can wait for the DRAM channel.
     pub write_back_queue: u32,
-    /// What a write that misses brings.
+    /// Fetch policy of a write miss.
     pub write_miss: WriteMiss,
-    /// What any other miss brings.
+    /// Unit in which all other misses fetch.
     pub fetch: FetchUnit,
 }
 
-/// As `machines/fermi.toml` has it.
+/// Values of `machines/fermi.toml`.
 impl Default for OverlappedConfig {
     fn default() -> Self {
         Self { miss_queue: 4, write_back_queue: 4, write_miss: WriteMiss::FetchPartial, fetch: FetchUnit::Line }
@@ -49,17 +49,17 @@ impl Default for OverlappedConfig {
 }
 
 impl OverlappedConfig {
-    /// True if parts of lines may be here.
+    /// True if a mask records which bytes of each line are present.
     pub(super) fn has_byte_masks(&self) -> bool {
         self.write_miss == WriteMiss::ByteMask
     }
 
-    /// True if some sectors of a line may be here, and others not.
+    /// True if lines are fetched by sectors.
     pub(super) fn is_by_sector(&self) -> bool {
         self.fetch == FetchUnit::Sectors
     }
 
-    /// Checks every key.
+    /// Checks all parameters.
     pub(in super::super::super) fn validate(&self, rules: &mut Rules) {
         let Self { miss_queue, write_back_queue, write_miss: _, fetch: _ } = *self;
         rules.range("miss_queue", miss_queue.into(), 1..=64, "a miss must be able to leave");

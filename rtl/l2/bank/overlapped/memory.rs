@@ -1,10 +1,9 @@
-//! What the overlapped flow asks memory for: lines to be fetched, lines that gave way, and the order of both.
+//! Requests of the overlapped flow to memory: fetches, writebacks, and their common order.
 //!
-//! No stale memory: the line fetched may be one that gave way a moment ago and whose bytes are
-//! still on their way to memory. Fetches and write-backs leave in the order of their look-ups, so
-//! that the write-back is ahead in `dram_req`, and the DRAM controller keeps the order of accesses
-//! to one address. Hence a fetch reads what the write-back wrote, and nothing has to search the
-//! write-back queue.
+//! No stale data: a fetch may be for a line that was evicted shortly before and whose writeback is still in
+//! flight. Fetches and writebacks leave in lookup order, so the writeback precedes the fetch in `dram_req`.
+//! The DRAM controller keeps the order of accesses to one address. The fetch therefore reads what the
+//! writeback wrote, and nothing has to search the writeback queue.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,52 +20,52 @@ use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
 
-/// Bits of the number of an MSHR entry, unless there are more entries than these tell apart.
+/// Minimum width of the number of an MSHR entry [bits]; wider if there are more entries.
 const LEAST_ENTRY_BITS: u32 = 6;
 
-/// A line to be fetched, or bursts of it.
+/// Fetch of a line, or of some bursts of it.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = MemoryShape)]
 struct Fetch {
-    /// First burst of the line.
+    /// Number of the first burst of the line.
     #[payload(width = shape.burst_bits)]
     burst: u64,
-    /// Request that missed.
+    /// Running number of the request that missed.
     id: u32,
-    /// Its MSHR entry.
+    /// MSHR entry of the line.
     #[payload(width = shape.entry_bits)]
     entry: u16,
-    /// Which bursts.
+    /// Bursts to fetch.
     #[payload(only(let Some(count) = shape.by_burst), width = count)]
     bursts: Bursts,
-    /// Cycle of the look-up that missed: for the statistics.
+    /// Cycle of the lookup that missed: statistics, no hardware.
     #[payload(skip)]
     missed: u64,
 }
 
-/// Widths of what waits.
+/// Widths of queued fetches and writebacks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MemoryShape {
-    /// Bits of a burst address.
+    /// Width of a burst address [bits].
     burst_bits: u32,
     entry_bits: u32,
     line_bytes: u32,
-    /// Bursts of a line, if each is asked for by itself.
+    /// Number of bursts per line, if bursts are requested individually.
     by_burst: Option<u32>,
-    /// Parts of lines are written to memory.
+    /// True if lines may be written to memory partially, under a byte mask.
     masked: bool,
 }
 
-/// A dirty line that gave way.
+/// Writeback of a dirty line that was evicted, or a write that bypasses the bank.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 struct WriteBack {
-    /// First burst of the line.
+    /// Number of the first burst of the line.
     burst: u64,
-    /// Request that drove it out.
+    /// Running number of the request that caused the writeback.
     id: u32,
-    /// Bytes that are written: all, unless parts of lines are.
+    /// Bytes to write: all, unless lines are written partially.
     mask: u128,
-    /// Which bursts are written.
+    /// Bursts to write.
     bursts: Bursts,
     line: LineData,
 }
@@ -87,26 +86,27 @@ impl Payload for WriteBack {
     }
 }
 
-/// Which of the two queues to memory is next.
+/// Kind of the next queued transfer to memory: a writeback or a fetch.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 struct Turn {
     write_back: bool,
 }
 
-/// The registers.
+/// Queues of fetches and writebacks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ToMemory {
     fetches: Fifo<Fetch>,
     write_backs: Fifo<WriteBack>,
-    /// The order of the entries of the two queues above.
+    /// Common order of the entries of both queues.
     turns: Fifo<Turn>,
     pieces: Pieces,
-    /// The bursts of the entry whose turn it is have been sent up to this one.
+    /// Position in the line from which bursts of the oldest transfer are still to be sent.
     sent: u32,
 }
 
 impl ToMemory {
-    /// Nothing is asked for, for so many MSHR entries; `masked` if parts of lines will be written.
+    /// Returns empty queues for a bank with `entries` MSHR entries; `masked` if lines may be written
+    /// partially.
     pub fn new(flow: &OverlappedConfig, place: &BankPlace, pieces: Pieces, entries: u32, masked: bool) -> Self {
         let shape = MemoryShape {
             burst_bits: place.local_bits() + pieces.bursts().ilog2(),
@@ -124,7 +124,7 @@ impl ToMemory {
         }
     }
 
-    /// True if memory is asked for nothing.
+    /// True if no fetch or writeback is queued.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
@@ -140,7 +140,7 @@ impl ToMemory {
         if self.write_backs.has_room() { Ok(()) } else { Err(Stall::WriteBackQueue) }
     }
 
-    /// Asks for bursts of a line of the bank, which request `id` missed in a cycle, for an MSHR entry.
+    /// Enqueues a fetch of bursts of a line for an MSHR entry; request `id` missed in cycle `missed`.
     #[inline(always)]
     pub fn fetch(&mut self, local: u64, id: u32, (entry, bursts): (u32, Bursts), missed: u64) {
         let burst = local * u64::from(self.pieces.bursts());
@@ -148,7 +148,8 @@ impl ToMemory {
         self.turns.push(Turn { write_back: false });
     }
 
-    /// Gives memory the bytes of a line under a mask, because of request `by`: by sectors the bursts with such bytes.
+    /// Enqueues a write of the masked bytes of a line, caused by request `by`. With sector fetches, only
+    /// bursts that contain such bytes are written.
     #[inline(always)]
     pub fn write_back(&mut self, local: u64, by: u32, bytes_written: u128, bytes: &[u8; LINE_BYTES]) {
         let first = local * u64::from(self.pieces.bursts());
@@ -163,14 +164,15 @@ impl ToMemory {
         self.turns.push(Turn { write_back: true });
     }
 
-    /// The bytes of a line of the bank that were given up last, and which they are, if memory has not got them yet.
+    /// Returns the bytes and the mask of the youngest queued writeback of a line, if there is one.
     pub fn given_up(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let burst = local * u64::from(self.pieces.bursts());
         let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
         youngest.map(|leaving| (&leaving.line.0, leaving.mask))
     }
 
-    /// Notes that of some bursts all up to the `sent`-th of their line are out; true if none is left.
+    /// Records that bursts of the oldest transfer up to position `sent` of the line were sent; true if none
+    /// is left.
     #[inline(always)]
     fn sent(&mut self, write_back: bool, bursts: Bursts, sent: u32) -> bool {
         self.sent = sent + 1;
@@ -198,8 +200,7 @@ impl ToMemory {
 }
 
 impl Overlapped {
-    /// Sends one burst of the fetch or write-back whose turn it is; true if the next is stuck behind
-    /// a full channel.
+    /// Sends one burst of the oldest fetch or writeback; true if the next burst is blocked by a full channel.
     #[inline(always)]
     pub(super) fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Self { core, memory, .. } = self;
@@ -235,7 +236,7 @@ impl Overlapped {
         let is_full = dram_req.is_full();
         let is_done = memory.sent(write_back, bursts, sent);
         core.stats.writebacks += u64::from(is_done && write_back);
-        // The bursts of another line may go to another channel.
+        // The next transfer may use another channel.
         is_full && (!is_done || core.place.channels.num_partitions == 1)
     }
 }

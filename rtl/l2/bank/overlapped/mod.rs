@@ -1,17 +1,22 @@
-//! The overlapped flow of a bank, which is that of Fermi's L2: a line that gives way moves to the write-back queue at
-//! once, and its successor is fetched into its way meanwhile.
+//! The overlapped flow of a bank, as in Fermi's L2: writeback of the victim and fetch of the new line
+//! overlap. The victim moves to the writeback queue at once, and the new line is fetched into its way.
 //!
-//! In each cycle: a reply, a burst to memory, one access, a burst from memory into its way, and a request that
-//! begins its look-up. The access is of a waiter of a complete line first, of the oldest looked-up request otherwise:
-//! waiters free what the look-up may be waiting for. A refused request holds up those behind it: the bank is the
-//! point of coherence, and requests of one SM must keep their order.
+//! In one cycle, in this order:
+//! 1. A reply is sent.
+//! 2. A burst is sent to memory.
+//! 3. One access is served: a waiter of a complete line, else the oldest request whose lookup is over.
+//! 4. A burst from memory is written into its way.
+//! 5. A request begins its lookup.
 //!
-//! Writes of a whole line need no fetch, unless `write_miss` asks for one; with byte masks no write does (`partial`).
-//! A line may be here by sectors (`sectors`). What goes past the bank is in `passing`, and why no fetch reads stale memory in
-//! `memory`.
+//! Waiters have priority because they free resources that the lookup may lack. A stalled request blocks the
+//! requests behind it: the bank is the point of coherence, and requests of one SM must keep their order.
 //!
-//! No deadlock: a burst from memory has its place in the way reserved for it, and what a look-up waits for (a way, an
-//! MSHR entry, a queue) comes free as bursts, replies and waiters go their ways.
+//! Writes of a whole line need no fetch, unless `write_miss` requires one. With byte masks, no write needs a
+//! fetch (`partial`). A line may be partially present, by sectors (`sectors`). Misses that bypass the bank
+//! are handled in `passing`. `memory` explains why no fetch reads stale data from memory.
+//!
+//! No deadlock: every burst from memory has a reserved way. A lookup stalls for a way, an MSHR entry or a
+//! queue, and these become free as bursts, replies and waiters advance.
 
 mod config;
 mod memory;
@@ -39,37 +44,38 @@ use memory::ToMemory;
 use passing::{Passing, spot_of};
 use sectors::Pieces;
 
-/// Outcome of a tag match.
+/// Result of a tag match.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Match {
     /// Line number within the bank.
     local: u64,
     set: u32,
     tag: u64,
-    /// The way that holds the line or waits for it.
+    /// Way whose tag matches: the line is present, in flight or tag-only.
     way: Option<u32>,
 }
 
-/// A bank of this flow.
+/// A bank with the overlapped flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Overlapped {
     pub core: Core,
     write_miss: WriteMiss,
-    /// How the tags stand to the oldest request, once they were matched: only its own look-up can
-    /// change that, so a refused request need not be matched again.
+    /// Tag match of the oldest request, once it is done. Only lookups change the result, so a stalled request
+    /// need not be matched again.
     matched: Option<Match>,
-    /// Which bytes are here of the lines of which not all are.
+    /// Present bytes of partially present lines, if the flow supports them.
     masks: Option<Box<Array<Held>>>,
     pieces: Pieces,
     memory: ToMemory,
-    /// Why the last look-up of the oldest request failed; a replay in its cycle is no look-up.
+    /// Stall reason of the last lookup of the oldest request; a replay in the same cycle does not count as a
+    /// lookup.
     lacking: Option<Stall>,
-    /// Lets lines past that are of no use here.
+    /// Bypass policy and bypass buffer, if misses may bypass the bank.
     passing: Option<Box<Passing>>,
 }
 
 impl Overlapped {
-    /// An empty bank.
+    /// Returns an empty bank.
     pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
         assert!(place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
@@ -82,12 +88,12 @@ impl Overlapped {
             tags: (1, 1),
             recency: (1, 1),
             data: (1, config.data_ports),
-            // By sectors, a line in part is in no state of its own.
+            // With sector fetches, a partially present line has no state of its own.
             wide_tags: bypass.keeps_tags() || is_masked && !by_sector,
             by_sector,
             ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
-        // Reads: look-up or a waiter, a burst that arrives.
+        // Two reads: by the lookup or a waiter, and by an arriving burst.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
         let held = HeldShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {
@@ -102,14 +108,14 @@ impl Overlapped {
         }
     }
 
-    /// One cycle.
+    /// Evaluates one cycle.
     #[inline]
     pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.core.charge(at);
-        // What frees room comes before what needs it.
+        // Steps that free resources precede steps that need them.
         let reply_stuck = self.core.reply(&mut io.rsp, at);
         let memory_stuck = self.ask_memory(&mut io.dram_req, at);
-        // Whoever waits for the line of an arriving burst sees it in the next cycle.
+        // Waiters of an arriving burst are served in the next cycle at the earliest.
         let mut arriving = self.core.arriving(&mut io.dram_rsp, at);
         let can_write = self.core.can_write(arriving.is_some());
         let replayed = self.replay(at, can_write);
@@ -120,8 +126,8 @@ impl Overlapped {
         }
         self.core.accept(&mut io.req, at);
 
-        // The next pop from a full channel wakes the bank. A refused request waits for that, for
-        // data, or for what already is a reason to go on.
+        // The next pop from a full channel wakes the bank. A stalled request can advance only after such a
+        // pop, after data arrive, or after another event that keeps the bank awake.
         let more = self.core.can_reply(reply_stuck)
             || !memory_stuck && !self.memory.is_empty()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
@@ -131,13 +137,13 @@ impl Overlapped {
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            // A request that waits may have to go another way in time.
+            // The bypass policy may change its decision for a stalled request at a known time.
             Some(_) => self.passing.as_ref().and_then(|p| p.scheme.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
     }
 
-    /// Puts an arriving burst into the way reserved for its line.
+    /// Writes an arriving burst into the way reserved for its line, or into the bypass buffer.
     #[inline(always)]
     fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
@@ -157,12 +163,13 @@ impl Overlapped {
         dram_rsp.drop_head(at);
     }
 
-    /// The bytes of a line that waits to be written to memory, and which they are.
+    /// Returns the bytes of a line that waits to be written to memory, and a mask of those that will be
+    /// written.
     pub fn given_up(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         self.memory.given_up(local)
     }
 
-    /// True if nothing is on its way.
+    /// True if nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.core.is_idle() && self.memory.is_empty()
     }
@@ -175,7 +182,7 @@ impl Overlapped {
 
     /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // What was matched and what was lacking, every look-up finds again.
+        // `matched` and `lacking` are no registers: hardware repeats the lookup in every cycle.
         let Self { core, write_miss: _, matched: _, masks, pieces: _, memory, lacking: _, passing } = self;
         core.describe(to, |to| {
             if let Some(masks) = masks {
@@ -189,7 +196,7 @@ impl Overlapped {
     }
 }
 
-/// The request being looked up: there is one in every method that serves it.
+/// Returns the oldest request in the lookup pipeline, which exists whenever a lookup is being served.
 fn oldest(looking: &Fifo<Looking>) -> &Request {
     match looking.front() {
         Some(looking) => &looking.request,

@@ -1,12 +1,14 @@
-//! Lines of which only some bytes are here: how a bank with byte masks serves writes that miss without a fetch. Where
-//! only sectors are fetched, `sectors` goes further.
+//! Partially present lines: with byte masks, a bank serves write misses without a fetch. `sectors` extends
+//! this to fetches of single sectors.
 //!
-//! A write that misses takes a way, and the mask of the line says which bytes it has written: they are here, and newer
-//! than memory. More writes add to them, until the line is whole. A read that finds all sectors that it wants is
-//! served; for any other, and for an atomic, the line is fetched into its way, where arriving bytes leave those under
-//! the mask alone, and then it is as any dirty line. One that gives way before is written to memory under its mask.
+//! A write miss allocates a way, and the mask of the line marks the written bytes: they are present, and
+//! newer than memory. Further writes add bytes until the line is complete. A read is served if all its
+//! sectors are present. For any other read, and for an atomic, the line is fetched into its way. Arriving
+//! bytes do not overwrite bytes under the mask; after the fetch, the line is an ordinary dirty line. A
+//! partial line that is evicted is written to memory under its mask.
 //!
-//! Order: a line that is being fetched has an MSHR entry, as any that misses. Area: a bit a byte.
+//! Order: a line that is being fetched has an MSHR entry, like any miss.
+//! Area: one bit per byte.
 
 use super::super::super::line::{Held, LineState};
 use super::super::super::stats::Stall;
@@ -17,7 +19,7 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Puts bytes that arrive at their place in a line, but for those that are newer.
+/// Writes arriving bytes into a line, except over newer bytes.
 #[inline(never)]
 pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8]) {
     let mut arrived = [0; LINE_BYTES];
@@ -25,7 +27,7 @@ pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8])
     line.merge(((1 << bytes.len()) - 1) << first & !newer, &arrived);
 }
 
-/// Bytes of its sectors that a request must find to be served at once: a write needs none.
+/// Returns the bytes that must be present for a request to be served at once: none for a write.
 pub(super) fn wanted(request: &Request) -> u128 {
     if request.kind == RequestKind::Write {
         return 0;
@@ -35,7 +37,7 @@ pub(super) fn wanted(request: &Request) -> u128 {
 }
 
 impl Overlapped {
-    /// Bytes of the line in a place that are newer than memory and must stay, while it is not whole.
+    /// Returns the bytes of a partially present line that are newer than memory and must be kept.
     #[inline(always)]
     pub(super) fn newer(&self, at: &impl AnyEdge, (set, way): Place) -> u128 {
         match &self.masks {
@@ -44,7 +46,7 @@ impl Overlapped {
         }
     }
 
-    /// Bytes of the line in a way that are here.
+    /// Returns the bytes of the line in a way that are present.
     pub(in super::super) fn bytes_here(&self, (set, way): Place) -> u128 {
         let held = self.masks.as_ref().map(|masks| masks.row(set)[way as usize]);
         match held {
@@ -54,7 +56,7 @@ impl Overlapped {
         }
     }
 
-    /// Some bytes of the line are here.
+    /// Serves the oldest request, whose line is partially present; fetches the line if bytes are missing.
     #[inline(never)]
     pub(super) fn serve_partial(
         &mut self,
@@ -77,7 +79,7 @@ impl Overlapped {
         Ok(())
     }
 
-    /// These bytes of the line are here now.
+    /// Adds bytes to the mask of a partial line; a line whose bytes are all present becomes `Modified`.
     fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): Place, held: u128) {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);

@@ -1,14 +1,16 @@
-//! Passing: how a bank serves what its bypass (`l2/bypass`) does not keep.
+//! Bypass buffer: serves the misses that the bypass policy (`l2/bypass`) excludes from the bank.
 //!
-//! A read of a line that is not here fetches it into a line of the passing memory, whose number is that of its
-//! MSHR entry; reads of the same line wait there together, and then it is gone. A bypass that keeps tags leaves that of
-//! the line, and lets a write go to memory as it is. Atomics are done here in any case, so they bring their line as in
-//! any bank, and lines that are here are served from here, because they may be newer than memory.
+//! A read miss that bypasses the bank fetches its line into the bypass buffer, which has one line per MSHR
+//! entry. Reads of the same line are merged there; the line is dropped after the last one. A policy that
+//! keeps tags also allocates a tag-only entry for the line, and sends write misses directly to memory.
+//! Atomics are always performed in the bank, so they fetch their line as usual. Lines that are present are
+//! served from the bank, because they may be newer than memory.
 //!
-//! Order: a write or an atomic to a line that is passing waits until it is gone. Beyond that the queues
-//! to memory keep the order of look-ups, and the DRAM controller that of one address.
+//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. Otherwise the
+//! queues to memory keep lookup order, and the DRAM controller keeps the order of accesses to one address.
 //!
-//! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
+//! The bypass policy counts reads only, as at the L1D. A read whose tag is found, with or without data, is
+//! not a miss.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +23,7 @@ use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
 use crate::noc::packet::RequestKind;
 
-/// The scheme, and the lines on their way past the bank.
+/// Bypass policy of a bank, and the buffer of lines that bypass it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Passing {
     pub(super) scheme: Box<dyn Hooks>,
@@ -29,7 +31,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    /// By a scheme; `entries` lines can be on their way.
+    /// Returns an empty buffer of `entries` lines for a bypass policy.
     pub(super) fn new(path: &str, scheme: Box<dyn Hooks>, entries: u32, line_bytes: u32) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.passing"),
@@ -50,7 +52,8 @@ impl Passing {
     }
 }
 
-/// Where the line of an MSHR entry is: beyond the ways of its set it is passing.
+/// Returns the storage of the line of an MSHR entry: ways beyond those of the set are lines of the bypass
+/// buffer.
 #[inline(always)]
 pub(super) fn spot_of(passing: &mut Option<Box<Passing>>, ways: u32, (set, way): Place) -> Spot<'_> {
     match passing {
@@ -60,7 +63,7 @@ pub(super) fn spot_of(passing: &mut Option<Box<Passing>>, ways: u32, (set, way):
 }
 
 impl Overlapped {
-    /// Serves the oldest request, whose line was matched with the tags, if it goes past the bank.
+    /// Serves the oldest request, whose tags were matched, if it bypasses the bank; false if it does not.
     #[inline(never)]
     pub(super) fn let_past(&mut self, at: &impl AnyEdge, matched: Match) -> Result<bool, Stall> {
         let Match { set, way, .. } = matched;
@@ -72,7 +75,7 @@ impl Overlapped {
         let request = oldest(&core.looking);
         let kind = request.kind;
         if let Some(entry) = core.mshr.find(request.line) {
-            // Whoever writes must wait until the line has passed.
+            // A write or an atomic must wait until the reads of the line are served.
             if kind != RequestKind::Read || !core.mshr.has_room(entry) {
                 return Err(Stall::MshrMerge);
             }
@@ -89,7 +92,7 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Fetches a line past the bank.
+    /// Fetches the line of the oldest request into the bypass buffer.
     fn pass_read(&mut self, at: &impl AnyEdge, matched: Match) -> Result<(), Stall> {
         let Match { local, set, way, .. } = matched;
         let core = &self.core;
@@ -105,7 +108,7 @@ impl Overlapped {
         Ok(())
     }
 
-    /// The line of the oldest request leaves its tag in a way, if it has one.
+    /// Allocates a tag-only entry in a way, if one is given, for the line of the oldest request.
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];
@@ -116,7 +119,7 @@ impl Overlapped {
         self.core.touch(at, set, way);
     }
 
-    /// Sends a write past the bank.
+    /// Sends the write of the oldest request to memory without allocating its line.
     fn pass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
         self.memory.room_for_write_back()?;
         let request = oldest(&self.core.looking);

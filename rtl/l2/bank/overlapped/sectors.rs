@@ -1,25 +1,28 @@
-//! Sectors: how a bank brings of a line only what is asked for (Accel-Sim's sectored L2 with lazy fetch on read).
+//! Sector fetches: a bank fetches only the sectors of a line that are requested (Accel-Sim's sectored L2 with
+//! lazy fetch on read).
 //!
-//! Of each line the bank knows which bytes are newer than memory, and which bursts memory has brought. An access needs
-//! the bursts with bytes of its sectors that are neither; a write needs none. A burst is the least that memory brings: one
-//! of 64 bytes brings two sectors. Bytes that arrive leave those that are newer, and the line gives way by the bursts
-//! with such bytes, under their mask. The states of a line mean what they mean elsewhere, except that one which is clean
-//! or dirty may be here in part.
+//! For each line, the bank records the bytes that are newer than memory and the bursts that memory has
+//! delivered. An access needs the bursts that contain bytes of its sectors in neither set; a write needs
+//! none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers two sectors. Arriving bytes do
+//! not overwrite newer bytes. On eviction, the bursts that contain newer bytes are written back under their
+//! mask. Line states mean the same as elsewhere, except that a clean or dirty line may be partially present.
 //!
-//! Order: while a burst of a line is on its way, the line has an MSHR entry, in which all its accesses wait in their order.
-//! One that needs bursts that nobody asked for adds them as it is merged. The first is served as soon as its own bursts
-//! are here, while those of others are on their way: only accesses behind it can want them, and what it writes they leave.
+//! Order: while bursts of a line are in flight, the line has an MSHR entry, in which all its accesses wait in
+//! order. A merged access requests the bursts that it needs and that were not requested before. The first
+//! waiter is served as soon as its own bursts have arrived, even if bursts of later waiters are in flight.
+//! This is safe: only later accesses need those bursts, and they do not overwrite the bytes that it writes.
 //!
-//! No stale memory: bursts are asked for in the order of look-ups, behind the write-back of a line that gave way before
-//! (`memory`), and a line of which a burst is on its way does not give way. A burst that was asked for before an access wrote
-//! its bytes arrives under the mask of what is newer then.
+//! No stale data: bursts are requested in lookup order, behind the writeback of an earlier eviction of the
+//! line (`memory`). A line with bursts in flight is never evicted. If an access writes bytes of a burst in
+//! flight, the mask of newer bytes protects them when the burst arrives.
 //!
-//! No deadlock: an access waits for bursts that have been asked for, and for accesses of its line that came before it. A merge
-//! that needs room among the fetches waits at the look-up for memory to take one, which no look-up can hold up.
+//! No deadlock: an access waits for requested bursts and for earlier accesses to its line. A merge that needs
+//! room in the miss queue stalls the lookup until memory accepts a fetch, which does not depend on any
+//! lookup.
 //!
-//! The atomic buffer may hold a line of which a burst is on its way: that goes there.
+//! If the atomic buffer holds a line with a burst in flight, the burst is written into the buffer.
 //!
-//! Area: a bit a burst, beside that of each byte; the bursts that each waiter needs.
+//! Area: one bit per burst in addition to one bit per byte, and the bursts that each waiter needs.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +35,7 @@ use super::{BankPlace, Match, Overlapped, oldest};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
 
-/// How the bytes of a line fall into bursts.
+/// Division of a line into bursts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Pieces {
     pub by_sector: bool,
@@ -41,17 +44,17 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// Of the lines of a bank.
+    /// Returns the division for the lines of a bank.
     pub fn new(place: &BankPlace, by_sector: bool) -> Self {
         Self { by_sector, bursts: place.bursts(), burst_bytes: place.burst_bytes }
     }
 
-    /// Bursts of a line.
+    /// Returns the number of bursts per line.
     pub fn bursts(&self) -> u32 {
         self.bursts
     }
 
-    /// Bursts that have some of these bytes.
+    /// Returns the bursts that contain any of the given bytes.
     fn with(&self, bytes: u128) -> Bursts {
         let touched = (0..self.bursts).filter(|n| self.bytes_of(*n) & bytes != 0);
         touched.fold(0, |bursts, n| bursts | 1 << n)
@@ -61,12 +64,12 @@ impl Pieces {
         u128::MAX >> (LINE_BYTES as u32 - self.burst_bytes) << (burst * self.burst_bytes)
     }
 
-    /// Bursts by which bytes go back to memory: all, unless a line is here by sectors.
+    /// Returns the bursts to write back for the given bytes: all bursts, unless lines are fetched by sectors.
     pub fn given_back(&self, bytes: u128) -> Bursts {
         if self.by_sector { self.with(bytes) } else { ((1 << self.bursts) - 1) as Bursts }
     }
 
-    /// Bytes that are here.
+    /// Returns the bytes that are present: those of delivered bursts, and newer ones.
     pub fn here(&self, held: Held) -> u128 {
         let brought = (0..self.bursts).filter(|n| held.brought >> n & 1 != 0);
         brought.fold(held.newer, |here, n| here | self.bytes_of(n))
@@ -74,18 +77,18 @@ impl Pieces {
 }
 
 impl Overlapped {
-    /// Bursts without which the oldest request cannot be served, where no byte of its line is here.
+    /// Returns the bursts that the oldest request needs if no byte of its line is present.
     #[inline(always)]
     pub(super) fn needs(&self) -> Bursts {
         if self.core.by_sector { self.needs_beside(0) } else { self.core.whole }
     }
 
-    /// The same where some bytes are here.
+    /// Returns the bursts that the oldest request needs in addition to the bytes that are present.
     fn needs_beside(&self, here: u128) -> Bursts {
         self.pieces.with(wanted(oldest(&self.core.looking)) & !here)
     }
 
-    /// What is here of the line in a place.
+    /// Returns the record of present bytes of the line in a way; for the bypass buffer, no byte.
     fn held(&self, at: &impl AnyEdge, (set, way): Place) -> Held {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => *masks.read_cell(at, set, way),
@@ -93,7 +96,7 @@ impl Overlapped {
         }
     }
 
-    /// The line has a way, and nothing of it is on its way.
+    /// Serves the oldest request, whose line has a way and no bursts in flight; fetches missing bursts.
     #[inline(never)]
     pub(super) fn serve_by_sector(
         &mut self,
@@ -117,7 +120,7 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Fetches bursts of a line that has a way for the oldest request.
+    /// Fetches missing bursts of a line that already has a way, for the oldest request.
     pub(super) fn fetch_rest(
         &mut self,
         at: &impl AnyEdge,
@@ -138,8 +141,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// The oldest request takes its place in the order of a line that is on its way; what it needs and nobody has asked
-    /// for is fetched.
+    /// Merges the oldest request into the MSHR entry of its line, and fetches the bursts that it needs and
+    /// that were not requested before.
     #[inline(always)]
     pub(super) fn join(&mut self, at: &impl AnyEdge, entry: u32, local: u64) -> Result<(), Stall> {
         let Entry { set, way, asked, .. } = self.core.mshr.entry(entry);
@@ -164,7 +167,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// A waiter is served, which has written some bytes of its line; the last one of it leaves the entry.
+    /// Updates the record of present bytes after a waiter was served that wrote `written` bytes. The last
+    /// waiter also ends the fetch of the line.
     #[inline(never)]
     pub(super) fn served_by_sector(&mut self, at: &impl AnyEdge, place: Place, written: u128, last: Option<Entry>) {
         let (set, way) = place;

@@ -1,4 +1,5 @@
-//! How a bank of the overlapped flow serves one access: a waiter of a complete line, or the oldest looked-up request.
+//! Serves one access per cycle in the overlapped flow: a waiter of a complete line, or the oldest request
+//! whose lookup is over.
 
 use super::super::super::line::{Bursts, Held, LineState, Tag};
 use super::super::super::looking::Looking;
@@ -12,7 +13,7 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next access that waited for a line now complete.
+    /// Serves the next waiter of a complete line; true if one was served.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
@@ -36,7 +37,8 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Looks the oldest request up, unless a waiter has been served in this cycle or there is no point in it.
+    /// Looks up the oldest request, unless a waiter was served in this cycle or the result of the last lookup
+    /// still holds.
     #[inline(always)]
     pub(super) fn look_up_beside(
         &mut self,
@@ -48,7 +50,8 @@ impl Overlapped {
             if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
-            // What comes before the room for a reply may be another thing after a replay.
+            // A replay can change which resource is missing first, so a cached `ReplyQueue` refusal is
+            // discarded.
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
@@ -62,7 +65,7 @@ impl Overlapped {
         }
     }
 
-    /// Matches the oldest request with the tags and serves it, or says why not; false if none is due.
+    /// Looks up and serves the oldest request; false if no lookup is over. Fails with the stall reason.
     fn look_up(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Some(Looking { due, request }) = self.core.looking.front() else { return Ok(false) };
         if *due > at.cycle() {
@@ -88,7 +91,7 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Serves the oldest request, or puts it down until its line is here. Returns the way of the line.
+    /// Serves the oldest request or defers it until its line arrives. Returns the way of the line.
     #[inline(always)]
     fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<u32, Stall> {
         let set = matched.set;
@@ -103,7 +106,7 @@ impl Overlapped {
         Ok(way)
     }
 
-    /// Matches the line of the oldest request with the tags, unless that was done before.
+    /// Matches the line of the oldest request against the tags, or returns the cached match.
     fn match_tags(&mut self, at: &impl AnyEdge, line: u64) -> Match {
         if let Some(matched) = self.matched {
             return matched;
@@ -111,7 +114,7 @@ impl Overlapped {
         let local = self.core.local(line);
         let (set, tag) = self.core.split(local);
         let row = self.core.tags.read(at, set);
-        // Ways fill in rising order and are never emptied: a valid match stands before any empty way.
+        // Ways fill in rising order and are never emptied, so a valid match precedes any empty way.
         let way = position_of(row, tag);
         let way = way.filter(|&way| row[way].state != LineState::Invalid).map(|way| way as u32);
         let matched = Match { local, set, tag, way };
@@ -119,26 +122,26 @@ impl Overlapped {
         matched
     }
 
-    /// True if the oldest request, refused for `reason`, need not be looked up again: what it
-    /// lacked then it lacks still, and nothing else can have changed for it but by a look-up.
+    /// True if the oldest request, stalled for `reason`, need not be looked up again. The resource is still
+    /// missing, and only a lookup could change anything else that affects the request.
     fn still_lacks(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // A request to a line that is here asks for the room of its reply first.
-            // The atomic buffer may have come to need none.
+            // A hit checks for room for its reply before it checks the port. With an atomic buffer, the
+            // access may need no port any more.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
-            // By sectors, an access before this one may write what it lacked.
+            // With sector fetches, an access before this one may have written the missing bytes.
             Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),
             Stall::MshrEntry => self.core.mshr.free().is_none(),
-            // Fills and replays change what these see.
+            // Fills and replays can resolve these stalls, so the lookup is repeated.
             Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
                 false
             }
         }
     }
 
-    /// The line is on its way: the request takes its place in the line's order.
+    /// Merges the oldest request with the in-flight fetch of its line.
     fn wait(&mut self, at: &impl AnyEdge, line: u64, local: u64) -> Result<(), Stall> {
         let core = &self.core;
         let Some(entry) = core.mshr.find(line) else { core.breach(at, "a reserved line without an MSHR entry") };
@@ -149,7 +152,7 @@ impl Overlapped {
         self.join(at, entry, local)
     }
 
-    /// The line is here.
+    /// Serves a hit.
     pub(super) fn hit(
         &mut self,
         at: &impl AnyEdge,
@@ -171,8 +174,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// The line is elsewhere: a way is made free for it, and it is fetched unless the bytes that a write brings are
-    /// enough. Returns the way.
+    /// Serves a miss: evicts a victim and fetches the line, unless the bytes of a write make the fetch
+    /// unnecessary. Returns the way.
     fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<u32, Stall> {
         let Match { local, set, tag, way } = matched;
         let core = &self.core;
@@ -211,7 +214,7 @@ impl Overlapped {
         Ok(way)
     }
 
-    /// The state of a line that needs no fetch, because of what a request writes of it.
+    /// Returns the state of the new line if a request needs no fetch, because of the bytes that it writes.
     #[inline(always)]
     fn kept(&self, request: &Request) -> Option<LineState> {
         if request.kind != RequestKind::Write {
@@ -225,7 +228,7 @@ impl Overlapped {
         self.masks.is_some().then_some(in_part)
     }
 
-    /// Notes which bytes of a line that takes a way are newer than memory.
+    /// Records the bytes of a newly allocated line that are newer than memory.
     #[inline(always)]
     fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): Place, state: LineState) {
         if let Some(masks) = &mut self.masks {
@@ -235,7 +238,7 @@ impl Overlapped {
         }
     }
 
-    /// Fetches bursts of the line of the oldest request to a place, for an MSHR entry.
+    /// Allocates an MSHR entry for the oldest request, and fetches bursts of its line to a place.
     pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: Place, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
         core.mshr.allocate(at, what, place, oldest(&core.looking));
@@ -243,7 +246,7 @@ impl Overlapped {
         core.stats.fetches += 1;
     }
 
-    /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
+    /// Evicts the line of a way, to the writeback queue if it has bytes newer than memory.
     #[inline(always)]
     pub(super) fn evict(&mut self, at: &impl AnyEdge, (set, way): Place, victim: Tag, id: u32) {
         let in_part = victim.state == LineState::Partial;

@@ -1,5 +1,5 @@
-//! How a bank of the transient flow serves one access: one that waited for a line now complete, or
-//! a request whose look-up is over, a new one or one that had waited in the pending queue.
+//! Serves one access per cycle in the transient flow: a waiter of a complete line, or a request whose lookup
+//! is over. The request is new or comes from the pending queue.
 
 use super::super::super::line::LineState;
 use super::super::super::looking::Looking;
@@ -15,9 +15,9 @@ use crate::cells::fifo::Fifo;
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Where a line was found.
+/// Result of the lookup of a line.
 enum Where {
-    /// Tracked by an MSHR entry.
+    /// The line is in flight, in the given MSHR entry.
     Coming(u32),
     Here(Place),
     Leaving(Place),
@@ -25,7 +25,7 @@ enum Where {
 }
 
 impl Transient {
-    /// Serves the next access that waited for a line now complete.
+    /// Serves the next waiter of a complete line; true if one was served.
     pub(super) fn serve_waiter(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, frc, .. } = self;
         if !core.mshr.is_ready() {
@@ -44,7 +44,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// A line is here, and all that waited for it are served.
+    /// Makes a line available after its last waiter was served: sets its state in the tags or the FRC.
     fn arrived(&mut self, at: &impl AnyEdge, entry: Entry) {
         let Entry { set, way, dirty, .. } = entry;
         let ways = self.core.config.ways;
@@ -57,8 +57,8 @@ impl Transient {
         }
     }
 
-    /// Serves the request whose look-up is over, one that had waited first, or puts it down, or says
-    /// what holds it up; false if none is due.
+    /// Serves or defers a request whose lookup is over, one from the pending queue first. Fails with the
+    /// stall reason; false if no lookup is over.
     pub(super) fn attend(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let again = self.pending.due(at.cycle());
         if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle()) {
@@ -84,7 +84,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves the request attended to; false if it has to wait for something to come free for its set.
+    /// Serves the current request; false if it has to wait for a way, an FRC entry or the end of an eviction.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -103,12 +103,12 @@ impl Transient {
         }
     }
 
-    /// The request being attended to, by its place in the pending queue if it was there.
+    /// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
     fn attended(&self, again: Option<usize>) -> &Request {
         attended(&self.core.looking, &self.pending, again)
     }
 
-    /// Puts the oldest new request down until something comes free for its set.
+    /// Moves the oldest new request to the pending queue, to wait for an event in its set.
     fn put_down(&mut self, at: &impl AnyEdge, set: u32) -> Result<(), Stall> {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
@@ -119,7 +119,7 @@ impl Transient {
         Ok(())
     }
 
-    /// Looks for a line among those on their way, in the FRC and in the tags.
+    /// Searches the in-flight lines, the FRC and the tags for a line.
     fn find(&self, at: &impl AnyEdge, line: u64, (set, tag): (u32, u64)) -> Where {
         let core = &self.core;
         let row = core.tags.read(at, set);
@@ -145,7 +145,7 @@ impl Transient {
         }
     }
 
-    /// The line is on its way: the request takes its place in the line's order.
+    /// Merges the current request with the in-flight fetch of its line.
     fn join_waiters(&mut self, at: &impl AnyEdge, entry: u32, again: Option<usize>) -> Result<bool, Stall> {
         let Self { core, pending, .. } = self;
         if !core.mshr.has_room(entry) {
@@ -162,7 +162,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// The line is here, in its way or in the FRC.
+    /// Serves a hit, in a way or in the FRC.
     fn serve_here(
         &mut self,
         at: &impl AnyEdge,
@@ -188,8 +188,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// The line is on its way out: reads find it as long as it is there. A write must wait until it
-    /// is gone, because its bytes may be on their way already.
+    /// Serves a request whose line is being evicted: a read hits until the eviction is over. A write must
+    /// wait for the end of the eviction, because the bytes may be in flight to memory already.
     fn serve_leaving(&mut self, at: &impl AnyEdge, place: Place, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
         if self.attended(again).kind.writes() || !in_frc && !self.serves_leaving {
@@ -201,7 +201,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// The line is elsewhere: it is fetched into the FRC, else a way is made free for it.
+    /// Serves a miss: fetches the line into the FRC if possible, else evicts a victim first.
     fn serve_miss(
         &mut self,
         at: &impl AnyEdge,
@@ -236,7 +236,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// Reads or writes the line in a place for the request attended to; returns of what kind that is.
+    /// Performs the current request on the line at `place` and returns the kind of the request.
     fn perform(
         &mut self,
         at: &impl AnyEdge,
@@ -254,8 +254,8 @@ impl Transient {
         Ok(kind)
     }
 
-    /// An L1 that read a line has a copy of it. One that read it on its way out is not noted: the
-    /// FRC changes no protocol state (candel2018 section 4).
+    /// Records that an L1 that read a line has a copy. Not recorded if the line is being evicted: the FRC
+    /// changes no protocol state (candel2018 section 4).
     fn note_copy(&mut self, at: &impl AnyEdge, (set, way): Place, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {
@@ -272,7 +272,7 @@ impl Transient {
     }
 }
 
-/// The request being attended to, by its place in the pending queue if it was there.
+/// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
 fn attended<'a>(looking: &'a Fifo<Looking>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, looking.front()) {
         (Some(place), _) => pending.request(place),

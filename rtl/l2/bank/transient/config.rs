@@ -1,59 +1,60 @@
-//! Keys of the transient flow.
+//! Parameters of the transient flow.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::Rules;
 
-/// What a bank knows of the copies that L1s have of its lines.
+/// Tracking of the copies that L1s have of the bank's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coherence {
-    /// Nothing: an L1 keeps its copy of a line that leaves the bank.
+    /// No tracking: an L1 keeps its copy of a line that the bank evicts.
     None,
-    /// Which L1s have read each line: it is recalled from them when it leaves (candel2018 section 3).
+    /// Tracks the L1s that read each line; an eviction recalls the line from them (candel2018 section 3).
     Sharers,
 }
 
-/// When a line that was fetched into the FRC is given the way that it will take.
+/// Time at which a line fetched into the FRC is bound to its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimBind {
-    /// When it is swapped in: the way unused for longest by then.
+    /// At the swap: the line takes the least recently used way at that time.
     Swap,
-    /// When it misses: the way unused for longest at that time, whatever comes between.
+    /// At the miss: the line takes the least recently used way at that time, whatever is accessed in between.
     Alloc,
 }
 
-/// Parameters of the Fetch and Replacement Cache of a bank (candel2018 section 4).
+/// Parameters of the Fetch and Replacement Cache (FRC) of a bank (candel2018 section 4).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrcConfig {
-    /// Lines in it, 8 a set or a single set of fewer (candel2018 section 5: 4 to 512); 0 for no FRC.
+    /// Number of lines in the FRC (candel2018 section 5: 4 to 512); 0 for no FRC. Sets have 8 lines; fewer
+    /// than 8 lines form a single set.
     pub entries: u32,
-    /// Cycles in which a swap has the data memories; 0 gives it ports of its own.
+    /// Number of cycles for which a swap occupies the data memories; 0 gives swaps ports of their own.
     pub swap_latency: u32,
-    /// When a line is given its way.
+    /// Time at which a line is bound to its way.
     pub victim_bind: VictimBind,
 }
 
-/// None, as in `machines/fermi.toml`.
+/// No FRC, as in `machines/fermi.toml`.
 impl Default for FrcConfig {
     fn default() -> Self {
         Self { entries: 0, swap_latency: 1, victim_bind: VictimBind::Swap }
     }
 }
 
-/// Ways of the FRC (candel2018 section 5.2).
+/// Maximum number of ways of the FRC (candel2018 section 5.2).
 const FRC_WAYS: u32 = 8;
 
 impl FrcConfig {
-    /// Ways of a set.
+    /// Returns the number of ways per set.
     #[must_use]
     pub fn ways(&self) -> u32 {
         self.entries.min(FRC_WAYS)
     }
 
-    /// Sets; one at least, so that a set number always exists.
+    /// Returns the number of sets; at least one, so that every line has a set number.
     #[must_use]
     pub fn sets(&self) -> u32 {
         (self.entries / FRC_WAYS).max(1)
@@ -76,25 +77,25 @@ impl FrcConfig {
     }
 }
 
-/// A line that gives way leaves from its way, which is closed to others until it is gone and its successor is here: the
-/// fetch follows the eviction (candel2018 section 3).
+/// Transient flow: the victim is evicted from its way before the fetch starts. The way is closed to other
+/// lines until the new line has arrived (candel2018 section 3).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransientConfig {
-    /// Requests waiting for a way of their set.
+    /// Number of requests that can wait for a way of their set.
     pub pending_queue: u32,
-    /// Reads find a line in its way until it is gone (candel2018 section 3).
+    /// Reads can hit a line in its way until its eviction is over (candel2018 section 3).
     pub serve_transient: bool,
-    /// Memory hears of every line that leaves, which is gone when that is acknowledged; else of those that it must write,
-    /// which are gone when their last burst is on its way.
+    /// Memory receives every eviction, clean or dirty, and the eviction is over when memory acknowledges it.
+    /// Otherwise memory receives dirty lines only, and their eviction is over when the last burst is sent.
     pub acknowledged: bool,
-    /// What the bank knows of copies in L1s.
+    /// Tracking of the copies that L1s have.
     pub coherence: Coherence,
     /// Fetch and Replacement Cache.
     pub frc: FrcConfig,
 }
 
-/// No paper gives the length of the queue.
+/// Default values; no paper gives the length of the pending queue.
 impl Default for TransientConfig {
     fn default() -> Self {
         let (coherence, frc) = (Coherence::None, FrcConfig::default());
@@ -103,7 +104,7 @@ impl Default for TransientConfig {
 }
 
 impl TransientConfig {
-    /// Checks every key, for a bank of `sets` sets.
+    /// Checks all parameters, for a bank with `sets` sets.
     pub(in super::super::super) fn validate(&self, sets: u32, rules: &mut Rules) {
         let Self { pending_queue, serve_transient: _, acknowledged: _, coherence: _, frc } = self;
         rules.range("pending_queue", u64::from(*pending_queue), 1..=512, "one line comparator an entry");

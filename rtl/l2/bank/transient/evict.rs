@@ -1,5 +1,5 @@
-//! How a line leaves a bank of the transient flow: recalled from L1s, then written to memory, then
-//! gone. The steps are the same for a way and for an FRC entry.
+//! Steps of an eviction in the transient flow: recalls from L1s, then the writeback, then the release. The
+//! steps are the same for a way and for an FRC entry.
 
 use super::super::super::coherence::{Invalidate, RecallIo};
 use super::super::super::line::{LineState, Sharers, Tag};
@@ -11,7 +11,7 @@ use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Notes the L1s with copies of a new line in a place; returns those with copies of the old one.
+/// Records the L1s with copies of a new line in a way; returns those with copies of the old line.
 pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): Place, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
@@ -19,7 +19,7 @@ pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way
 }
 
 impl Transient {
-    /// The line in the way reserved for an MSHR entry gives way, if there is one.
+    /// Starts the eviction of the victim in the way that is reserved for an MSHR entry, if the way holds one.
     pub(super) fn give_way(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
         let Entry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
@@ -37,7 +37,7 @@ impl Transient {
         self.step_out(at, entry);
     }
 
-    /// The next step of a line on its way out, now that the last is done.
+    /// Starts the next step of eviction `who` after the previous step is done.
     pub(super) fn step_out(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = *self.leaving(who);
         if leaving.is_shared() {
@@ -62,7 +62,7 @@ impl Transient {
             }
         });
         if is_gone {
-            // A fetch of the line that has just left would be behind its write in the same channel.
+            // A fetch of the line just evicted would follow its write in the same channel.
             let Leaving { id, missed, reserved, .. } = leaving;
             self.core.stats.delays.eviction += at.cycle() - reserved;
             self.ask_for(Job { write: false, who: who as u16, id, missed });
@@ -70,7 +70,7 @@ impl Transient {
         }
     }
 
-    /// The same for a line swapped out.
+    /// Starts the next step of the eviction of an FRC entry; releases the entry if the eviction is over.
     fn step_out_of_frc(&mut self, at: &impl AnyEdge, entry: u32, is_gone: bool) {
         let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that is not there") };
         let set = frc.entry(entry).set;
@@ -82,14 +82,15 @@ impl Transient {
         }
     }
 
-    /// Tells an L1 to drop its copy of a line that leaves; true if it is stuck behind a full channel.
+    /// Sends one recall of an evicted line to an L1; true if it is blocked by a full channel.
     pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) -> bool {
         let Some(who) = self.evictions.telling() else { return false };
         let Some(recall) = recall else { self.core.breach(at, "a copy to be recalled, and no way to its L1") };
         if !recall.inv.ready(at) {
             return true;
         }
-        // An L1 has lines of its own size: one here may be a part of one there.
+        // L1 lines may be longer than those of the bank; the recall names the L1 line that contains the
+        // evicted line.
         let line = self.core.place.interleave.unit(self.core.place.partition, self.leaving_line(who));
         let line = line >> self.core.place.parts_log2();
         let leaving = self.leaving_mut(who);
@@ -103,7 +104,7 @@ impl Transient {
         false
     }
 
-    /// Takes the answer of an L1.
+    /// Accepts the acknowledgment of a recall.
     pub(super) fn take_ack(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) {
         let Some(recall) = recall else { return };
         let Some(ack) = recall.inv_ack.peek(at) else { return };
@@ -119,7 +120,7 @@ impl Transient {
         }
     }
 
-    /// Asks the channel of a line to write or to fetch it.
+    /// Enqueues a write or a fetch for the channel of its line.
     pub(super) fn ask_for(&mut self, job: Job) {
         let channel = match self.core.place.channels {
             Interleave { num_partitions: 1, .. } => 0,
@@ -128,8 +129,8 @@ impl Transient {
         self.evictions.ask(channel as usize, job);
     }
 
-    /// Sends each channel a burst of the line that it is being asked for; true if one may have more to send
-    /// and is not stuck behind a full link.
+    /// Sends one burst to each channel; true if a channel may have more to send and is not blocked by a full
+    /// link.
     pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let mut more = false;
         for channel in 0..dram_req.len() {
@@ -138,7 +139,7 @@ impl Transient {
         more
     }
 
-    /// Memory has the line of a leaver, or has heard that it leaves.
+    /// Records that memory has the evicted line or knows of the eviction, and starts the next step.
     pub(super) fn written(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = self.leaving_mut(who);
         (leaving.dirty, leaving.unheard) = (false, false);
@@ -155,7 +156,7 @@ impl Transient {
         }
         let bursts = self.core.bursts;
         if write && !self.leaving(u32::from(who)).dirty {
-            // Memory has the bytes, and is only told.
+            // Memory has the bytes already and only receives the notice of the eviction.
             dram_req.push(at, DramRequest { id, burst, tag: who, acknowledged: true, ..DramRequest::default() });
             self.evictions.sent(channel, 1);
             return self.evictions.job(channel).is_some();
@@ -168,13 +169,14 @@ impl Transient {
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {
             self.written(at, u32::from(who));
-            // A channel whose turn has passed may have been asked for the line that takes the place.
+            // The end of this eviction may have enqueued a fetch for a channel that was already visited in
+            // this cycle.
             return true;
         }
         self.evictions.job(channel).is_some()
     }
 
-    /// Tag, mask and bytes of a burst of a job.
+    /// Returns tag, byte mask and data of a burst of a job.
     #[inline(always)]
     fn burst_of(&mut self, at: &impl AnyEdge, job: Job, sent: u32) -> (u16, u64, [u8; BURST_BYTES]) {
         let Job { write, who, missed, .. } = job;
@@ -196,13 +198,14 @@ impl Transient {
         (0, u64::MAX >> (BURST_BYTES - burst_bytes), part_of(bytes))
     }
 
-    /// The number within the bank of the line of a job.
+    /// Returns the line number within the bank of the line of a job.
     fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
         let who = u32::from(who);
         if write { self.leaving_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
     }
 
-    /// What is left to be done for the line of a leaver.
+    /// Returns the remaining steps of eviction `who`: of an FRC entry if the number is beyond the MSHR
+    /// entries.
     fn leaving(&self, who: u32) -> &Leaving {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -219,7 +222,7 @@ impl Transient {
         }
     }
 
-    /// Where the line of a leaver is.
+    /// Returns set and way of the line of eviction `who`; ways beyond those of the set are ways of the FRC.
     fn leaving_place(&self, who: u32) -> Place {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -233,7 +236,7 @@ impl Transient {
         }
     }
 
-    /// The number within the bank of a leaver's line.
+    /// Returns the line number within the bank of the line of eviction `who`.
     fn leaving_line(&self, who: u32) -> u64 {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {

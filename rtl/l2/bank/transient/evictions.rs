@@ -1,19 +1,17 @@
-//! # Lines on their way out of a bank
-//! Knows how far each line has come that leaves a bank of the transient flow, and in which order
-//! messages to the L1s and bursts to memory go out. A line leaves from where it lies, a way or an FRC
-//! entry: first the L1s that have copies are told to drop them, then it is written to memory if memory
-//! does not know its bytes, and then its place is free.
+//! # Evictions in progress in a bank
+//! Tracks the progress of each eviction in the transient flow, and orders the recalls to L1s and the bursts
+//! to memory. A line is evicted from its way or FRC entry in steps. First it is recalled from the L1s that
+//! have copies. If dirty, it is then written to memory. Then its place is free.
 //!
 //! | port     | dir | payload | contract                                                     |
 //! |----------|-----|---------|--------------------------------------------------------------|
-//! | `tell`   | in  | leaver  | its line has copies in L1s                                   |
-//! | `fetch`  | in  | entry   | an MSHR entry whose line is to be fetched                    |
-//! | `write`  | in  | leaver  | its line is dirty, or memory acknowledges what leaves, and no L1 has a copy of it |
+//! | `tell`   | in  | leaver  | number of an eviction whose line has copies in L1s           |
+//! | `fetch`  | in  | entry   | MSHR entry of a line to be fetched                           |
+//! | `write`  | in  | leaver  | number of an eviction whose line is dirty, or that memory acknowledges, with no copies in L1s left |
 //!
-//! What memory is asked for waits in a queue for each DRAM channel, so that none waits for another's.
-//!
-//! Every queue has a place for all that can be in it at once, so nothing here refuses anything.
-//! A leaver is the MSHR entry whose line takes the way, or, counted on from there, an FRC entry.
+//! Each DRAM channel has a queue of its own, so that no channel waits for another. Every queue is large
+//! enough for all its possible entries, so nothing here stalls. The number of an eviction (`leaver`) is that
+//! of the MSHR entry whose line takes the way. The numbers after the MSHR entries denote FRC entries.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -26,22 +24,22 @@ use super::super::super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 
-/// What is left to be done before a line is gone.
+/// Remaining steps of an eviction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaving {
-    /// L1s still to be told, one bit each.
+    /// L1s to which a recall must still be sent, one bit per L1.
     pub sharers: u128,
-    /// L1s told that did not acknowledge yet.
+    /// Number of recalls sent but not yet acknowledged.
     pub inv_left: u8,
-    /// Memory does not know the bytes.
+    /// True if memory does not have the bytes of the line yet.
     pub dirty: bool,
-    /// Memory has yet to acknowledge that the line leaves; only where it does.
+    /// True if memory has not acknowledged the eviction yet; only if memory acknowledges evictions.
     pub unheard: bool,
-    /// Request that drove the line out.
+    /// Running number of the request that caused the eviction.
     pub id: u32,
-    /// Cycle of its look-up, if it has to wait for this: for the statistics.
+    /// Cycle of the lookup of the request that waits for the way: statistics, no hardware.
     pub missed: u64,
-    /// Cycle in which it got the place: for the statistics.
+    /// Cycle in which the way was reserved: statistics, no hardware.
     pub reserved: u64,
 }
 
@@ -52,13 +50,13 @@ impl Leaving {
         self.sharers != 0 || self.inv_left != 0
     }
 
-    /// True while memory must hear of it.
+    /// True while the line must be written to memory or memory must acknowledge the eviction.
     #[must_use]
     pub fn concerns_memory(&self) -> bool {
         self.dirty || self.unheard
     }
 
-    /// Lists the registers; `l1s` is the number of L1s, 0 if they are not recalled from.
+    /// Lists the registers; `l1s` is the number of L1s that lines are recalled from, 0 for none.
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
@@ -73,32 +71,33 @@ impl Leaving {
     }
 }
 
-/// Number of a leaver; its shape is the width.
+/// Number of an eviction; the shape is the width.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Leaver(#[payload(name = "leaver", width = *shape)] u16);
 
-/// Something for memory to do; its shape is the width of a leaver.
+/// A fetch, a writeback or a notice of an eviction for memory; the shape is the width of an eviction number.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Job {
-    /// Write the line of a leaver, or tell memory that it leaves; else fetch the line of an MSHR entry.
+    /// True to write the line of an eviction or to notify memory of it; false to fetch the line of an MSHR
+    /// entry.
     pub write: bool,
-    /// Which one.
+    /// Number of the eviction or of the MSHR entry.
     #[payload(width = *shape)]
     pub who: u16,
-    /// Request that is the reason.
+    /// Running number of the request that caused the job.
     pub id: u32,
-    /// Cycle of the look-up that missed, for a fetch: for the statistics.
+    /// Cycle of the lookup that missed, for a fetch: statistics, no hardware.
     #[payload(skip)]
     pub missed: u64,
 }
 
-/// What a DRAM channel is asked for, in order.
+/// Jobs of one DRAM channel, in order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Jobs {
     queue: Fifo<Job>,
-    /// Bursts sent of the oldest.
+    /// Number of bursts of the oldest job that were sent.
     sent: u32,
 }
 
@@ -110,24 +109,24 @@ impl Jobs {
     }
 }
 
-/// The registers.
+/// Registers of all evictions in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Evictions {
-    /// The line that leaves the way reserved for each MSHR entry.
+    /// Eviction from the way reserved for each MSHR entry.
     ways: Box<[Leaving]>,
-    /// Leavers whose sharers are being told, in order.
+    /// Evictions that still have recalls to send, in order.
     telling: Fifo<Leaver>,
-    /// By channel.
+    /// Job queue of each channel.
     jobs: Box<[Jobs]>,
-    /// Bursts of a line.
+    /// Number of bursts per line.
     bursts: u32,
     l1s: u32,
-    /// Memory acknowledges every line that leaves.
+    /// True if memory acknowledges every eviction.
     acknowledged: bool,
 }
 
 impl Evictions {
-    /// Nothing is on its way out, of a bank with so many MSHR and FRC entries.
+    /// Returns the state of a bank without evictions, for the given numbers of MSHR and FRC entries.
     pub fn new(mshr_entries: u32, frc_entries: u32, acknowledged: bool, place: &BankPlace) -> Self {
         let l1s = place.coherent_l1s;
         let leavers = mshr_entries + frc_entries;
@@ -144,43 +143,43 @@ impl Evictions {
         }
     }
 
-    /// The line that leaves the way reserved for an MSHR entry.
+    /// Returns the eviction from the way reserved for an MSHR entry.
     pub fn way(&self, entry: u32) -> &Leaving {
         &self.ways[entry as usize]
     }
 
-    /// The same, to be changed.
+    /// Returns the eviction from the way reserved for an MSHR entry, to be changed.
     pub fn way_mut(&mut self, entry: u32) -> &mut Leaving {
         &mut self.ways[entry as usize]
     }
 
-    /// Puts down a leaver whose sharers are to be told.
+    /// Enqueues an eviction whose line must be recalled from L1s.
     pub fn tell(&mut self, who: u32) {
         self.telling.push(Leaver(who as u16));
     }
 
-    /// The leaver whose sharers are being told.
+    /// Returns the eviction for which recalls are being sent.
     pub fn telling(&self) -> Option<u32> {
         self.telling.front().map(|&Leaver(who)| u32::from(who))
     }
 
-    /// All of its sharers know.
+    /// Removes the eviction whose recalls have all been sent.
     pub fn told(&mut self) {
         self.telling.drop_front();
     }
 
-    /// Puts down something for a channel to do.
+    /// Enqueues a job for a channel.
     pub fn ask(&mut self, channel: usize, job: Job) {
         self.jobs[channel].queue.push(job);
     }
 
-    /// What a channel is being asked for, and how many bursts of it are out.
+    /// Returns the oldest job of a channel and the number of its bursts that were sent.
     pub fn job(&self, channel: usize) -> Option<(Job, u32)> {
         let Jobs { queue, sent } = &self.jobs[channel];
         queue.front().map(|&job| (job, *sent))
     }
 
-    /// Another of its bursts is out, of so many; true if that was the last.
+    /// Counts a sent burst of the oldest job, which has `bursts` bursts; true if it was the last one.
     pub fn sent(&mut self, channel: usize, bursts: u32) -> bool {
         let Jobs { queue, sent } = &mut self.jobs[channel];
         *sent += 1;
@@ -192,7 +191,7 @@ impl Evictions {
         is_done
     }
 
-    /// True if nobody is to be told, and memory to be asked for nothing.
+    /// True if no recall and no job is queued.
     pub fn is_idle(&self) -> bool {
         self.telling.is_empty() && self.jobs.iter().all(|jobs| jobs.queue.is_empty())
     }

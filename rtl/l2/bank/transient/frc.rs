@@ -1,31 +1,39 @@
 //! # Fetch and Replacement Cache
-//! A small cache beside an L2 bank, into which a line that misses is fetched at once, while the way
-//! that it will take keeps its old line (candel2018 section 4). When the new line is here the two
-//! change places, and the old one leaves from here. So no way is ever closed, and no fetch waits for
-//! an eviction.
+//! A small cache next to an L2 bank for the lines of misses, so that fetches need not wait for evictions
+//! (candel2018 section 4). The way that the new line will take keeps its old line in the meantime. When the
+//! new line has arrived, the two lines are swapped, and the old line is evicted from the FRC. No way is ever
+//! closed during an eviction.
 //!
 //! | port       | dir | payload           | contract                                             |
 //! |------------|-----|-------------------|------------------------------------------------------|
-//! | `find`     | out | set, tag          | the entry that holds or awaits the line              |
-//! | `free`     | out | set               | the lowest free entry of the set                     |
-//! | `allocate` | in  | entry, set, tag   | the entry is free and nothing holds the line         |
-//! | `fill`     | in  | entry, dirty      | it was fetching, and all that waited for it is served |
-//! | `written`  | in  | entry             | its line waits to be swapped                         |
-//! | `to_swap`  | out | entry             | the line that was here first                         |
-//! | `exchange` | in  | entry, old line   | it is the one to be swapped                          |
-//! | `release`  | in  | entry             | its old line is gone                                 |
+//! | `find`     | out | set, tag          | entry that holds or fetches the line                 |
+//! | `free`     | out | set               | lowest free entry of the set                         |
+//! | `allocate` | in  | entry, set, tag   | the entry is free and no entry holds the line        |
+//! | `fill`     | in  | entry, dirty      | the entry was fetching, and all waiters of its line were served |
+//! | `written`  | in  | entry             | the line of the entry waits to be swapped            |
+//! | `to_swap`  | out | entry             | entry whose line was filled first                    |
+//! | `exchange` | in  | entry, old line   | the entry was selected for a swap                    |
+//! | `release`  | in  | entry             | the eviction of the entry's old line is over         |
 //!
-//! One cycle: an acknowledgement, one access of `allocate`, `fill` and `written`, the choice of a swap, an `exchange`, bursts
-//! to memory, a recall; each sees what those before it did. `write_back` and `release` are what becomes of an old line in
-//! the cycle in which nothing is left of the step before.
+//! In one cycle, in this order:
+//! 1. An acknowledgment is accepted.
+//! 2. One of `allocate`, `fill` and `written` performs the access.
+//! 3. A swap is chosen.
+//! 4. `exchange` swaps two lines.
+//! 5. Bursts are sent to memory.
+//! 6. A recall is sent.
+//!
+//! Each step sees the effects of the steps before it. A step that ends the recalls of an old line, or its
+//! write to memory, calls `write_back` or `release` in the same cycle.
 //!
 //! ```text
 //! FREE ─allocate→ FETCH ─fill→ FILLED ─exchange→ VICT_INV → VICT_WB ─release→ FREE
 //! ```
-//! The set index is the low bits of the bank's set index: the old line lands in the entry of the
-//! new one, and is found there by its own address only because both are of one set of the bank.
+//! The set index is the low bits of the bank's set index. After a swap, the old line is in the entry of the
+//! new line, and must be found by its own address. This works because both lines belong to one set of the
+//! bank.
 //!
-//! Area order: entries x (a line and its tag); a set of tag comparators.
+//! Area order: entries x (a line and its tag); the tag comparators of one set.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -42,32 +50,32 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, Storage, Turn,
 };
 
-/// State of an entry.
+/// State of an FRC entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum FrcState {
-    /// Nothing here.
+    /// Empty.
     #[default]
     Free,
-    /// Its line is on its way from memory, or those who waited are being served.
+    /// The new line is in flight from memory, or its waiters are being served.
     Fetch,
-    /// Its line waits to be swapped into its way.
+    /// The new line waits to be swapped into its way.
     Filled,
-    /// The line swapped out is being recalled from L1s.
+    /// The old line, swapped out of its way, is being recalled from L1s.
     VictInv,
-    /// The line swapped out is being written to memory.
+    /// The old line, swapped out of its way, is being written to memory.
     VictWb,
 }
 
 impl FrcState {
-    /// True if the entry holds the line that gave way.
+    /// True if the entry holds an old line that is being evicted.
     #[must_use]
     pub fn is_leaving(self) -> bool {
         matches!(self, Self::VictInv | Self::VictWb)
     }
 }
 
-/// An entry.
+/// FRC entry.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FrcEntry {
     /// State of the entry.
@@ -76,45 +84,45 @@ pub struct FrcEntry {
     pub set: u32,
     /// Tag of the line, as in the bank.
     pub tag: u64,
-    /// The line being fetched was written.
+    /// True if the line was written while it was fetched or while it waited for its swap.
     pub wr_pend: bool,
-    /// The way that it will take, if that is fixed already.
+    /// Way that the line will take, if it is bound at the miss.
     pub bound: Option<u8>,
-    /// L1s with copies of the line; once it is the old one, what is left to be done for it.
+    /// L1s with copies of the line; after the swap, the remaining steps of the old line's eviction.
     pub leaving: Leaving,
 }
 
-/// Shape of an FRC.
+/// Dimensions and widths of an FRC.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrcShape {
-    /// Sets.
+    /// Number of sets of the FRC.
     pub sets: u32,
-    /// Ways of a set.
+    /// Number of ways of the FRC.
     pub ways: u32,
-    /// Sets of the bank.
+    /// Number of sets of the bank.
     pub bank_sets: u32,
-    /// Ways of the bank.
+    /// Number of ways of the bank.
     pub bank_ways: u32,
-    /// Bits of a tag of the bank.
+    /// Width of a tag of the bank [bits].
     pub tag_bits: u32,
-    /// Bytes of a line.
+    /// Line size [bytes].
     pub line_bytes: u32,
-    /// L1s that lines are recalled from.
+    /// Number of L1s that lines are recalled from.
     pub l1s: u32,
-    /// Memory acknowledges every line that leaves.
+    /// True if memory acknowledges every eviction.
     pub acknowledged: bool,
-    /// A way is fixed when the line misses.
+    /// True if a line is bound to its way at the miss instead of at the swap.
     pub binds_early: bool,
-    /// Reads and writes of the data memory a cycle.
+    /// Read and write ports of the data memory.
     pub ports: (u32, u32),
 }
 
-/// Number of an entry, as a queue holds it; its shape is the width.
+/// Number of an entry as a queue element; the shape is the width.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
-/// What happens in a cycle, in order.
+/// Steps of a cycle that are checked to happen in this order.
 const PORTS: &[&str] = &["access", "exchange"];
 
 const fn turn() -> Turn {
@@ -123,24 +131,24 @@ const fn turn() -> Turn {
 const ACCESS: usize = 0;
 const EXCHANGE: usize = 1;
 
-/// The cache.
+/// Fetch and Replacement Cache of one bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frc {
     path: String,
     shape: FrcShape,
     entries: Box<[FrcEntry]>,
-    /// Entries that are not free.
+    /// Number of entries that are not free.
     used: u32,
-    /// Those whose line waits to be swapped, in the order in which they were filled.
+    /// Entries whose line waits to be swapped, in the order of their fills.
     filled: Fifo<Slot>,
-    /// The lines, a row a set.
+    /// Data of the entries, one row per set.
     pub data: Array<LineData>,
     #[serde(skip, default = "turn")]
     turn: Turn,
 }
 
 impl Frc {
-    /// An empty FRC.
+    /// Returns an empty FRC.
     #[must_use]
     pub fn new(path: &str, shape: FrcShape) -> Self {
         let entries = shape.sets * shape.ways;
@@ -170,54 +178,54 @@ impl Frc {
         self.used == 0
     }
 
-    /// Number of the entry in a way, from the set of the bank.
+    /// Returns the number of the entry in a way, given the set of the bank.
     #[must_use]
     pub fn number(&self, set: u32, way: u32) -> u32 {
         self.row(set) * self.shape.ways + way
     }
 
-    /// Row and column of an entry in the data memory.
+    /// Returns row and column of an entry in the data memory.
     #[must_use]
     pub fn cell(&self, entry: u32) -> (u32, u32) {
         (entry / self.shape.ways, entry % self.shape.ways)
     }
 
-    /// An entry.
+    /// Returns an entry.
     #[must_use]
     pub fn entry(&self, entry: u32) -> &FrcEntry {
         &self.entries[entry as usize]
     }
 
-    /// What is left to be done for the line of an entry.
+    /// Returns sharers and remaining eviction steps of the line of an entry, to be changed.
     pub fn leaving_mut(&mut self, entry: u32) -> &mut Leaving {
         &mut self.entries[entry as usize].leaving
     }
 
-    /// Entries, and ways of the bank.
+    /// Returns the number of entries and the number of ways of the bank.
     #[must_use]
     pub fn sizes(&self) -> (u32, u32) {
         (self.entries.len() as u32, self.shape.bank_ways)
     }
 
-    /// True if sets of the bank share a set here.
+    /// True if two sets of the bank map to the same set of the FRC.
     #[must_use]
     pub fn share(&self, set: u32, other: u32) -> bool {
         self.row(set) == self.row(other)
     }
 
-    /// The way whose entry holds a line or waits for it.
+    /// Returns the way whose entry holds or fetches a line, if any.
     #[must_use]
     pub fn find(&self, set: u32, tag: u64) -> Option<u32> {
         self.way_where(set, |entry| entry.state != FrcState::Free && (entry.set, entry.tag) == (set, tag))
     }
 
-    /// The lowest way whose entry is free.
+    /// Returns the lowest way whose entry is free, if any.
     #[must_use]
     pub fn free(&self, set: u32) -> Option<u32> {
         self.way_where(set, |entry| entry.state == FrcState::Free)
     }
 
-    /// An entry awaits the line that request `id` missed.
+    /// Allocates an entry to fetch the line of a miss by request `id`.
     ///
     /// # Panics
     /// If the entry is in use, or the line is in the FRC already.
@@ -236,10 +244,10 @@ impl Frc {
         self.used += 1;
     }
 
-    /// The line of an entry is here, and whoever waited for it is served.
+    /// Marks the line of an entry as complete, after its waiters were served, and queues it for a swap.
     ///
     /// # Panics
-    /// If the entry fetched nothing.
+    /// If the entry is not fetching.
     pub fn fill(&mut self, at: &impl AnyEdge, entry: u32, dirty: bool) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Fetch, "filled");
@@ -248,7 +256,7 @@ impl Frc {
         self.filled.push(Slot(entry as u16));
     }
 
-    /// A line that waits to be swapped was written.
+    /// Marks a line that waits to be swapped as written.
     ///
     /// # Panics
     /// If the entry holds no such line.
@@ -258,19 +266,19 @@ impl Frc {
         self.entries[entry as usize].wr_pend = true;
     }
 
-    /// The entry whose line has waited for longest to be swapped.
+    /// Returns the entry whose line has waited longest to be swapped.
     #[must_use]
     pub fn to_swap(&self) -> Option<u32> {
         self.filled.front().map(|&Slot(entry)| u32::from(entry))
     }
 
-    /// That entry is being swapped.
+    /// Removes the entry that [`Self::to_swap`] returned from the queue, because its swap starts.
     pub fn take_swap(&mut self) {
         self.filled.drop_front();
     }
 
-    /// That entry finds no way: the next one has its turn, so that no set waits for another's. True if
-    /// there is a next one.
+    /// Moves the oldest waiting entry, which found no way, to the end of the queue, so that no set waits for
+    /// another. True if another entry is waiting.
     pub fn pass_over(&mut self) -> bool {
         if self.filled.len() < 2 {
             return false;
@@ -281,8 +289,8 @@ impl Frc {
         true
     }
 
-    /// The line of an entry has gone to its way, whose old line is here instead; `old` is what the
-    /// way held. Returns what the entry held.
+    /// Swaps the line of an entry with the old line of its way; `old` is the previous tag of the way. Returns
+    /// the previous entry.
     ///
     /// # Panics
     /// If the entry waits for no swap, or the old line is in the FRC already.
@@ -301,19 +309,19 @@ impl Frc {
         new
     }
 
-    /// No L1 has a copy of an entry's old line any more: it goes to memory.
+    /// Starts the writeback of the old line of an entry after no L1 has a copy any more.
     ///
     /// # Panics
-    /// If the entry has no old line, or one that is being written already.
+    /// If the entry has no old line, or one that is already being written.
     pub fn write_back(&mut self, at: &impl AnyEdge, entry: u32) {
         self.expect(at, entry, FrcState::VictInv, "written back");
         self.entries[entry as usize].state = FrcState::VictWb;
     }
 
-    /// The old line of an entry is gone.
+    /// Frees an entry after the eviction of its old line.
     ///
     /// # Panics
-    /// If the entry has no old line.
+    /// If the entry has no old line, or its eviction is not over.
     pub fn release(&mut self, at: &impl AnyEdge, entry: u32) {
         let old = &mut self.entries[entry as usize];
         assert!(
@@ -341,7 +349,8 @@ impl Frc {
         let width = shape.tag_bits + (shape.bank_sets / shape.sets).ilog2();
         to.logic("frc_match", Logic::Comparator { width, count: shape.ways });
         to.logic("frc_free", Logic::PriorityEncoder { inputs: shape.ways });
-        // Fields of the entries that swap, leave and are recalled, and those that they take instead.
+        // Multiplexers that read the entries being swapped, evicted and recalled, and logic that updates
+        // entries.
         let places = entries.len() as u32;
         let swapped = shape.tag_bits + 1 + shape.l1s;
         to.logic("swaps", Logic::Mux { ways: places, width: swapped + bits_for(shape.bank_sets) });
@@ -356,18 +365,18 @@ impl Frc {
             to.logic("inv_left", Logic::Counter { width: 2 * bits_for(shape.l1s + 1) });
         }
         to.logic("free", Logic::Gates { count: places * (shape.tag_bits + shape.l1s + 32) });
-        // Bytes of a line that a store writes.
+        // Byte selection for the write of a store to a line.
         to.logic("bytes", Logic::Gates { count: places * shape.line_bytes });
     }
 
-    /// A port is used.
+    /// Checks that a port is used once per cycle and in order.
     #[inline(always)]
     fn take(&mut self, at: &impl AnyEdge, port: usize) {
         self.turn.at(at.tick());
         self.turn.take(port);
     }
 
-    /// The set here of a set of the bank.
+    /// Returns the set of the FRC for a set of the bank.
     fn row(&self, set: u32) -> u32 {
         set & (self.shape.sets - 1)
     }
@@ -392,7 +401,7 @@ impl FrcEntry {
     fn describe(&self, shape: &FrcShape, to: &mut dyn Describe) {
         let Self { state, set, tag, wr_pend, bound, leaving } = self;
         to.state("state", *state);
-        // The low bits of the set are the number of the row.
+        // The low bits of the set are the row number, so only the upper bits are stored.
         let high_bits = (shape.bank_sets / shape.sets).ilog2();
         if high_bits > 0 {
             to.sized("set", u64::from(set / shape.sets), high_bits);

@@ -1,18 +1,25 @@
-//! The transient flow of a bank: lines leave from where they lie, and only then is the way free for
-//! its next line (candel2018 section 3), unless the FRC takes that line in (section 4).
+//! The transient flow of a bank: a way is free for a new line only after the eviction of its victim
+//! (candel2018 section 3). A fetch into the FRC avoids this wait (section 4).
 //!
-//! In each cycle: an acknowledgement of an L1, a burst from memory, one access, the choice of a
-//! swap, a burst to each DRAM channel, a message to an L1, and a request that begins its look-up, one that
-//! waited before a new one. What these set free is seen by those that come later in the list, so that
-//! a request can begin its second look-up in the cycle in which a way comes free.
+//! In one cycle, in this order:
+//! 1. An acknowledgment from an L1 is accepted.
+//! 2. A burst from memory is accepted.
+//! 3. One access is served.
+//! 4. A swap is chosen.
+//! 5. A burst is sent to each DRAM channel.
+//! 6. A recall is sent to an L1.
+//! 7. A request begins its lookup: from the pending queue first, else a new one.
 //!
-//! A request is looked for among the lines on their way, in the FRC and in the tags at once. What a
-//! look-up lacks in ports, replies or MSHR entries holds up those behind it, because that comes free
-//! without a look-up. What it lacks in ways does not: it goes to the pending queue.
+//! Later steps see the resources that earlier steps freed, so a pending request can repeat its lookup in the
+//! cycle that frees a way.
 //!
-//! No deadlock: acknowledgements, bursts and the steps of an eviction never wait for a look-up, a
-//! swap waits for a way at most, and ways wait for these alone. Look-ups out of the pending
-//! queue go ahead of new ones, so that a full queue empties.
+//! A lookup searches the in-flight lines, the FRC and the tags in parallel. If it lacks a port, room for a
+//! reply or an MSHR entry, it stalls the lookups behind it. These resources become free without a lookup. If
+//! it lacks a way, it moves to the pending queue and stalls nothing.
+//!
+//! No deadlock: acknowledgments, bursts and eviction steps never wait for a lookup. A swap waits only for a
+//! way, and ways wait only for these steps. Lookups from the pending queue precede new ones, so a full queue
+//! drains.
 
 mod attend;
 mod config;
@@ -40,38 +47,38 @@ pub use frc::{Frc, FrcEntry, FrcShape, FrcState};
 use pending::Pending;
 use swap::Swap;
 
-/// A bank of this flow. Behind the ways of a set are those of the FRC's.
+/// A bank with the transient flow. Way numbers beyond those of a set denote ways of the FRC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Transient {
     pub core: Core,
-    /// Reads find a line in its way until it is gone.
+    /// True if reads can hit a line in its way until its eviction is over.
     serves_leaving: bool,
-    /// A line is gone when memory has acknowledged that it has it.
+    /// True if an eviction is over only when memory has acknowledged it.
     acknowledged: bool,
     swap_latency: u32,
     binds_early: bool,
     pending: Pending,
     evictions: Evictions,
-    /// L1s with copies of the lines in the ways.
+    /// L1s with copies of the lines in the ways, if the bank keeps L1s coherent.
     sharers: Option<Array<Sharers>>,
     frc: Option<Frc>,
-    /// The swap under way.
+    /// Swap in progress.
     swap: Option<Swap>,
-    /// The entry of the FRC that found no way last, and how often the tags had been written by then: until they are again, it
-    /// is not looked for, however often somebody wakes the bank.
+    /// FRC entry that found no way for its swap last, and the number of tag writes at that time. The search
+    /// is not repeated until the tags are written again, however often the bank is woken.
     blocked: Option<(u32, u64)>,
 }
 
-/// Reads and writes of the memories in a cycle: a line on its way out is read, and its state changes, beside the
-/// access of the cycle; a swap without latency has ports of its own.
+/// Returns the dimensions of the memories. Each step of an eviction reads a line and writes its state in
+/// parallel with the access of the cycle. A swap without latency has ports of its own.
 fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> CoreShape {
     let channels = place.channels.num_partitions;
     CoreShape {
-        // Reads: look-up, choice of a swap. Writes: access, end of an invalidation, of a write-back to
-        // each channel.
+        // Tag reads: lookup, choice of a swap. Tag writes: access, end of the recalls of a line, end of a
+        // writeback per channel.
         tags: (2 + swap, 2 + channels + swap),
         recency: (2 + swap, 1 + swap),
-        // Reads: access, burst to each channel.
+        // Data reads: access, one burst per channel.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
         ways_beside: frc_ways,
@@ -80,7 +87,7 @@ fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> Core
 }
 
 impl Transient {
-    /// An empty bank.
+    /// Returns an empty bank.
     pub fn new(path: &str, config: &L2Config, flow: &TransientConfig, place: BankPlace) -> Self {
         let L2Config { sets, ways, lookup_latency, mshr_entries, .. } = *config;
         let frc = &flow.frc;
@@ -117,7 +124,7 @@ impl Transient {
         }
     }
 
-    /// One cycle.
+    /// Evaluates one cycle.
     #[inline(never)]
     pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.core.charge(at);
@@ -143,7 +150,7 @@ impl Transient {
             || self.core.can_accept() && io.req.waiting(at)
             || self.pending.is_awake()
             || more_swaps
-            // Its line may have moved or gone since it was looked up.
+            // The line of a stalled request may have moved or been evicted since its lookup.
             || looked.is_err();
         if more {
             return Sleep::Next;
@@ -152,7 +159,8 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// A burst from memory and one access: what came of the waiter's, and of the look-up's.
+    /// Accepts a burst from memory and serves one access; returns the results of the waiter and of the
+    /// lookup.
     #[inline(always)]
     fn access(
         &mut self,
@@ -176,12 +184,12 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Holds a request whose look-up is over up, because another has the port.
+    /// Stalls the oldest request, if its lookup is over, because another access occupies the port.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }
 
-    /// Puts an arriving burst where its line was fetched to.
+    /// Writes an arriving burst into the way or FRC entry that its line is fetched to.
     #[inline(always)]
     fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
@@ -193,13 +201,13 @@ impl Transient {
         dram_rsp.drop_head(at);
     }
 
-    /// When the next look-up is over.
+    /// Returns the cycle in which the next lookup is over.
     fn next_look_up(&self) -> Option<u64> {
         let new = self.core.looking.front().map(|looking| looking.due);
         self.pending.next_due().into_iter().chain(new).min()
     }
 
-    /// True if nothing is on its way.
+    /// True if nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.core.is_idle()
             && self.pending.is_empty()
@@ -213,7 +221,7 @@ impl Transient {
         self.frc.iter_mut().for_each(|frc| frc.data.record());
     }
 
-    /// Starts to refuse reads of lines that nobody wrote.
+    /// Starts to refuse reads of lines that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.frc.iter_mut().for_each(|frc| frc.data.refuse_unwritten());
     }
@@ -248,7 +256,7 @@ impl Transient {
     }
 }
 
-/// Where a line is: beyond the ways of its set it is in the FRC.
+/// Returns the storage of a line: ways beyond those of the set are ways of the FRC.
 #[inline(always)]
 fn spot_of(frc: &mut Option<Frc>, ways: u32, (set, way): Place) -> Spot<'_> {
     match frc {

@@ -1,19 +1,19 @@
 //! # Pending queue of an L2 bank
-//! Holds the requests of the transient flow that found no way and no FRC entry for their line, or a
-//! line on its way out. Each repeats its look-up when something came free for its set.
+//! Holds requests of the transient flow that wait for a way, for an FRC entry, or for the end of an eviction
+//! of their line. Each repeats its lookup when an event in its set may let it succeed.
 //!
 //! | port     | dir | payload      | contract                                                    |
 //! |----------|-----|--------------|-------------------------------------------------------------|
-//! | `push`   | in  | request, set | there is room                                               |
-//! | `wake`   | in  | set          | something came free for the set                             |
-//! | `start`  | in  | cycle        | a look-up may begin: the oldest request awake does          |
-//! | `due`    | out | request      | whose look-up is over                                       |
-//! | `remove` | in  |              | it was served; the next of its set is awake                 |
-//! | `refuse` | in  |              | it was not; it waits on, in its place                       |
+//! | `push`   | in  | request, set | the queue has room                                          |
+//! | `wake`   | in  | set          | a resource became free for the set                          |
+//! | `start`  | in  | cycle        | a lookup may begin; the oldest awake request begins it      |
+//! | `due`    | out | request      | request whose lookup is over                                |
+//! | `remove` | in  |              | the request was served; the next request of its set is awake |
+//! | `refuse` | in  |              | the request was not served; it keeps its place and waits    |
 //!
-//! Order: of each set only the oldest is ever awake or looking, so a set is served first come, first
-//! served, and different sets do not wait for each other. A request stays here until it is served:
-//! younger ones for its line or, where they miss, for its set find it here and queue behind it.
+//! Order: only the oldest request of a set is ever awake or being looked up. Each set is therefore served
+//! first come, first served, and sets do not wait for each other. A request stays in the queue until it is
+//! served. Younger requests for its line queue behind it, as do younger misses of its set.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -25,54 +25,54 @@ use super::super::super::looking::due_bits;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, width_of};
 use crate::noc::packet::{PacketShape, Request};
 
-/// What a waiting request is doing.
+/// State of a pending request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Step {
-    /// Something must come free first.
+    /// Waits for a resource to become free.
     #[default]
     Waiting,
-    /// May look again.
+    /// May repeat its lookup.
     Awake,
-    /// Looks again.
+    /// In its repeated lookup.
     Looking,
 }
 
-/// A request that waits, but for its bytes.
+/// A pending request, without its payload.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
-    /// Its place in the memory of requests.
+    /// Index of the payload in `requests`.
     slot: u16,
     line: u64,
     set: u32,
     step: Step,
-    /// Cycle in which a look-up under way is over.
+    /// Cycle in which the current lookup is over.
     due: u64,
-    /// Cycle of the first look-up: for the statistics.
+    /// Cycle of the first lookup: statistics, no hardware.
     missed: u64,
 }
 
-/// The queue, oldest first: those behind one that leaves move up.
+/// The queue, oldest request first; younger entries move up when one is removed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pending {
     entries: Vec<Entry>,
-    /// The requests themselves, which a host had better not move.
+    /// Payloads of the requests, which do not move: copying them would cost the host time.
     requests: Box<[Request]>,
-    /// Slots that hold none.
+    /// Free indices of `requests`.
     free: Vec<u16>,
-    /// Entries that may look again, and those that do.
+    /// Number of requests that may repeat their lookup; `looking` counts those in their lookup.
     awake: u32,
     looking: u32,
-    /// Cycles of a look-up.
+    /// Cycles of a lookup.
     latency: u32,
     set_bits: u32,
     shape: PacketShape,
-    /// Shown in free places.
+    /// Request that free entries show in the waveform.
     empty: Request,
 }
 
 impl Pending {
-    /// An empty queue of `depth` places.
+    /// Returns an empty queue for `depth` requests.
     pub fn new(depth: u32, latency: u32, set_bits: u32, shape: PacketShape) -> Self {
         Self {
             entries: Vec::with_capacity(depth as usize),
@@ -87,34 +87,34 @@ impl Pending {
         }
     }
 
-    /// True if it holds nothing.
+    /// True if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// True if it has a free place.
+    /// True if the queue has a free entry.
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// True if a request for this line waits.
+    /// True if a request for this line is pending.
     pub fn holds_line(&self, line: u64) -> bool {
         self.entries.iter().any(|entry| entry.line == line)
     }
 
-    /// True if a request for this set waits.
+    /// True if a request for this set is pending.
     pub fn holds_set(&self, set: u32) -> bool {
         self.entries.iter().any(|entry| entry.set == set)
     }
 
-    /// Puts down a request whose look-up in `cycle` came to nothing.
+    /// Enqueues a request whose lookup in `cycle` did not succeed.
     pub fn push(&mut self, request: &Request, set: u32, cycle: u64) {
         let Some(slot) = self.free.pop() else { panic!("push to a full pending queue of {}", self.requests.len()) };
         self.requests[usize::from(slot)].clone_from(request);
         self.entries.push(Entry { slot, line: request.line, set, step: Step::Waiting, due: 0, missed: cycle });
     }
 
-    /// Something came free for a set.
+    /// Wakes the oldest request of a set after a resource became free for the set.
     pub fn wake(&mut self, set: u32) {
         let oldest = self.entries.iter_mut().find(|entry| entry.set == set);
         if let Some(oldest) = oldest.filter(|oldest| oldest.step == Step::Waiting) {
@@ -123,7 +123,7 @@ impl Pending {
         }
     }
 
-    /// Something came free for every set that is `meant`.
+    /// Wakes the oldest request of every set for which `meant` is true.
     pub fn wake_where(&mut self, meant: impl Fn(u32) -> bool) {
         for place in 0..self.entries.len() {
             let Entry { set, step, .. } = self.entries[place];
@@ -134,12 +134,12 @@ impl Pending {
         }
     }
 
-    /// True if a request may look again.
+    /// True if a request may repeat its lookup.
     pub fn is_awake(&self) -> bool {
         self.awake > 0
     }
 
-    /// Begins the look-up of the oldest request that may look again; true if there is one.
+    /// Begins the lookup of the oldest awake request; true if there is one.
     pub fn start(&mut self, cycle: u64) -> bool {
         if self.awake == 0 {
             return false;
@@ -152,7 +152,7 @@ impl Pending {
         true
     }
 
-    /// When the next look-up is over.
+    /// Returns the cycle in which the next lookup is over.
     pub fn next_due(&self) -> Option<u64> {
         if self.looking == 0 {
             return None;
@@ -161,7 +161,7 @@ impl Pending {
         looking.map(|entry| entry.due).min()
     }
 
-    /// The place of the request whose look-up is over, the one that began first if several are.
+    /// Returns the place of a request whose lookup is over; of several, the one whose lookup began first.
     pub fn due(&self, cycle: u64) -> Option<usize> {
         if self.looking == 0 {
             return None;
@@ -170,17 +170,17 @@ impl Pending {
         (0..self.entries.len()).filter(|&place| over(&self.entries[place])).min_by_key(|&place| self.entries[place].due)
     }
 
-    /// The request in a place.
+    /// Returns the request in a place.
     pub fn request(&self, place: usize) -> &Request {
         &self.requests[usize::from(self.entries[place].slot)]
     }
 
-    /// When the request in a place was first looked up.
+    /// Returns the cycle of the first lookup of the request in a place.
     pub fn missed(&self, place: usize) -> u64 {
         self.entries[place].missed
     }
 
-    /// The request in a place, whose look-up was over, was served.
+    /// Removes the request in a place, which was served after its lookup, and wakes the next one of its set.
     pub fn remove(&mut self, place: usize) {
         let Entry { slot, set, .. } = self.entries.remove(place);
         self.free.push(slot);
@@ -188,7 +188,7 @@ impl Pending {
         self.wake(set);
     }
 
-    /// The request in a place, whose look-up was over, has to wait on.
+    /// Returns the request in a place, which was not served after its lookup, to waiting.
     pub fn refuse(&mut self, place: usize) {
         self.entries[place].step = Step::Waiting;
         self.looking -= 1;
@@ -232,7 +232,7 @@ mod tests {
         queue
     }
 
-    /// Tickets of the requests that begin their look-ups, in order.
+    /// Returns the tickets of the requests that begin their lookups, in order.
     fn started(queue: &mut Pending) -> Vec<u64> {
         let mut tickets = Vec::new();
         while queue.start(50 + tickets.len() as u64) {

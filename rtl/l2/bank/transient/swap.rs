@@ -1,9 +1,9 @@
-//! The swap of a bank with an FRC: a line that was fetched goes to its way, whose old line takes its
-//! place in the FRC and leaves from there (candel2018 section 4).
+//! Swap of the transient flow with an FRC: a fetched line moves to its way. The old line of the way moves to
+//! the FRC entry and is evicted from there (candel2018 section 4).
 //!
-//! A swap is chosen at the end of a cycle and has the data memories to itself in the next ones, as
-//! many as its latency; at their end the lines have changed places. Without latency it happens at
-//! once, through ports of its own.
+//! A swap is chosen at the end of a cycle, and occupies the data memories in the following cycles, as many as
+//! its latency. The lines change places at the end of the last of these cycles. A swap without latency
+//! happens at once, through ports of its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +17,12 @@ use super::evictions::Leaving;
 use super::frc::{Frc, FrcEntry};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 
-/// A swap under way.
+/// Swap in progress.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Swap {
     pub entry: u32,
     pub way: u32,
-    /// Cycle at whose end the lines have changed places.
+    /// Cycle at whose end the lines change places.
     pub at: u64,
 }
 
@@ -39,7 +39,7 @@ impl Swap {
 }
 
 impl Transient {
-    /// True if a swap has the data memories in this cycle, which may be its last.
+    /// True if a swap occupies the data memories in this cycle; completes the swap in its last cycle.
     pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
         if at.cycle() >= swap.at {
@@ -49,9 +49,8 @@ impl Transient {
         true
     }
 
-    /// Chooses the next swap: the line whose turn it is, first come, first served, and the way bound to
-    /// it or the one of its set unused for longest, if that may give up its line. True if another could
-    /// follow.
+    /// Chooses the next swap. FRC entries take their turn in fill order. The way is the bound one, or the
+    /// least recently used of the set, if its line may be evicted. True if another swap could follow.
     pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Self { core, frc: Some(frc), swap: None, swap_latency, blocked, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
@@ -67,7 +66,7 @@ impl Transient {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
             None => core.victim(set),
         };
-        // The lines of the other ways are being replaced, which needs no entry of the FRC.
+        // No way is eligible: misses are refilling the ways, which needs no FRC entry, so the swap can wait.
         let Some(way) = way else {
             *blocked = Some(seen);
             return frc.pass_over();
@@ -82,7 +81,7 @@ impl Transient {
         false
     }
 
-    /// The lines of an entry and of a way change places, and the old one begins to leave.
+    /// Swaps the lines of an FRC entry and a way, and starts the eviction of the old line.
     fn exchange(&mut self, at: &impl AnyEdge, swap: Swap) {
         let Self { core, frc: Some(frc), sharers, acknowledged, .. } = self else { return };
         let Swap { entry, way, .. } = swap;
@@ -109,13 +108,13 @@ impl Transient {
         self.step_out(at, self.core.config.mshr_entries + entry);
     }
 
-    /// The bytes of the two lines change places.
+    /// Swaps the bytes of the two lines.
     fn exchange_lines(&mut self, at: &impl AnyEdge, swap: Swap, (set, way): Place, old: Tag) {
         let Self { core, frc: Some(frc), .. } = self else { return };
         let (row, column) = frc.cell(swap.entry);
         frc.data.take_reads(at, 1);
         let new_line = frc.data.row(row)[column as usize].clone();
-        // An empty way holds nothing to be read.
+        // An empty way has no bytes to read.
         if old.state.is_here() {
             let old_line = core.lines.leaving(at, (set, way), &mut core.stats).clone();
             frc.data.update(at, row, column, |line| *line = old_line);

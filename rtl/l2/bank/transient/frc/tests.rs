@@ -1,4 +1,4 @@
-//! Cases of the FRC's states and of its sets.
+//! Unit tests of the FRC's states and sets.
 
 use super::super::super::super::line::LineState;
 use super::*;
@@ -22,7 +22,8 @@ fn frc(sets: u32, ways: u32) -> Frc {
 
 const CLEAN: Tag = Tag { tag: 3, state: LineState::Valid };
 
-/// Entry 0 of a small FRC holds line 9 of set 5, in the state of `steps` steps.
+/// Returns a small FRC whose entry 0 holds line 9 of set 5 after the first `steps` of allocation, fill and
+/// swap, and after `then`.
 fn after(steps: u32, then: impl Fn(&mut Frc, &Edge<'_>)) -> Frc {
     let (mut wake, mut frc) = (Wake::new(&[1]), frc(1, 4));
     if steps > 0 {
