@@ -302,12 +302,12 @@ fn ptx(program: &Program) -> String {
     text
 }
 
-/// Distance between two locations [bytes], so that they are in different lines of different partitions.
+/// Distance between two locations in bytes, so that they are in different lines of different partitions.
 const LOCATION_BYTES: usize = 384;
-/// Size of all locations of a round [bytes].
+/// Size of all locations of a round in bytes.
 const ROUND_BYTES: usize = 2048;
 
-/// Size of a CTA's noise buffer [bytes]. Each thread has 1536 bytes, one stride over the six partitions. It
+/// Size of a CTA's noise buffer in bytes. Each thread has 1536 bytes, one stride over the six partitions. It
 /// stores only to the first line, so that all noise goes to one partition.
 const NOISE_BYTES: usize = 160 * 1536;
 

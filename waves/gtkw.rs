@@ -17,13 +17,13 @@ use crate::part_file::PartFile;
 use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, ScopeId, SignalId, Tree, is_entry};
 
-/// Size of the GTKWave window, and the width of its name column [pixels].
+/// Size of the GTKWave window, and the width of its name column in pixels.
 const WINDOW: (u64, u64) = (1400, 900);
 const NAME_PIXELS: u64 = 320;
-/// Width of the wave area without its borders [pixels].
+/// Width of the wave area without its borders in pixels.
 const WAVE_PIXELS: u64 = WINDOW.0 - NAME_PIXELS - 80;
-/// Width that GTKWave's zoom refers to [pixels]: the zoom is minus the base-2 logarithm of the time that this
-/// width covers.
+/// Width that GTKWave's zoom refers to in pixels: the zoom is minus the base-2 logarithm of the time that
+/// this width covers.
 const FRAME_PIXELS: u64 = 200;
 
 /// Maximum number of markers: GTKWave names them with the letters A to Z.
@@ -208,7 +208,7 @@ impl SaveFile<'_> {
     }
 }
 
-/// Enumeration in use: the signal that names its filter file, the names of its codes, and its width [bits].
+/// Enumeration in use: the signal that names its filter file, the names of its codes, and its width in bits.
 type EnumUse = (SignalId, EnumNames, u32);
 
 /// Lists the distinct enumerations of a tree. They are numbered over the whole tree, so that all save files

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-/// Maximum width of a signal [bits]: one 512-byte data row.
+/// Maximum width of a signal in bits: one 512-byte data row.
 pub const MAX_WIDTH: u32 = 4096;
 
 /// Names of the codes 0, 1, 2, ... of an enumerated signal; an empty name marks an unused code.

@@ -52,12 +52,12 @@ pub struct Trigger {
 #[error("trigger `{text}`, character {position}: {problem}")]
 pub struct TriggerError {
     text: String,
-    /// Position of the mistake [characters], from 1.
+    /// Position of the mistake in characters, from 1.
     position: usize,
     problem: String,
 }
 
-/// Word of a text, with its start [bytes].
+/// Word of a text, with its start in bytes.
 type Word<'t> = (usize, &'t str);
 
 /// Operator that joins two comparisons.

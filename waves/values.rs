@@ -18,7 +18,7 @@ pub(crate) struct Values {
 struct Cell {
     /// Index of the signal's first word in `Values::words`.
     start: u32,
-    /// Width of the signal [bits]; 0 if it is not selected.
+    /// Width of the signal in bits; 0 if it is not selected.
     width: u16,
     known: bool,
 }
@@ -92,7 +92,7 @@ impl Values {
         self.selected.iter().filter_map(|&id| Some((id, self.get(id)?)))
     }
 
-    /// Width of a selected signal [bits].
+    /// Width of a selected signal in bits.
     pub(crate) fn width(&self, id: SignalId) -> u32 {
         self.cells[id.index()].width.into()
     }

@@ -24,13 +24,13 @@ use crate::sink::{Sink, words};
 
 pub use vcd::TimescaleUnit as TimeUnit;
 
-/// Size of the output buffer [bytes]: large enough to make system calls rare, small enough to stay in the
+/// Size of the output buffer in bytes: large enough to make system calls rare, small enough to stay in the
 /// host's L2 cache.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Buffer space for one narrow change [bytes]: a time stamp, the letter `b`, 64 digits, the code, and the
+/// Buffer space for one narrow change in bytes: a time stamp, the letter `b`, 64 digits, the code, and the
 /// excess of whole-word writes.
 const NARROW_BYTES: usize = 128;
-/// Buffer space for one change of the widest signal [bytes].
+/// Buffer space for one change of the widest signal in bytes.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
 
 /// Duration of one unit of [`Sink::time`].
@@ -47,7 +47,7 @@ impl Timescale {
         Timescale { count, unit }
     }
 
-    /// Duration as a power of ten [seconds].
+    /// Duration as a power of ten in seconds.
     pub(crate) fn exponent(self) -> i8 {
         let unit = match self.unit {
             TimeUnit::S => 0,

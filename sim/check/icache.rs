@@ -9,7 +9,7 @@ use rtl::sm::{FetchOutcome, FetchWatch, InstructionCacheConfig, WatchedFetch};
 
 use super::l1::set_index;
 
-/// Size of a word [bytes].
+/// Size of a word in bytes.
 const WORD: usize = 4;
 
 /// Golden twin of one instruction cache.

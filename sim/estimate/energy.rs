@@ -11,7 +11,7 @@ use super::{Array, Block};
 use crate::readers::{ArrayCount, Counts};
 use crate::run::RunReport;
 
-/// Energy of 1 mW over 1 s [pJ].
+/// Energy of 1 mW over 1 s in pJ.
 const PJ_PER_MJ: f64 = 1e9;
 
 /// Activity of a run that consumes energy.

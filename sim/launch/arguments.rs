@@ -35,7 +35,7 @@ pub struct ParameterShape {
     pub bytes: usize,
 }
 
-/// Size of an address [bytes]: supported PTX files use 64-bit addresses.
+/// Size of an address in bytes: supported PTX files use 64-bit addresses.
 const ADDRESS_BYTES: usize = 8;
 
 impl LaunchFile {

@@ -36,7 +36,7 @@ impl Declared {
     }
 }
 
-/// Maximum size of a buffer [bytes], which leaves space for others in a 32-bit address space.
+/// Maximum size of a buffer in bytes, which leaves space for others in a 32-bit address space.
 const MAX_BYTES: usize = 1 << 31;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Declared> {
@@ -116,7 +116,7 @@ pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Prob
     element
 }
 
-/// Reads the size [bytes] and the initial contents of an array of structs.
+/// Reads the size in bytes and the initial contents of an array of structs.
 fn read_structs(
     scope: &Scope<'_>,
     table: &Table<'_>,

@@ -14,10 +14,10 @@ use super::view::read_field;
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
 const MAX_BLOCK: [i128; 3] = [1024, 1024, 64];
 const MAX_THREADS: u32 = 1024;
-/// Maximum dynamic shared memory in a launch file [bytes]. The machine's limit is checked together with the
+/// Maximum dynamic shared memory in a launch file in bytes. The machine's limit is checked together with the
 /// kernel.
 const MAX_SHARED_BYTES: i128 = 1 << 30;
-/// Maximum alignment of a struct [bytes], as defined by PTX.
+/// Maximum alignment of a struct in bytes, as defined by PTX.
 const MAX_ALIGN: i128 = 128;
 /// Name of the null pointer among the arguments.
 pub(super) const NULL: &str = "null";

@@ -39,7 +39,7 @@ pub struct Table<'a> {
     text: &'a str,
 }
 
-/// Maximum length of a value in a message [characters].
+/// Maximum length of a value in a message in characters.
 const SHOWN: usize = 40;
 
 impl<'a> Node<'a> {

@@ -12,11 +12,11 @@ use waves::part_file::PartFile;
 
 use crate::content::Content;
 
-/// Size of the magic number and the version [bytes].
+/// Size of the magic number and the version in bytes.
 const MAGIC: u64 = 8;
-/// Maximum size of a header [bytes]: ten times that of a record with a hundred fields.
+/// Maximum size of a header in bytes: ten times that of a record with a hundred fields.
 const MOST_HEADER_BYTES: u64 = 64 << 10;
-/// Maximum size of all elements [bytes], like that of a buffer.
+/// Maximum size of all elements in bytes, like that of a buffer.
 const MOST_BYTES: u64 = 2 << 30;
 /// Maximum nesting of brackets in a header: that of a record inside a record with arrays.
 const MOST_NESTED: usize = 6;

@@ -78,7 +78,7 @@ fn counted(problems: usize) -> String {
     }
 }
 
-/// Maximum size of a file in which the parser continues after an error [bytes].
+/// Maximum size of a file in which the parser continues after an error in bytes.
 const MOST_RECOVERED: usize = 1 << 20;
 /// Maximum number of problems reported with similar names.
 const HELPED: usize = 100;

@@ -7,7 +7,7 @@ use super::node::Node;
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// Maximum extent along an axis [texels].
+/// Maximum extent along an axis in texels.
 const MAX_EXTENT: i128 = 1 << 27;
 
 /// Reads `texture = "NAME"`, or a table that also gives the shape of a buffer with `elements` elements.

@@ -44,7 +44,7 @@ pub struct Pipeline {
     samples: Samples,
     cores: Vec<Core>,
     log: Log,
-    /// Period of the core clock [ticks].
+    /// Period of the core clock in ticks.
     period: u64,
     /// Cycle to which the samples belong.
     cycle: Option<u64>,

@@ -13,11 +13,11 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 /// Maximum expansion of compressed data: bytes per compressed byte. This is the limit of DEFLATE; LZ4 reaches
 /// 255.
 const MOST_UNPACKED: u64 = 1032;
-/// Maximum width of a variable in a VCD [bits]. The widest signal of a model, an L2 line, has 1024.
+/// Maximum width of a variable in a VCD in bits. The widest signal of a model, an L2 line, has 1024.
 const MOST_BITS: u64 = 1 << 16;
-/// Size of a block's length field [bytes].
+/// Size of a block's length field in bytes.
 const LENGTH: u64 = 8;
-/// Size of the fields after the times of a change block [bytes]: uncompressed size, compressed size and
+/// Size of the fields after the times of a change block in bytes: uncompressed size, compressed size and
 /// number of times.
 const TIMES: u64 = 24;
 
@@ -140,7 +140,7 @@ pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
 /// Block under inspection.
 struct Block {
     at: u64,
-    /// Maximum uncompressed size of the block [bytes].
+    /// Maximum uncompressed size of the block in bytes.
     most: u64,
 }
 

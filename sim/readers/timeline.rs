@@ -194,7 +194,7 @@ struct Events {
     /// Places with a change at the current time.
     dirty: Vec<usize>,
     stays: Vec<Option<Stay>>,
-    /// Period of the core clock [ticks].
+    /// Period of the core clock in ticks.
     period: u64,
     now: u64,
 }

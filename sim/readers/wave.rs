@@ -102,7 +102,7 @@ pub enum WaveError {
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
-    /// Signal, period [ticks] and current level of each clock.
+    /// Signal, period in ticks and current level of each clock.
     clocks: Vec<(SignalId, u64, bool)>,
     /// Tick of the last clock edges written.
     at: Option<u64>,
@@ -176,7 +176,7 @@ pub struct Waveform<W: Write + Seek> {
     remembers: bool,
     after: Option<u64>,
     limit: Option<u64>,
-    /// Period of the clock in which cycles are counted [ticks].
+    /// Period of the clock in which cycles are counted in ticks.
     period: u64,
     ticks_per_second: u64,
     /// Tick and time of the first and of the last sample.
@@ -206,7 +206,7 @@ pub struct Recorded {
     pub tree: Tree,
     /// Signals in the dump.
     pub selection: Selection,
-    /// First and last time that a save file displays [ps]: those of the dump, or around the first marker if
+    /// First and last time that a save file displays, in ps: those of the dump, or around the first marker if
     /// there is one.
     pub sight: (u64, u64),
     /// Times of the trigger and of failures.

@@ -35,9 +35,9 @@ use crate::content::Content;
 
 /// First line of a file.
 const FORM: &str = "warpsieve checkpoint 1";
-/// Maximum size of a header line [bytes]. A configuration has some hundred fields.
+/// Maximum size of a header line in bytes. A configuration has some hundred fields.
 const MOST_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of an uncompressed state [bytes]: a hundred times that of a machine with a large kernel.
+/// Maximum size of an uncompressed state in bytes: a hundred times that of a machine with a large kernel.
 /// Guards against small files that expand without bound.
 const MOST_STATE_BYTES: u64 = 1 << 30;
 

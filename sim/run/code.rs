@@ -12,9 +12,9 @@ use rtl::sm::{InstructionStore, NamedRange};
 
 use super::modules::Module;
 
-/// Alignment of kernels [bytes], like that of functions placed by a linker.
+/// Alignment of kernels in bytes, like that of functions placed by a linker.
 const ALIGNMENT: u64 = 128;
-/// Distance between two kernels of a trace [bytes].
+/// Distance between two kernels of a trace in bytes.
 const OF_A_KERNEL: u64 = 1 << 20;
 
 /// Instructions of all launched kernels.

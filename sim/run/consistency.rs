@@ -23,7 +23,7 @@ use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, War
 use rtl::machine::{Machine, MachineConfig};
 use rtl::noc::packet::{Request, RequestKind};
 
-/// Size of a word [bytes].
+/// Size of a word in bytes.
 const WORD: u64 = 4;
 /// Maximum number of checked cells: the first ones that a kernel uses. Each takes about 200 bytes of host
 /// memory.

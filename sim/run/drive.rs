@@ -523,7 +523,7 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// Task that is due at the multiples of a period [ticks].
+/// Task that is due at the multiples of a period in ticks.
 struct Periodic {
     ticks: u64,
     next: u64,

@@ -12,7 +12,7 @@ use isa::recorded::{Architecture, Header};
 use isa::tensor::instruction_of;
 use isa::types::{CacheOp, Space, Type};
 
-/// Size of an instruction [bytes].
+/// Size of an instruction in bytes.
 pub(crate) const BYTES: u32 = 16;
 
 /// `binary version` of an exported trace, which determines its opcodes.

@@ -19,7 +19,7 @@ pub struct TraceSource {
 
 #[derive(Debug)]
 struct Shared {
-    /// Approximate limit for the memory of CTAs that are read ahead of a request [bytes].
+    /// Approximate limit for the memory of CTAs that are read ahead of a request in bytes.
     most_ahead: usize,
     /// Trace file, locked by the thread that reads. Lock it before the state if both are needed.
     trace: Mutex<KernelTrace>,
@@ -30,7 +30,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// CTAs that were read but not taken yet, and their size [bytes].
+    /// CTAs that were read but not taken yet, and their size in bytes.
     ahead: BTreeMap<u32, Arc<Cta>>,
     bytes_ahead: usize,
     /// Instructions of all CTAs read so far.

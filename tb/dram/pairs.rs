@@ -88,7 +88,7 @@ fn banks(first: &Command, then: &Command) -> usize {
     }
 }
 
-/// Least distances [cycles], by relation of the banks, first kind and second kind.
+/// Least distances in cycles, by relation of the banks, first kind and second kind.
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
 /// Least distances of a device, with the longest of them.

@@ -2,7 +2,7 @@
 
 use crate::Random;
 
-/// Set of `N` probabilities [percent] that are redrawn periodically.
+/// Set of `N` probabilities in percent that are redrawn periodically.
 #[derive(Debug)]
 pub(super) struct Moods<const N: usize> {
     cycle: u64,
@@ -19,7 +19,7 @@ impl<const N: usize> Default for Moods<N> {
 }
 
 impl<const N: usize> Moods<N> {
-    /// Returns the probability of each event in the next cycle [percent].
+    /// Returns the probability of each event in the next cycle in percent.
     pub fn next(&mut self, random: &mut Random) -> [u64; N] {
         if self.cycle.is_multiple_of(LASTS) {
             self.often = std::array::from_fn(|_| [3, 15, 50, 85, 98][random.below(5) as usize]);

@@ -1,6 +1,6 @@
 //! Ports of one cycle. The first cycle also defines their names and widths.
 
-/// Port or register, with its width [bits].
+/// Port or register, with its width in bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub name: String,

@@ -22,14 +22,14 @@ use super::{Bench, Block, Random, Size, hdl_folder};
 /// Marks the end of a list in the output of Yosys.
 const END: &str = "end of list";
 
-/// Number of flip-flops, and areas at 45 nm [um2].
+/// Number of flip-flops, and areas at 45 nm in um2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gates {
     /// Number of flip-flops, including those of memories.
     pub flip_flops: u64,
-    /// Area of the flip-flops [um2].
+    /// Area of the flip-flops in um2.
     pub flip_flop_um2: f64,
-    /// Area of all other cells [um2].
+    /// Area of all other cells in um2.
     pub logic_um2: f64,
 }
 
@@ -49,7 +49,7 @@ impl Gates {
         gates
     }
 
-    /// Returns the total area [um2].
+    /// Returns the total area in um2.
     #[must_use]
     pub fn um2(&self) -> f64 {
         self.flip_flop_um2 + self.logic_um2
@@ -68,7 +68,7 @@ pub struct Synthesis {
     /// Estimate of the `area` model, with memories made of flip-flops. Flip-flops include the multiplexers
     /// that hold their values.
     pub estimated: Gates,
-    /// Described pieces of logic, by name, with their number and total area [um2].
+    /// Described pieces of logic, by name, with their number and total area in um2.
     pub pieces: BTreeMap<String, (u32, f64)>,
 }
 

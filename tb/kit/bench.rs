@@ -8,7 +8,7 @@ use super::{BenchSimulator, Listed};
 
 /// Device under test with its sources, sinks and links.
 pub trait Bench: Blocks {
-    /// Returns the period of every clock domain [ticks].
+    /// Returns the period of every clock domain in ticks.
     fn periods(&self) -> Vec<u32>;
     /// Returns a digest of all beats sent and received, with their cycles (`Source::digest`, `Sink::digest`).
     fn history(&self) -> u64;

@@ -12,9 +12,9 @@ pub enum Stall {
     Random {
         /// Seed that determines all stalls.
         seed: u64,
-        /// Share of stalled beats [percent].
+        /// Share of stalled beats in percent.
         percent: u64,
-        /// Longest stall [cycles].
+        /// Longest stall in cycles.
         longest: u64,
     },
     /// Holds beat `n` until the cycle at index `n` of the list. Beats beyond the list are not stalled.

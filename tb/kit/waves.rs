@@ -53,7 +53,7 @@ struct Recording {
 }
 
 impl BenchSimulator {
-    /// Creates a simulator of `blocks` with the given clock periods [ticks]. One tick is one nanosecond in
+    /// Creates a simulator of `blocks` with the given clock periods in ticks. One tick is one nanosecond in
     /// the waveform.
     ///
     /// # Panics

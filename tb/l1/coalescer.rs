@@ -36,7 +36,7 @@ const KINDS: [(AccessKind, MemorySpace, &str); 7] = [
 ];
 const BYTES: [&str; 4] = ["1 byte", "2 bytes", "4 bytes", "8 bytes"];
 const LINES: [&str; 3] = ["1 line", "2 to 8 lines", "more lines"];
-/// Line lengths [bytes].
+/// Line lengths in bytes.
 const LENGTHS: [u32; 2] = [64, 128];
 
 /// Declares the coverage: each kind of access, width and number of lines, for each line length.

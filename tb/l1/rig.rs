@@ -27,9 +27,9 @@ use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
 use crate::kit::{BenchSimulator, link};
 
-/// Width of a byte address in all testbenches of the LSU [bits].
+/// Width of a byte address in all testbenches of the LSU in bits.
 pub const ADDR_BITS: u32 = 32;
-/// Returns the width of a line address [bits].
+/// Returns the width of a line address in bits.
 pub fn line_bits(line_bytes: u32) -> u32 {
     ADDR_BITS - line_bytes.ilog2()
 }
@@ -160,7 +160,7 @@ impl Stalls {
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
     pub seed: u64,
-    /// Clock periods of core and memory [ticks].
+    /// Clock periods of core and memory in ticks.
     pub periods: [u32; 2],
     /// Longest pause between two instructions [core cycles].
     pub pause: u64,

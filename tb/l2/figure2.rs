@@ -39,7 +39,7 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
-/// Latencies of the steps of a replacement [cycles].
+/// Latencies of the steps of a replacement in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// Latency of a lookup.
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(states(2, "machine.l2.frc.entry[0].state"), entry);
     }
 
-    /// Returns the changes of a signal in a VCD: time [ns] and new value.
+    /// Returns the changes of a signal in a VCD: time in ns and new value.
     fn changes(vcd: &str, signal: &str) -> Vec<(u64, u64)> {
         let (mut scope, mut code, mut time, mut found) = (Vec::new(), None, 0, Vec::new());
         for line in vcd.lines() {

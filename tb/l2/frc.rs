@@ -55,9 +55,9 @@ pub(crate) struct Load {
     pub config: L2Config,
     place: BankPlace,
     script: Vec<Request>,
-    /// Requests and replies that are stalled [percent].
+    /// Requests and replies that are stalled in percent.
     held: (u64, u64),
-    /// Latency bounds of memory and of the L1s' acknowledgments [cycles].
+    /// Latency bounds of memory and of the L1s' acknowledgments in cycles.
     slowest: (u64, u64),
 }
 

@@ -37,7 +37,7 @@ pub struct Memory {
 const QUEUE: usize = 16;
 
 impl Memory {
-    /// Creates a memory with a latency drawn from `latency` [cycles], which accepts its first burst in cycle
+    /// Creates a memory with a latency drawn from `latency` in cycles, which accepts its first burst in cycle
     /// `opens`.
     pub fn new(seed: u64, latency: std::ops::Range<u64>, opens: u64) -> Self {
         let random = Random::new(seed);

@@ -22,7 +22,7 @@ use rtl::noc::xbar::{OutputStats, XbarIo};
 
 const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
-/// Capacity of a link to or from a site [packets].
+/// Capacity of a link to or from a site in packets.
 const SITE_DEPTH: u32 = 4;
 
 /// Numbers of sites, and the direction of the traffic between them.

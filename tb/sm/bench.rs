@@ -58,9 +58,9 @@ pub struct Kernel {
     pub config: SmConfig,
     /// Textures by handle. Textures named in the file are bound to the first handle.
     pub textures: Vec<Texture>,
-    /// Maximum delay of a reply [cycles].
+    /// Maximum delay of a reply in cycles.
     pub delay: u64,
-    /// Minimum and maximum latency of a line of instructions [cycles].
+    /// Minimum and maximum latency of a line of instructions in cycles.
     pub line_delay: (u64, u64),
     pub seed: u64,
 }

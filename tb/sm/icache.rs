@@ -12,7 +12,7 @@ use super::bench::{Bench, Kernel};
 use super::issue_log::issues;
 use super::random::kernel as random_kernel;
 
-/// Latency of a line [cycles], from its request in the link to its data in the return link.
+/// Latency of a line in cycles, from its request in the link to its data in the return link.
 const LINE: u64 = 40;
 
 /// Number of instructions per line.

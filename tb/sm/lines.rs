@@ -23,7 +23,7 @@ pub struct Lines {
 /// Memory that answers each request after a random latency, in any order.
 struct LineMemory {
     seed: u64,
-    /// Minimum and maximum latency of a line [cycles].
+    /// Minimum and maximum latency of a line in cycles.
     delay: (u64, u64),
     /// Outstanding requests of each core, with the cycles in which they are due.
     pending: Vec<Vec<(u64, LineWanted)>>,

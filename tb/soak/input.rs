@@ -66,7 +66,7 @@ pub struct Sample {
 
 /// Time limit for reading one input, a thousand times what the samples need.
 const SLOWEST: Duration = Duration::from_secs(10);
-/// Limit on the peak memory of the process [KiB].
+/// Limit on the peak memory of the process in KiB.
 const MOST_MEMORY: u64 = 1 << 20;
 /// Maximum number of problems of a refusal that the command-line tool shows.
 const SHOWN: usize = 20;
@@ -216,7 +216,7 @@ fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     problems.peek().is_some() && problems.all(|problem| names_place(problem, path))
 }
 
-/// Returns the peak memory of this process [KiB], or `None` if the system does not report it.
+/// Returns the peak memory of this process in KiB, or `None` if the system does not report it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

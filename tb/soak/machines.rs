@@ -72,7 +72,7 @@ struct Draw {
     random: Random,
     /// True for changes to `volta`, whose fields allow other values than those of `fermi`.
     is_volta: bool,
-    /// Fields that are changed [percent].
+    /// Fields that are changed in percent.
     changed: u64,
     sets: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl Draw {
         }
     }
 
-    /// Draws the line lengths of L1 and L2 [bytes].
+    /// Draws the line lengths of L1 and L2 in bytes.
     fn lines(&mut self) -> (u32, u32) {
         let pairs = [(128, 128), (128, 64), (128, 32), (64, 64), (64, 32)];
         let (l1, l2) = pairs[self.number(0, pairs.len() as u64 - 1).unwrap_or(0) as usize];

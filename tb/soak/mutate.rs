@@ -5,14 +5,14 @@
 
 use crate::kit::Random;
 
-/// Maximum length of a text [bytes], so that repetitions cannot accumulate.
+/// Maximum length of a text in bytes, so that repetitions cannot accumulate.
 pub(super) const LONGEST: usize = 1 << 18;
-/// Maximum length of a changed range [bytes].
+/// Maximum length of a changed range in bytes.
 const RANGE: u64 = 64;
 /// Maximum number of repetitions of a line.
 const REPEATS: u64 = 400;
 
-/// Length from which a line counts as long, since its columns no longer fit into 16 bits [characters].
+/// Length from which a line counts as long, since its columns no longer fit into 16 bits in characters.
 const LONG_LINE: usize = (1 << 16) + 1;
 /// One in this many line-lengthening changes adds filler to a line. The others join all lines, which is
 /// faster to read.

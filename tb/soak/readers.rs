@@ -16,9 +16,9 @@ use warpsieve::launch::{LaunchFile, read_npy_bytes};
 use warpsieve::readers::{Readback, Subject, follow, sightings};
 use warpsieve::run::{Checkpoints, Identity, RunOptions, WaveOptions, goes_on, run};
 
-/// Maximum size of a CTA in a trace [bytes], enough for the samples.
+/// Maximum size of a CTA in a trace in bytes, enough for the samples.
 const CTA_BYTES: usize = 16 << 20;
-/// Size of the memory that DRAM traces may address [bytes].
+/// Size of the memory that DRAM traces may address in bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
 /// Small machine that writes the samples, so that its files are small too.
 const SMALL: [&str; 7] = [

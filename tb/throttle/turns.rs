@@ -17,7 +17,7 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TurnsConfig {
-    /// Length of a turn [cycles].
+    /// Length of a turn in cycles.
     turn: u32,
     /// Number of misses of a core after which turns begin.
     misses: u32,

@@ -27,7 +27,7 @@ use rtl::tracker::{
 
 use crate::kit::{Around, Bench, Random};
 
-/// Width of a line address [bits].
+/// Width of a line address in bits.
 const LINE_BITS: u32 = 25;
 
 /// Kind of an access.
@@ -87,7 +87,7 @@ pub struct Setup {
     pub cus: usize,
     /// Number of tracker banks.
     pub banks: usize,
-    /// Clock periods of compute units, crossbars and memory [ticks].
+    /// Clock periods of compute units, crossbars and memory in ticks.
     pub periods: [u32; 3],
     /// L1 of each compute unit.
     pub l1: L1Config,
@@ -99,13 +99,13 @@ pub struct Setup {
     pub protections: Protections,
     /// True if L1s drop lines that were written in flight.
     pub drops_overtaken: bool,
-    /// Latency of memory [cycles]: minimum, and width of the random range above it.
+    /// Latency of memory in cycles: minimum, and width of the random range above it.
     pub latency: (u64, u64),
-    /// Maximum latency of the links between L1s, crossbars and banks [ticks]. Each link has a different one.
+    /// Maximum latency of the links between L1s, crossbars and banks in ticks. Each link has a different one.
     pub slowest_link: u64,
-    /// Maximum latency of the links on which L1s answer the banks [ticks].
+    /// Maximum latency of the links on which L1s answer the banks in ticks.
     pub slowest_answer: u64,
-    /// Capacity of the crossbars' input buffers [flits].
+    /// Capacity of the crossbars' input buffers in flits.
     pub buffer_flits: u32,
     /// Seed that determines all latencies.
     pub seed: u64,

@@ -24,7 +24,7 @@ use crate::digits::put_digits;
 const KIND: u8 = 8;
 /// Code for streams compressed with LZ4.
 const LZ4: u8 = b'4';
-/// Minimum size of a stream that is compressed [bytes]: shorter ones gain too little.
+/// Minimum size of a stream that is compressed in bytes: shorter ones gain too little.
 const LEAST_PACKED: usize = 32;
 /// Compression level of the times. A low level suffices, since times take little space compared to changes.
 const ZLIB_LEVEL: u8 = 3;
@@ -37,7 +37,7 @@ pub(super) struct Section {
     frame: Vec<u8>,
     times: Vec<u8>,
     num_times: u32,
-    /// Total size of all streams [bytes].
+    /// Total size of all streams in bytes.
     gathered: usize,
     /// Last time of the previous section, and of this one.
     begin: u64,
@@ -83,7 +83,7 @@ impl Section {
         }
     }
 
-    /// Size of the changes so far [bytes].
+    /// Size of the changes so far in bytes.
     pub(super) fn size(&self) -> usize {
         self.gathered + self.times.len()
     }

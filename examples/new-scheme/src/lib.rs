@@ -40,7 +40,7 @@ impl Scheme for NewScheme {
     }
 }
 
-/// Width of the counter [bits].
+/// Width of the counter in bits.
 const BITS: u32 = 8;
 
 /// Hardware of the scheme.

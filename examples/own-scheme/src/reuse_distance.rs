@@ -23,7 +23,7 @@ use crate::fold;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReuseDistance {
-    /// Width of the hash [bits]. The table has two to this power predictions.
+    /// Width of the hash in bits. The table has two to this power predictions.
     pub bits: u32,
 }
 

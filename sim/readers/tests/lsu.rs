@@ -22,7 +22,7 @@ use crate::readers::{Changed, QueueHead, WaveSpec, Waveform, queues};
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
 const HOST: BlockId = BlockId { domain: 0, slot: 1 };
 const ENTRIES: &[&str] = &["slot", "row", "entry"];
-/// Memory latency [cycles].
+/// Memory latency in cycles.
 const MEMORY: u64 = 20;
 
 /// LSU with a host that plays both the core, which sends pseudo-random accesses, and the memory.

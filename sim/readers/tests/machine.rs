@@ -19,7 +19,7 @@ struct Word {
 }
 
 impl Payload for Word {
-    /// Width of the data [bits].
+    /// Width of the data in bits.
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;
