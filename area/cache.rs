@@ -18,9 +18,9 @@ pub(crate) struct CacheData {
 /// Cache that reads one line per access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// Data capacity over all banks [bytes].
+    /// Data capacity over all banks in bytes.
     pub bytes: u32,
-    /// Line size [bytes].
+    /// Line size in bytes.
     pub line: u32,
     /// Number of lines in a set.
     pub ways: u32,
@@ -28,7 +28,7 @@ pub struct Cache {
     pub banks: u32,
     /// Ports of the data array and of the tag array.
     pub ports: Ports,
-    /// Width of an address [bits].
+    /// Width of an address in bits.
     pub addr_bits: u32,
     /// Bits of a tag entry in addition to the tag.
     pub state_bits: u32,
@@ -78,11 +78,11 @@ pub struct Table43 {
     pub node: Node,
     /// Settings of the CACTI 6.5 runs that gave the `cacti` figures.
     pub setting: String,
-    /// Energy of a DRAM access [pJ].
+    /// Energy of a DRAM access in pJ.
     pub dram_pj_per_access: f64,
     /// Bytes per DRAM access.
     pub dram_bytes_per_access: u32,
-    /// Energy of moving one byte by one millimeter [pJ].
+    /// Energy of moving one byte by one millimeter in pJ.
     pub interconnect_pj_per_byte_mm: f64,
     /// The published caches.
     pub rows: Vec<Published>,
@@ -90,8 +90,8 @@ pub struct Table43 {
     state_bits: u32,
 }
 
-/// Published cache. Its figures are area [mm2], leakage [mW], and the energies of a line read and a line
-/// write [pJ]. Area and leakage are those of all copies together, energies those of one.
+/// Published cache. Its figures are area in mm2, leakage in mW, and the energies of a line read and a line
+/// write in pJ. Area and leakage are those of all copies together, energies those of one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {

@@ -58,7 +58,7 @@ pub struct Chip {
     pub name: String,
     /// Publication that states the area.
     pub source: String,
-    /// Area of the chip [mm2].
+    /// Area of the chip in mm2.
     pub mm2: f64,
 }
 
@@ -85,7 +85,7 @@ struct File {
     table43: Table43,
 }
 
-/// Technology data: turns structures into area [um2], leakage [mW] and energy [pJ].
+/// Technology data: turns structures into area in um2, leakage in mW and energy in pJ.
 #[derive(Debug)]
 pub struct Technology {
     pub(crate) sram: Sram,
@@ -154,7 +154,7 @@ impl Technology {
         &self.chip
     }
 
-    /// Wire length between an SM and a partition, in one direction [mm].
+    /// Wire length between an SM and a partition, in one direction in mm.
     #[must_use]
     pub fn hop_mm(&self) -> f64 {
         self.hop_mm

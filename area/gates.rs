@@ -17,7 +17,7 @@ type Recipe = BTreeMap<String, f64>;
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateData {
     pub source: String,
-    /// Area [um2] and leakage [nW] of each cell, by name.
+    /// Area in um2 and leakage in nW of each cell, by name.
     cells: BTreeMap<String, [f64; 2]>,
     pub scale: Scale,
 }
@@ -79,7 +79,7 @@ pub(crate) struct EnergyScale {
 }
 
 impl FlopEnergy {
-    /// Returns the energies of reading and of writing one word [pJ].
+    /// Returns the energies of reading and of writing one word in pJ.
     fn of_access(&self, node: Node, entries: u32, width: u32) -> [f64; 2] {
         let (word, changed) = (f64::from(width), f64::from(width) * self.changing);
         // The read multiplexers form a binary tree over the words.
@@ -90,7 +90,7 @@ impl FlopEnergy {
     }
 }
 
-/// Area [um2] and leakage [mW] of one unit at 45 nm.
+/// Area in um2 and leakage in mW of one unit at 45 nm.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     um2: f64,
@@ -99,7 +99,7 @@ struct Unit {
 
 #[derive(Debug)]
 pub(crate) struct Gates {
-    /// Area of each cell [um2], by name.
+    /// Area of each cell in um2, by name.
     cells: BTreeMap<String, f64>,
     /// Largest number of words for which a memory is built of flip-flops.
     pub most_words: u32,

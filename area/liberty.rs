@@ -38,7 +38,7 @@ impl Technology {
         text + "}\n"
     }
 
-    /// Returns the area of a cell at 45 nm [um2], or `None` if the library has no such cell.
+    /// Returns the area of a cell at 45 nm in um2, or `None` if the library has no such cell.
     #[must_use]
     pub fn cell_um2(&self, name: &str) -> Option<f64> {
         match name {

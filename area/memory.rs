@@ -20,7 +20,7 @@ impl Node {
     /// Every node, from the smallest to the largest.
     pub const ALL: [Self; 3] = [Self::N22, Self::N32, Self::N45];
 
-    /// Feature size of the node [nm].
+    /// Feature size of the node in nm.
     #[must_use]
     pub fn nm(self) -> u32 {
         match self {
@@ -30,7 +30,7 @@ impl Node {
         }
     }
 
-    /// Feature size of the node [um], the unit of the closed forms.
+    /// Feature size of the node in um, the unit of the closed forms.
     pub(crate) fn um(self) -> f64 {
         f64::from(self.nm()) / 1000.0
     }
@@ -128,7 +128,7 @@ pub struct Memory {
     pub kind: Kind,
     /// Number of words in a bank.
     pub entries: u32,
-    /// Width of a word [bits].
+    /// Width of a word in bits.
     pub width: u32,
     /// Ports of each bank.
     pub ports: Ports,
@@ -171,13 +171,13 @@ impl Basis {
 /// Cost of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Area [um2].
+    /// Area in um2.
     pub um2: f64,
-    /// Leakage [mW].
+    /// Leakage in mW.
     pub leakage_mw: f64,
-    /// Energy of a read, or of a search in a CAM [pJ]; `None` for flip-flops and logic outside memories.
+    /// Energy of a read, or of a search in a CAM in pJ; `None` for flip-flops and logic outside memories.
     pub read_pj: Option<f64>,
-    /// Energy of a write [pJ].
+    /// Energy of a write in pJ.
     pub write_pj: Option<f64>,
     /// Method by which the figures were estimated.
     pub basis: Basis,

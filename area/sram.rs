@@ -16,7 +16,7 @@ use crate::memory::{Basis, Cost, Node, Ports};
 pub(crate) const BYTE: f64 = 8.0;
 pub(crate) const UM2: f64 = 1e6;
 
-/// Area [um2], leakage [mW], read energy [pJ] and write energy [pJ] of a memory.
+/// Area in um2, leakage in mW, read energy in pJ and write energy in pJ of a memory.
 pub(crate) type Values = [f64; 4];
 
 #[derive(Debug, Deserialize)]

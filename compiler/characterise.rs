@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Triangle;
 
-/// Size of the sectors in which the L2 serves a bypassing load [bytes]: only the sectors of a line that the
+/// Size of the sectors in which the L2 serves a bypassing load in bytes: only the sectors of a line that the
 /// load touches are sent.
 pub const SECTOR_BYTES: u64 = 32;
 
@@ -54,7 +54,7 @@ pub enum Bypassed {
 /// Metrics of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characterisation {
-    /// Size of an L1 line [bytes].
+    /// Size of an L1 line in bytes.
     pub line_bytes: u64,
     /// Numbers of the kernel's loads in the PTX file, ascending.
     pub loads: Vec<usize>,

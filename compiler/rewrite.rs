@@ -54,7 +54,7 @@ pub struct StaticLoad {
     pub function: String,
     /// Line of the load, counted from 1.
     pub line: u32,
-    /// Column of the opcode [bytes], counted from 1. Line and column together equal the source position of
+    /// Column of the opcode in bytes, counted from 1. Line and column together equal the source position of
     /// the lowered instructions.
     pub column: u32,
     /// Text of the instruction, without its guard.

@@ -1,4 +1,4 @@
-//! A kernel on a machine with a design, through the library: prints cycles and hits.
+//! Runs a kernel on a machine with a design through the library, and prints cycles and hits.
 //! `cargo run --profile fast --example machine -- fermi kernels/syrk/launch.toml pric`
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Outcome, RunOptions, Verdict, run};
 
-/// Runs the launch file with every check, and says how it went.
+/// Runs the launch file with every check, and returns a summary.
 pub fn report(machine: &str, launch: &str, design: &str) -> miette::Result<String> {
     let request = Request { machine: machine.to_owned(), designs: vec![design.to_owned()], sets: vec![] };
     let config = Resolved::new(&request)?.config;

@@ -1,6 +1,8 @@
-//! One L2 bank, driven through its ports: three lines replace one another, with or without candel2018's FRC. The times are
-//! those of its Figure 2: a look-up takes 10 cycles, the L1s 80 to give up a line, memory 110 to bring one.
-//! `cargo run --profile fast --example one_bank -- 2 frc.vcd` has 2 FRC entries and writes a waveform; try 0 as well.
+//! Drives one L2 bank through its ports: three lines replace one another, with or without candel2018's FRC.
+//! The latencies are those of Figure 2: a lookup takes 10 cycles, a recall from the L1s 80, and a fetch from
+//! memory 110.
+//! `cargo run --profile fast --example one_bank -- 2 frc.vcd` uses 2 FRC entries and writes a waveform; 0
+//! means no FRC.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -9,12 +11,13 @@ use miette::{IntoDiagnostic, Result};
 use warpsieve::bank::{BankAlone, DramReply, InvalidateAck, Request};
 use warpsieve::config::{self, Resolved};
 
-/// In which cycle the bank takes a read of which line. Line 0 is there long before the others and has the only way.
+/// Reads: cycle in which the bank accepts the read, and its line. Line 0 is fetched long before and has the
+/// only way.
 const READS: [(u64, u64); 4] = [(1, 0), (1000, 1), (1090, 2), (1240, 3)];
 const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.sets=1 l2.ways=1 l2.lookup_latency=10 \
     l2.flow.kind=transient l2.flow.coherence=sharers l2.flow.frc.swap_latency=0 l2.flow.frc.entries=";
 
-/// Plays the reads. Returns which line is served in which cycle.
+/// Plays the reads. Returns each line with the cycle in which it is served.
 pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {
     let sets = format!("{SETS}{frc_entries}").split(' ').map(str::to_owned).collect();
     let config = Resolved::new(&config::Request { machine: "fermi".to_owned(), designs: vec![], sets })?.config;
@@ -43,7 +46,7 @@ pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {
                 ports.inv_ack.push(at, answer);
             }
             if ports.rsp.peek(at).is_some() {
-                served.push((ports.rsp.pop(at).ticket, at.cycle - 2)); // a cycle to the channel, one through it
+                served.push((ports.rsp.pop(at).ticket, at.cycle - 2)); // one cycle to the channel, one through it
             }
         });
         cycle.into_diagnostic()?;

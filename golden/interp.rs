@@ -60,7 +60,7 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Number of threads per CTA and axis.
     pub block: [u32; 3],
-    /// Size of the dynamic shared memory [bytes].
+    /// Size of the dynamic shared memory in bytes.
     pub dynamic_shared: u32,
     /// Parameter block, `program.param_bytes` long.
     pub params: &'a [u8],
@@ -116,9 +116,9 @@ pub enum FaultKind {
         what: &'static str,
         /// Address of the first byte of the access, within the window.
         address: u64,
-        /// Size of the access [bytes].
+        /// Size of the access in bytes.
         bytes: u32,
-        /// Size of the window [bytes].
+        /// Size of the window in bytes.
         size: usize,
     },
     /// The launch exceeded its limit of thread instructions, given here.

@@ -38,7 +38,7 @@ pub struct FlatMemory {
 pub struct AccessError {
     /// Address of the first byte of the access.
     pub address: u64,
-    /// Size of the access, which is also its required alignment [bytes].
+    /// Size of the access, which is also its required alignment in bytes.
     pub bytes: u32,
     /// True if the access is misaligned. A misaligned access is refused even inside a buffer.
     pub misaligned: bool,
@@ -148,7 +148,7 @@ impl FlatMemory {
     }
 
     /// Returns the index of the buffer that an access lies in, and the offset of the access within it
-    /// [bytes].
+    /// in bytes.
     #[inline]
     fn locate(&self, address: u64, bytes: u32) -> Result<(usize, usize), AccessError> {
         let after = self.buffers.partition_point(|b| b.base <= address);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Maximum size of a text file [bytes]: a hundred times the largest launch, sweep or statistics file of the
+/// Maximum size of a text file in bytes: a hundred times the largest launch, sweep or statistics file of the
 /// suite.
 pub const MOST_BYTES: u64 = 64 << 20;
 

@@ -21,5 +21,5 @@ pub mod tensor;
 pub mod texture;
 pub mod types;
 
-/// Largest address width of a machine [bits], as in current GPUs.
+/// Largest address width of a machine in bits, as in current GPUs.
 pub const MOST_ADDRESS_BITS: u32 = 49;

@@ -16,15 +16,15 @@
 
 use crate::types::Space;
 
-/// Position of the byte of a generic address that selects the space [bits].
+/// Position of the byte of a generic address that selects the space in bits.
 pub const TAG_SHIFT: u32 = 56;
 /// Mask of the address within its space.
 pub const OFFSET_MASK: u64 = (1 << TAG_SHIFT) - 1;
-/// Size of the constant space of a module [bytes].
+/// Size of the constant space of a module in bytes.
 pub const CONST_BYTES: u64 = 1 << 16;
-/// Maximum size of the local memory of a thread [bytes].
+/// Maximum size of the local memory of a thread in bytes.
 pub const LOCAL_BYTES: u64 = 512 << 10;
-/// Granularity of lane interleaving in local memory [bytes].
+/// Granularity of lane interleaving in local memory in bytes.
 pub const LOCAL_WORD: u64 = 4;
 
 /// Returns the first generic address of a space: 0 for spaces in device memory.

@@ -51,7 +51,7 @@ pub struct Program {
     pub form: Form,
     /// Parameters in the order of their declaration.
     pub params: Vec<Param>,
-    /// Size of the parameter block [bytes].
+    /// Size of the parameter block in bytes.
     pub param_bytes: u32,
     /// Instructions, indexed by pc. The list is never empty, and its last instruction never falls through.
     pub insts: Vec<Inst>,
@@ -62,15 +62,15 @@ pub struct Program {
     /// Source names of the registers and then of the predicates, in virtual form; empty for a value without a
     /// name in the source. The list itself is empty in physical form.
     pub names: Arc<[String]>,
-    /// Size of the static shared memory [bytes]. Dynamic shared memory starts at this offset (see
+    /// Size of the static shared memory in bytes. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
     pub shared_bytes: u32,
-    /// Largest alignment of a shared variable, at least 1 [bytes]. `shared_bytes` is a multiple of the
+    /// Largest alignment of a shared variable, at least 1 in bytes. `shared_bytes` is a multiple of the
     /// alignment of the dynamic array, if there is one.
     pub shared_align: u32,
-    /// Local memory of a thread, a multiple of 16 [bytes].
+    /// Local memory of a thread, a multiple of 16 in bytes.
     pub local_bytes: u32,
-    /// Size of the constants of the module [bytes].
+    /// Size of the constants of the module in bytes.
     pub const_bytes: u32,
     /// Device address of the constants of the module; set by [`Program::link`].
     pub const_base: u64,
@@ -252,11 +252,11 @@ pub struct Param {
     pub name: String,
     /// Type of one element.
     pub ty: Type,
-    /// Offset in the parameter block [bytes].
+    /// Offset in the parameter block in bytes.
     pub offset: u32,
-    /// Size [bytes]: of one element, or of the whole array for a struct passed by value.
+    /// Size in bytes: of one element, or of the whole array for a struct passed by value.
     pub bytes: u32,
-    /// Alignment [bytes].
+    /// Alignment in bytes.
     pub align: u32,
 }
 
@@ -352,12 +352,12 @@ pub enum Op {
     Pred(Option<Logic>),
     /// `dsts[0] =` concatenation of `srcs[0..]`, each of `part_bits` bits, with `srcs[0]` lowest.
     Pack {
-        /// Width of one source: 8, 16 or 32 [bits].
+        /// Width of one source: 8, 16 or 32 in bits.
         part_bits: u8,
     },
     /// `dsts[0..] =` pieces of `srcs[0]`, each of `part_bits` bits, with the lowest in `dsts[0]`.
     Unpack {
-        /// Width of one destination: 8, 16 or 32 [bits].
+        /// Width of one destination: 8, 16 or 32 in bits.
         part_bits: u8,
     },
     /// Load from memory: `dsts[0..lanes] =` memory.
@@ -490,7 +490,7 @@ pub struct MemOp {
     pub volatile: bool,
     /// Register that holds the base address.
     pub base: Option<Reg>,
-    /// Constant added to the base address [bytes].
+    /// Constant added to the base address in bytes.
     pub offset: i64,
 }
 

@@ -56,7 +56,7 @@ pub struct TexOp {
 }
 
 impl Texture {
-    /// Size of a texel [bytes].
+    /// Size of a texel in bytes.
     pub fn texel_bytes(&self) -> u32 {
         self.ty.bytes() * self.channels
     }

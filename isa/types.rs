@@ -88,7 +88,7 @@ impl Type {
         Type::E5m2x2,
     ];
 
-    /// Width [bits]: 1 for a predicate, otherwise 8, 16, 32 or 64.
+    /// Width in bits: 1 for a predicate, otherwise 8, 16, 32 or 64.
     pub const fn bits(self) -> u32 {
         match self {
             Type::U8 | Type::S8 | Type::B8 | Type::E4m3 | Type::E5m2 => 8,
@@ -99,7 +99,7 @@ impl Type {
         }
     }
 
-    /// Size in memory [bytes]; 0 for a predicate, which cannot be in memory.
+    /// Size in memory in bytes; 0 for a predicate, which cannot be in memory.
     pub const fn bytes(self) -> u32 {
         self.bits() / 8
     }
@@ -399,14 +399,14 @@ pub enum Special {
     ClockHi,
     /// Core cycle counter in 64 bits.
     Clock64,
-    /// Dynamic shared memory of the launch [bytes].
+    /// Dynamic shared memory of the launch in bytes.
     DynamicSharedSize,
-    /// Shared memory of the CTA, static and dynamic [bytes].
+    /// Shared memory of the CTA, static and dynamic in bytes.
     TotalSharedSize,
 }
 
 impl Special {
-    /// Width of the value [bits].
+    /// Width of the value in bits.
     pub const fn bits(self) -> u32 {
         match self {
             Special::Clock64 | Special::GridId => 64,

@@ -1,7 +1,8 @@
 //! # One L2 bank, alone
-//! A bank of a machine's configuration with channels at all its ports. What is at the other ends, SMs, DRAM and
-//! L1s, is a function of yours: [`BankAlone::cycle`] calls it once a cycle and lends it the ends. Everything has one clock,
-//! and a channel takes one cycle: what is sent in cycle `c` is seen in `c + 1`.
+//! A bank of a machine's configuration with channels at all its ports, for tests of the bank in isolation.
+//! The caller's function takes the place of SMs, DRAM and L1s: [`BankAlone::cycle`] calls it once per cycle
+//! and passes it the far ends of the channels. All blocks share one clock. A channel takes one cycle: a beat
+//! sent in cycle `c` is visible in `c + 1`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,26 +25,26 @@ use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
 const BANK: BlockId = BlockId { domain: 0, slot: 0 };
 const DRIVER: BlockId = BlockId { domain: 0, slot: 1 };
 const PERIODS: [u32; 1] = [1];
-/// Beats that a channel holds: enough to send one in every cycle.
+/// Capacity of a channel [beats]: enough to send one beat in every cycle.
 const DEPTH: u32 = 4;
 
-/// The far ends of a bank's channels, lent for one cycle.
+/// Far ends of a bank's channels, lent to the driver for one cycle.
 pub struct Ports<'a> {
-    /// Requests of the SMs.
+    /// Requests from the SMs to the bank.
     pub req: Tx<'a, Request>,
-    /// Replies to them.
+    /// Replies from the bank to the SMs.
     pub rsp: Rx<'a, Reply>,
-    /// Bursts for each DRAM channel to read or write.
+    /// Bursts that the bank requests from each DRAM channel, as reads or writes.
     pub dram_req: RxBank<'a, DramRequest>,
-    /// Bursts read from each.
+    /// Bursts read from each DRAM channel.
     pub dram_rsp: TxBank<'a, DramReply>,
-    /// Lines that L1s are to give up; silent unless `l2.flow.coherence` is `"sharers"`.
+    /// Invalidate requests to the L1s; unused unless `l2.flow.coherence` is `"sharers"`.
     pub inv: Rx<'a, Invalidate>,
-    /// Their answers.
+    /// Invalidate acknowledgments from the L1s.
     pub inv_ack: Tx<'a, InvalidateAck>,
 }
 
-/// A bank and its channels.
+/// Bank with its channels.
 struct Wired {
     bank: L2Bank,
     recalls: bool,
@@ -118,7 +119,7 @@ impl Wired {
     }
 }
 
-/// A bank with somebody at the far ends of its channels.
+/// Bank with a driver at the far ends of its channels.
 struct Driven<'a, D>(&'a mut Wired, D);
 
 impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for Driven<'_, D> {
@@ -146,7 +147,7 @@ fn nobody(_: Ports<'_>, _: &mut Edge<'_>) {}
 /// One L2 bank with a driver at its ports.
 pub struct BankAlone {
     wired: Wired,
-    /// How lines of the L1s go round among the partitions.
+    /// Distribution of L1 lines over the partitions.
     lines: Interleave,
     partition: u32,
     sim: Simulator,
@@ -154,10 +155,11 @@ pub struct BankAlone {
 }
 
 impl BankAlone {
-    /// The empty bank of a partition.
+    /// Creates the empty bank of a partition.
     ///
     /// # Panics
-    /// If the configuration breaks a rule, which one that was [resolved](crate::config::Resolved) does not.
+    /// Panics if the configuration breaks a rule. A [resolved](crate::config::Resolved) configuration does
+    /// not.
     #[must_use]
     pub fn new(config: &MachineConfig, partition: u32) -> Self {
         let mut wired = Wired::new(config, partition);
@@ -165,11 +167,11 @@ impl BankAlone {
         Self { wired, lines: config.interleave(config.l1.line_bytes), partition, sim, wave: None }
     }
 
-    /// Writes a waveform of all cycles that follow, of the signals that the globs choose: VCD or FST as the name ends.
-    /// A cycle is a nanosecond long.
+    /// Writes a waveform of the signals that the globs select, from the next cycle on. The extension of the
+    /// file name selects VCD or FST. One cycle is one nanosecond.
     ///
     /// # Errors
-    /// A file that cannot be created, an end that is no format, or a glob that chooses nothing.
+    /// Fails if the file cannot be created, its extension is unknown, or a glob selects nothing.
     pub fn record(&mut self, path: &Path, globs: &[&str]) -> Result<(), WaveError> {
         let globs: Vec<Glob> = globs.iter().map(|glob| glob.parse()).collect::<Result<_, _>>()?;
         let format = Format::of(path).map_err(io::Error::other)?;
@@ -180,13 +182,14 @@ impl BankAlone {
         Ok(())
     }
 
-    /// One clock edge of the bank and of its driver. Neither sees what the other sends before the next.
+    /// Evaluates one clock edge of the bank and of its driver. A beat that one sends becomes visible to the
+    /// other at the next edge.
     ///
     /// # Errors
-    /// If the waveform cannot be written.
+    /// Fails if the waveform cannot be written.
     ///
     /// # Panics
-    /// If the driver sends into a full channel or takes from an empty one.
+    /// Panics if the driver sends into a full channel or takes from an empty one.
     pub fn cycle(&mut self, driver: impl FnMut(Ports<'_>, &mut Edge<'_>)) -> io::Result<()> {
         let mut driven = Driven(&mut self.wired, driver);
         let tick = self.sim.step(&mut driven);
@@ -197,22 +200,24 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Address of the bank's line with this number, as requests have it. The others belong to other banks.
+    /// Returns the address of the bank's line with this number, in the form used by requests. Other addresses
+    /// belong to other banks.
     #[must_use]
     pub fn line(&self, number: u64) -> u64 {
         self.lines.unit(self.partition, number)
     }
 
-    /// The bank, with its counters.
+    /// Returns the bank, with its counters.
     #[must_use]
     pub fn bank(&self) -> &L2Bank {
         &self.wired.bank
     }
 
-    /// Completes the waveform, and returns the paths of the dump and of its GTKWave save files; none without one.
+    /// Completes the waveform. Returns the paths of the dump and of its GTKWave save files, or no paths if no
+    /// waveform was recorded.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn finish(self) -> io::Result<Vec<PathBuf>> {
         let Some((wave, _)) = self.wave else { return Ok(Vec::new()) };
         let recorded = wave.finish(self.sim.tick())?;
@@ -231,8 +236,8 @@ mod tests {
         BankAlone::new(&Resolved::new(&request).unwrap().config, partition)
     }
 
-    /// Reads lines 0 and 1 of the bank, with a memory that holds the burst's number and answers at once. Returns the
-    /// bursts that each channel was asked for, and the first byte of each line.
+    /// Reads lines 0 and 1 of the bank from a memory that holds each burst's number and replies at once.
+    /// Returns the number of bursts requested from each channel, and the ticket and first byte of each line.
     fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
         let (mut asked, mut read) = ([0, 0], Vec::new());
         let lines = [alone.line(0), alone.line(1)];

@@ -1,4 +1,4 @@
-//! Finds the machines and designs that are built in: every TOML file of `machines/` and `designs/`.
+//! Embeds the built-in machines and designs: every TOML file in `machines/` and `designs/`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,14 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The names of the TOML files in a folder, in the order of their words; numbers count as such: `frc-8`, `frc-16`.
+/// Returns the names of the TOML files in a folder, sorted by their hyphen-separated words. Numeric words
+/// sort as numbers: `frc-8` before `frc-16`.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<io::Result<Vec<_>>>()?;
     let files = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
     let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    // Editors keep hidden files beside those that are open.
+    // Editors keep hidden files next to open ones.
     let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort_by_cached_key(|name| {
         let word = |word: &str| (word.parse().unwrap_or(u32::MAX), word.to_owned());

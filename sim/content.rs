@@ -1,61 +1,62 @@
-//! Kinds of files, told by how they begin: one that is given in the place of another is named as what it is.
+//! Detects the kind of a file from its first bytes, so that an error message can name the kind of a wrong
+//! file.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes that are looked at.
+/// Number of bytes that the detection reads.
 const HEAD: usize = 4096;
 
-/// A kind of file.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Buffers, kernels and expected results.
+    /// Launch file: buffers, kernels and expected results.
     Launch,
-    /// What is run on what.
+    /// Sweep file: workloads and the machines and designs to run them on.
     Sweep,
-    /// Every field of a machine, or those in which it differs from another.
+    /// Machine file: every field of a machine, or those in which it differs from another machine.
     Machine,
-    /// Fields in which a design differs from its machine.
+    /// Design file: the fields in which a design differs from its machine.
     Design,
-    /// Kernels as text.
+    /// PTX text of kernels.
     Ptx,
-    /// Kernels of NVIDIA GPUs.
+    /// Compiled kernels for one NVIDIA GPU.
     Cubin,
-    /// Kernels for several GPUs.
+    /// Compiled kernels for several GPUs.
     FatBinary,
-    /// A program, object or library.
+    /// ELF program, object or library.
     Elf,
-    /// Source of kernels.
+    /// CUDA C++ source.
     Cuda,
-    /// LLVM's text or bitcode.
+    /// LLVM IR as text or bitcode.
     Llvm,
-    /// One array.
+    /// NumPy file with one array.
     Npy,
-    /// Files in one, such as several arrays.
+    /// ZIP archive, such as a file of several arrays.
     Zip,
-    /// The instructions of a kernel.
+    /// Instruction trace of a kernel.
     Trace,
-    /// The kernels of a trace.
+    /// List of the kernels in a trace.
     TraceList,
-    /// Requests to the DRAM.
+    /// Trace of DRAM requests.
     DramTrace,
-    /// A run to go on from.
+    /// Checkpoint from which a run can resume.
     Checkpoint,
-    /// What a run counted.
+    /// Statistics of a run.
     Statistics,
-    /// Any JSON.
+    /// JSON file other than statistics.
     Json,
-    /// Signals over time.
+    /// Waveform.
     Waveform,
-    /// A page, or a picture.
+    /// HTML page or picture.
     Page,
-    /// Something packed by gzip, bzip2, LZ4, LZMA, xz or Zstandard.
+    /// File compressed with gzip, bzip2, LZ4, LZMA, xz or Zstandard.
     Packed,
 }
 
 impl Content {
-    /// The kind of a file that begins like this, if that shows.
+    /// Detects the kind of a file from its first bytes; `None` if they do not show it.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         const BINARY: [(&[u8], Content); 14] = [
@@ -66,17 +67,17 @@ impl Content {
             (b"\x1f\x8b", Content::Packed),
             (b"\xfd7zXZ\0", Content::Packed),
             (b"\x28\xb5\x2f\xfd", Content::Packed),
-            // The header of an FST: block 0, 329 bytes long.
+            // Header of an FST: block type 0 with a length of 329 bytes.
             (b"\0\0\0\0\0\0\0\x01\x49", Content::Waveform),
             (b"warpsieve checkpoint ", Content::Checkpoint),
             (b"\x89PNG", Content::Page),
             (b"%PDF", Content::Page),
             (b"BZh", Content::Packed),
             (b"\x04\x22\x4d\x18", Content::Packed),
-            // LZMA with the properties that everybody uses, ahead of the size of its dictionary.
+            // LZMA with its usual properties byte, followed by the dictionary size.
             (b"\x5d\0\0", Content::Packed),
         ];
-        /// Number of NVIDIA's GPUs among the machines of ELF files.
+        /// ELF machine number of NVIDIA GPUs.
         const ELF_OF_CUDA: [u8; 2] = 190_u16.to_le_bytes();
         let head = &bytes[..bytes.len().min(HEAD)];
         if head.starts_with(b"\x7fELF") {
@@ -130,7 +131,7 @@ impl Content {
         Self::of_toml(text)
     }
 
-    /// The kind of a TOML file, by the keys and tables of its root.
+    /// Detects the kind of a TOML file from the keys and tables of its root.
     fn of_toml(text: &str) -> Option<Self> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let (mut content, mut is_root) = (None, true);
@@ -153,8 +154,8 @@ impl Content {
         content
     }
 
-    /// Whether a text that looks like a machine or a design is one for certain, by keys that the other does not have: either
-    /// may have any field.
+    /// True if a text that looks like a machine or design file certainly is one: it has a key that the other
+    /// kind lacks. All other fields may appear in both kinds.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],
@@ -166,7 +167,7 @@ impl Content {
         root.any(|line| line.split_once('=').is_some_and(|(key, _)| keys.contains(&key.trim())))
     }
 
-    /// How it is called.
+    /// Name of the kind in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -194,7 +195,7 @@ impl Content {
         }
     }
 
-    /// What it is good for.
+    /// Hint about the use of a file of this kind, for messages.
     fn use_of(self) -> &'static str {
         match self {
             Self::Launch => "`run` takes it",
@@ -218,7 +219,7 @@ impl Content {
         }
     }
 
-    /// What is said of a file that begins like this where this kind is expected, if it is one of another kind.
+    /// Returns an error message if these first bytes show another kind than the expected one.
     #[must_use]
     pub fn mistaken(self, bytes: &[u8]) -> Option<String> {
         let is_config = |content| matches!(content, Self::Machine | Self::Design);
@@ -230,7 +231,7 @@ impl Content {
         Some(format!("this is {}, expected {}: {}", found.name(), self.name(), found.use_of()))
     }
 
-    /// True if a file that looks like another kind may be one of this.
+    /// True if a file detected as kind `found` is acceptable as this kind.
     fn takes(self, found: Self) -> bool {
         let is_trace = |content| matches!(content, Self::Trace | Self::TraceList | Self::Packed);
         let is_json = |content| matches!(content, Self::Statistics | Self::Json);
@@ -238,10 +239,10 @@ impl Content {
             || [is_trace as fn(Self) -> bool, is_json].iter().any(|is_alike| is_alike(self) && is_alike(found))
     }
 
-    /// Reads a text of this kind.
+    /// Reads a text file of this kind.
     ///
     /// # Errors
-    /// If it cannot be read, is no text, or begins as another kind does.
+    /// Fails if the file cannot be read, is not text, or begins like another kind.
     pub fn read(self, path: &Path) -> io::Result<String> {
         let bytes = input::read_bytes(path)?;
         if let Some(mistaken) = self.mistaken(&bytes) {
@@ -250,10 +251,10 @@ impl Content {
         input::as_text(bytes)
     }
 
-    /// Looks how a file begins; a pipe is left as it is.
+    /// Checks the first bytes of a file without consuming a pipe.
     ///
     /// # Errors
-    /// If it begins as another kind does.
+    /// Fails if the file begins like another kind.
     pub fn check(self, path: &Path) -> io::Result<()> {
         let mut head = Vec::new();
         if path.is_file() {
@@ -266,7 +267,7 @@ impl Content {
     }
 }
 
-/// A text from its first word that is no comment of C.
+/// Skips white space and C comments at the start of a text.
 fn without_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {

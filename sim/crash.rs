@@ -1,8 +1,8 @@
-//! Panics of the model, turned into a report.
+//! Converts panics of the model into error reports.
 //!
-//! Blocks assert the rules they live by (one beat a cycle on a channel, no more accesses than an
-//! array has ports) and name cycle and path when one is broken. That is a mistake of the model, not
-//! of its user, who gets one message instead of a stack trace; `RUST_BACKTRACE=1` gives the trace too.
+//! Blocks assert their own rules, such as one beat per cycle on a channel and no more array accesses than
+//! ports. A failed assertion names the cycle and the path. It is a bug in the model, not a user error, so the
+//! user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -12,25 +12,26 @@ use std::sync::{Mutex, Once, PoisonError};
 use rtl::hook::{self, Call};
 
 thread_local! {
-    /// While [`caught`] works on this thread: what its panic said.
+    /// Panic message of this thread while [`caught`] runs on it.
     static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Threads in [`caught`].
+/// Number of threads in [`caught`].
 static WATCHED: AtomicUsize = AtomicUsize::new(0);
-/// What the last panic said of a thread that is not in [`caught`] itself, but may work for one that is.
+/// Last panic message of a helper thread: one that is not in [`caught`] itself but may work for a thread that
+/// is.
 static HELPER: Mutex<String> = Mutex::new(String::new());
 
-/// Runs `work`; if it panics, the message and the place in the source.
+/// Runs `work`. If it panics, returns the message and the source location.
 ///
-/// Whatever `work` was changing is lost: its result is the only thing to be used afterwards.
+/// State that `work` modified is invalid after a panic; only the result may be used.
 ///
 /// # Errors
-/// The report of a panic.
+/// Returns the report of a panic.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(listen);
-    // Whoever calls may be in work of its own that is watched.
+    // The caller may itself be inside an outer `caught`.
     let outer = SEEN.replace(Some(String::new()));
     WATCHED.fetch_add(1, Ordering::Relaxed);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
@@ -39,7 +40,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| {
         hook::forget();
         if seen.is_empty() {
-            // A thread that worked for this one panicked, and this one with it.
+            // A helper thread of this thread panicked first, and its panic was propagated.
             seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
         }
         let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
@@ -47,8 +48,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// From now on panics on a thread that is in [`caught`], or may work for one that is, are noted, and shown only if a stack
-/// trace is wanted.
+/// Installs a panic hook that records panics on threads in [`caught`] and on their possible helpers. They are
+/// printed only if a stack trace is requested.
 fn listen() {
     let earlier = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -63,7 +64,7 @@ fn listen() {
     }));
 }
 
-/// The hook that is under way, as messages name it.
+/// Formats the active scheme hook for messages.
 #[must_use]
 pub fn named(Call { hook, cycle, .. }: &Call) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)

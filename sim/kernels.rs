@@ -1,4 +1,4 @@
-//! The kernels that come with the source tree: their folder, and launch files by the name of a kernel.
+//! Locates the kernels in the source tree: their folder, and launch files by kernel name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use crate::config::near;
 
-/// That of the sources that this was built from.
+/// Kernel folder of the source tree that this program was built from.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
 
-/// The folder `kernels` here or in a folder above, as a path relative to here; else that of the sources that this was
-/// built from, as an absolute one.
+/// Returns the folder `kernels` in the current folder or in a folder above it, as a relative path. Otherwise
+/// returns the absolute path of the folder in the source tree from which this program was built.
 ///
 /// # Errors
-/// If there is none.
+/// Fails if neither folder exists.
 pub fn kernels_folder() -> Result<PathBuf, Report> {
     let here = std::env::current_dir().into_diagnostic().wrap_err("the current folder cannot be found")?;
     let mut relative = PathBuf::new();
@@ -30,18 +30,19 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
     })
 }
 
-/// Name of the launch file of a kernel's main size.
+/// Name of the launch file with a kernel's main problem size.
 const MAIN: &str = "launch.toml";
-/// Ending of a launch file.
+/// Extension of a launch file.
 const ENDING: &str = "toml";
 
-/// The launch file that is meant: a file, that of a folder, or that of a kernel, in its main size (`syrk`) or in another
-/// (`syrk/small`). What is there under its own name is meant first.
+/// Finds the launch file for a path or a kernel name. A path names the file or its folder; a name selects a
+/// kernel in its main size (`syrk`) or another size (`syrk/small`). An existing path takes precedence over a
+/// kernel name.
 ///
 /// # Errors
-/// If there is none, with the one that was probably meant.
+/// Fails if there is no such launch file; the message suggests the closest one.
 pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
-    // A folder of a kernel stands for its main size. Devices and pipes are as good as files.
+    // A kernel's folder selects its main size. Devices and pipes are accepted like files.
     let in_folder = given.join(MAIN);
     if given.is_dir() && in_folder.is_file() {
         return Ok(in_folder);
@@ -68,22 +69,22 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
 }
 
-/// The list of the trace that a folder holds: Accel-Sim writes one with that name.
+/// Returns the trace list in a folder, under the names that Accel-Sim uses.
 fn list_of_trace(folder: &Path) -> Option<PathBuf> {
     let list = ["kernelslist.g", "kernelslist"].map(|name| folder.join(name));
     list.into_iter().find(|list| list.is_file())
 }
 
-/// The launch file of a kernel, by its name alone or with a size: `syrk`, `syrk/small`.
+/// Finds the launch file of a kernel by its name, with or without a size: `syrk`, `syrk/small`.
 #[must_use]
 pub fn of_name(name: &str) -> Option<PathBuf> {
     launches().ok()?.into_iter().find(|(known, _)| known == name).map(|(_, file)| file)
 }
 
-/// The names of all kernels, alone and with each of their sizes, and their launch files.
+/// Returns the launch files of all kernels by name: each kernel alone and with each of its sizes.
 ///
 /// # Errors
-/// If there is no folder of kernels, or it cannot be read.
+/// Fails if there is no folder of kernels, or it cannot be read.
 pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     let mut launches = Vec::new();
     for kernel in sorted(&kernels_folder()?)? {
@@ -100,7 +101,8 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(launches)
 }
 
-/// The launch file of which a name or path is a slip: of a kernel, of a kernel with a size, or of the last words of a path.
+/// Suggests the launch file for a misspelled name or path. Compares the names of kernels, with and without a
+/// size, and the last two components of the path.
 fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
     let given = given.to_str()?.trim_end_matches('/');
     let name = given.strip_suffix(".toml").unwrap_or(given);
@@ -116,10 +118,10 @@ fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
     Some(format!("did you mean {}?", file.display()))
 }
 
-/// What a folder holds, in order of names.
+/// Returns the entries of a folder, sorted by name.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Fails if the folder cannot be read.
 pub fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
     let context = || format!("folder {} cannot be read", folder.display());
     let entries = fs::read_dir(folder).into_diagnostic().wrap_err_with(context)?;
@@ -130,7 +132,7 @@ pub fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
     paths.into_diagnostic().wrap_err_with(context)
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 #[must_use]
 pub fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

@@ -1,23 +1,23 @@
 //! # warpsieve, the library
-//! From a machine file and a launch file to judged results and counters. The command line, the pages of
-//! the papers and programs of others are built on it.
+//! Runs GPU kernels on the modeled caches: from a machine file and a launch file to verified results and
+//! counters. The command line, the paper reproductions and external programs are built on it.
 //!
-//! | module       | holds                                                                       |
+//! | module       | content                                                                     |
 //! |--------------|-----------------------------------------------------------------------------|
-//! | [`config`]   | from a machine, designs and settings to one checked configuration           |
-//! | [`content`]  | kinds of files, told by how they begin                                      |
+//! | [`config`]   | loads a machine, designs and settings into one checked configuration        |
+//! | [`content`]  | detects the kind of a file from its first bytes                             |
 //! | [`launch`]   | launch files: buffers, kernels, expected results                            |
-//! | [`run`]      | drives a machine through a launch file and judges what comes out            |
-//! | [`statistics`]| what a run says about itself, under which keys, and what these mean        |
+//! | [`run`]      | runs a launch file on a machine and verifies the results                    |
+//! | [`statistics`]| statistics of a run: their keys, values and meanings                       |
 //! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
-//! | [`bank`]     | one L2 bank alone, with a driver of your own at its ports                   |
+//! | [`bank`]     | a single L2 bank whose ports the caller drives                              |
 //! | [`dram`]     | the DRAM channels alone, driven by a trace of requests                      |
-//! | [`readers`]  | what a machine says of itself: waveform, dump, structure counts             |
-//! | [`estimate`] | area, leakage and energy of all that a machine is built of                  |
-//! | [`optimize`] | which loads of a PTX file go through the L1, from what they find there      |
-//! | [`trace`]    | what a recorded kernel asks of the memory, and small kernels made up        |
-//! | [`crash`]    | breaches of the model's own rules, as messages                              |
-//! | [`limit`]    | lists of what is wrong, cut where nobody reads on                           |
+//! | [`readers`]  | waveforms, state dumps and structure counts read from a machine             |
+//! | [`estimate`] | area, leakage and energy of all structures of a machine                     |
+//! | [`optimize`] | chooses which loads of a PTX file bypass the L1, based on their measured hits |
+//! | [`trace`]    | memory profile of a recorded kernel, and small synthetic kernels            |
+//! | [`crash`]    | reports of violated model assertions                                        |
+//! | [`limit`]    | error lists and excerpts, limited to a readable length                      |
 
 pub mod bank;
 pub mod check;

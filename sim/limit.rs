@@ -1,5 +1,6 @@
-//! Lists of what is wrong, cut where nobody reads on: a file of another kind breaks a rule in each of its lines. Reports
-//! are made such that a terminal may show them, whatever the file has in its keys, values and lines.
+//! Limits error lists and excerpts to a readable length: a file of the wrong kind can break a rule in every
+//! line. Reports are also made safe to print on a terminal, whatever the file's keys, values and lines
+//! contain.
 
 use std::error::Error;
 use std::fmt;
@@ -10,32 +11,32 @@ use miette::{
     Diagnostic, LabeledSpan, MietteError, MietteSpanContents, Severity, SourceCode, SourceSpan, SpanContents,
 };
 
-/// Entries of a list that are printed.
+/// Maximum number of printed list entries.
 const SHOWN: usize = 20;
-/// Bytes of a line that an excerpt shows ahead of the place, and behind it: terminals are not wider, and a renderer that
-/// points at a column formats it as a width of 16 bits.
+/// Size of an excerpt before and after the reported position in a line in bytes. Terminals are not wider, and
+/// a renderer that points at a column formats it as a 16-bit width.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
-/// Lines that an excerpt shows at most, of a value that is written over many.
+/// Maximum number of lines in an excerpt of a multi-line value.
 const MOST_LINES: usize = 8;
-/// Errors that caused one another at most.
+/// Maximum length of a chain of error causes.
 const MOST_CAUSES: usize = 16;
 
-/// The lines of a list, and how many of `what` are left out.
+/// Formats the first entries of a list, followed by the number of omitted entries of type `what`.
 #[must_use]
 pub fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
     let shown = list.iter().take(SHOWN).map(|entry| cut(&entry.to_string()));
     shown.chain(more(list.len(), what)).collect()
 }
 
-/// What stands in place of the entries that are left out of so many, if some are.
+/// Formats the number of omitted entries of a list with `entries` entries; `None` if none is omitted.
 fn more(entries: usize, what: &str) -> Option<String> {
     let left_out = entries.checked_sub(SHOWN).filter(|&left_out| left_out > 0)?;
     Some(format!("and {left_out} more {what}{}", if left_out == 1 { "" } else { "s" }))
 }
 
-/// A report that can be shown: its first problems, messages of a few lines, excerpts of a few columns around the place,
-/// nothing that controls a terminal.
+/// Printable copy of a report: its first problems, short messages, excerpts of a few columns around the
+/// reported position, and no terminal control characters.
 pub struct Limited {
     message: String,
     code: Option<String>,
@@ -44,26 +45,27 @@ pub struct Limited {
     url: Option<String>,
     excerpt: Option<Excerpt>,
     related: Vec<Self>,
-    /// Problems of the report, of which the first are `related`.
+    /// Total number of problems in the report; `related` holds the first of them.
     problems: usize,
     cause: Option<Cause>,
 }
 
-/// The error behind another one.
+/// Cause of an error.
 enum Cause {
     Report(Box<Limited>),
-    /// An error without excerpt or help.
+    /// Error without an excerpt or help text.
     Words(Box<Limited>),
 }
 
 impl Limited {
-    /// Takes of a report what is shown.
+    /// Copies the printable content of a report.
     #[must_use]
     pub fn of(report: &dyn Diagnostic) -> Self {
         Self::within(report, None, MOST_CAUSES)
     }
 
-    /// The same of a report that may be about the text of another one, with this many causes.
+    /// Copies a report with at most `causes` causes. A report without source text uses that of the outer
+    /// report.
     fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
         let source = report.source_code().or(outer);
         let label = report.labels().and_then(|mut labels| labels.next());
@@ -102,7 +104,7 @@ impl Limited {
         }
     }
 
-    /// How many problems are not shown, in words.
+    /// Formats the number of omitted problems.
     #[must_use]
     pub fn more(&self) -> Option<String> {
         more(self.problems, "problem")
@@ -128,7 +130,7 @@ impl Error for Limited {
     }
 }
 
-/// A text of a report that is there.
+/// Boxes an optional text of a report for display.
 fn shown(text: Option<&String>) -> Option<Box<dyn fmt::Display + '_>> {
     text.map(|text| Box::new(text) as Box<dyn fmt::Display>)
 }
@@ -173,21 +175,21 @@ impl Diagnostic for Limited {
     }
 }
 
-/// The lines around a place, as far as they are shown.
+/// Displayed lines around a reported position.
 struct Excerpt {
     name: Option<String>,
-    /// Line of the place and its column, and the first line of the excerpt, all from 0.
+    /// Line and column of the position, and first line of the excerpt, all counted from 0.
     line: usize,
     column: usize,
     first_line: usize,
     text: String,
     label: Option<String>,
-    /// The place in `text`.
+    /// Byte range of the position in `text`.
     span: Range<usize>,
 }
 
 impl Excerpt {
-    /// The excerpt at a label; `None` if the source has no such place.
+    /// Creates the excerpt for a label; `None` if the source does not contain the labeled position.
     fn of(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Self> {
         let place = source.read_span(label.inner(), 0, 0).ok()?;
         let around = source.read_span(label.inner(), 1, 1).ok()?;
@@ -220,7 +222,7 @@ impl Excerpt {
     }
 }
 
-/// Adds what is shown of a line, that is, what stands around the mark. Returns where the mark is then.
+/// Appends the displayed section of a line, around the mark. Returns the range of the mark in `text`.
 fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
     let is_short = line.len() <= AHEAD + BEHIND;
     let from = if is_short { 0 } else { line.floor_char_boundary(mark.start.saturating_sub(AHEAD)) };
@@ -241,7 +243,8 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// The whole excerpt, headed by the place where the label alone is asked for.
+    /// Returns the whole excerpt. Its start is the labeled position if no context lines are requested, and
+    /// the first line of the excerpt otherwise.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,
@@ -283,7 +286,7 @@ mod tests {
         text
     }
 
-    /// A report about some bytes of a text.
+    /// Creates a report about some bytes of a text.
     fn report(text: &str, bytes: Range<usize>) -> Report {
         let label = LabeledSpan::new_with_span(Some("here".to_owned()), bytes);
         miette!(labels = vec![label], help = "mend it", "`x` is wrong")

@@ -1,3 +1,3 @@
-//! Numbers as people read them.
+//! Formatting of numbers for human readers.
 
 pub use input::{counted, grouped, noun};

@@ -1,4 +1,5 @@
-//! The folders of schemes are listed as the crate is compiled: a new file there must make it be compiled again.
+//! Reruns the build when a file is added to a folder of schemes, because the crate lists these folders at
+//! compile time.
 
 fn main() {
     println!("cargo:rerun-if-changed=l1/bypass");

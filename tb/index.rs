@@ -1,15 +1,15 @@
 //! # Testbench of the index unit
-//! The XOR trees against division of polynomials on paper.
+//! Compares the XOR trees of the set index with a golden polynomial division.
 //!
-//! | testpoint                                                                     | test |
-//! |-------------------------------------------------------------------------------|------|
-//! | every irreducible polynomial of degree 1 to 12 gives the remainder             | `every_irreducible_*` |
-//! | all 64 addresses of khairy2015 Figure 5(b) lie where the figure has them       | `figure_5b_*` |
-//! | the trees of khairy2015 Figure 7 have its inputs                               | `figure_7_*` |
-//! | each tree has the inputs that the golden function depends on                   | `every_tree_*` |
-//! | plain and Fermi indices, and that of one set, are those of the golden functions | `linear_and_fermi_*` |
-//! | the low line bits are recovered from index and upper bits                      | `the_low_bits_*` |
-//! | configurations are refused where the golden function refuses them              | `both_refuse_*` |
+//! | testpoint                                                                           | test                  |
+//! |-------------------------------------------------------------------------------------|-----------------------|
+//! | every irreducible polynomial of degree 1 to 12 gives the remainder                  | `every_irreducible_*` |
+//! | all 64 addresses of khairy2015 Figure 5(b) map to the sets that the figure shows    | `figure_5b_*`         |
+//! | the trees of khairy2015 Figure 7 have the inputs that the figure lists              | `figure_7_*`          |
+//! | each tree has exactly the inputs that the golden function depends on                | `every_tree_*`        |
+//! | linear and Fermi indices, and the index of a single set, equal the golden functions | `linear_and_fermi_*`  |
+//! | the low line bits are recovered from index and upper bits                           | `the_low_bits_*`      |
+//! | unit and golden function refuse the same configurations                             | `both_refuse_*`       |
 
 use golden::index::{Poly, SetIndex, irreducible_polynomials};
 use rtl::config::Rules;
@@ -29,19 +29,20 @@ fn pair(config: &IndexConfig, sets: u32) -> (IndexUnit, SetIndex) {
     (IndexUnit::new(config, sets, LINE_BYTES, LINE_BITS), set_index(config, sets, LINE_BYTES).unwrap())
 }
 
-/// Every function of every legal polynomial over lines of 128 bytes, with its number of sets.
+/// Yields a configuration for every legal polynomial over lines of 128 bytes, with its number of sets.
 fn polynomials() -> impl Iterator<Item = (IndexConfig, u32)> {
     let all = (1..=12).flat_map(irreducible_polynomials).filter(|p| *p != Poly::X);
     all.zip(0u32..).map(|(Poly(p), i)| {
         let polynomial = p as u32;
         let degree = polynomial.ilog2();
-        // All address widths from the least to all 32 bits, both orders of the index bits.
+        // The configurations take turns through all address widths up to 32 bits, and both orders of the
+        // index bits.
         let addr_bits = 32 - i % (LINE_BITS - degree + 1);
         (IPoly { polynomial, addr_bits, reversed: i % 3 == 0 }.into(), 1 << degree)
     })
 }
 
-/// Line addresses without a pattern.
+/// Yields `count` pseudorandom line addresses.
 fn lines(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LINE_BITS))
 }
@@ -56,13 +57,13 @@ fn every_irreducible_polynomial_of_degree_1_to_12_gives_the_remainder_of_the_div
         }
         checked += 1;
     }
-    // 747 irreducible polynomials, of which x is none to index with.
+    // There are 747 irreducible polynomials; x is not legal as an index function.
     assert_eq!(checked, 746);
 }
 
 #[test]
 fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
-    // Row r of the figure holds the addresses 8r to 8r+7, column c those of set c.
+    // Row r of the figure holds the addresses 8r to 8r+7. Column c holds the addresses of set c.
     const FIGURE: [[u64; 8]; 8] = [
         [0, 4, 2, 6, 1, 5, 3, 7],
         [13, 9, 15, 11, 12, 8, 14, 10],
@@ -83,7 +84,7 @@ fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
     }
 }
 
-/// The address bits that index bit `j` is the exclusive or of.
+/// Yields the address bits whose exclusive or is index bit `j`.
 fn tree(unit: &IndexUnit, j: usize) -> impl Iterator<Item = u32> {
     unit.row(j).iter_ones().map(|k| k as u32 + 7)
 }
@@ -158,7 +159,7 @@ fn both_refuse_the_same_polynomials() {
     }
 }
 
-/// Fan-ins of the XOR trees that the unit lists in its description.
+/// Returns the fan-ins of the XOR trees that the unit lists in its description.
 fn trees(unit: &IndexUnit) -> Vec<u32> {
     let fan_in = |logic: Logic| if let Logic::XorTree { fan_in } = logic { Some(fan_in) } else { None };
     Listed::of(|to| unit.describe(to)).logic.into_iter().filter_map(fan_in).collect()

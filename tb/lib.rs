@@ -1,13 +1,13 @@
 //! # Testbenches
-//! The testbench of `rtl/PATH.rs` is `tb/PATH.rs`, its twin `golden/PATH.rs`; each testbench begins
-//! with the list of its testpoints.
+//! The testbench of `rtl/PATH.rs` is `tb/PATH.rs`, and its golden twin is `golden/PATH.rs`. Each testbench
+//! begins with the list of its testpoints.
 //!
-//! | module   | holds                                                                          |
-//! |----------|--------------------------------------------------------------------------------|
-//! | [`kit`]  | what stands around a device under test: source, sink, stalls, cycle tables      |
-//! | [`soak`] | long random checks, run by name                                                |
-//! | [`l2`]   | the L2 bank, with the waveform of candel2018 Figure 2                          |
-//! | [`litmus`] | small racing programs, with all that may come of them                        |
+//! | module     | holds                                                                    |
+//! |------------|--------------------------------------------------------------------------|
+//! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
+//! | [`soak`]   | long random checks, run by name                                          |
+//! | [`l2`]     | L2 bank, with the waveform of candel2018 Figure 2                        |
+//! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
 
 mod dram;
 #[cfg(test)]

@@ -1,11 +1,17 @@
-//! # Litmus programs
-//! Small racing programs, one thread an SM: all outcomes that the memory model allows, worked out by trying every order and
-//! without knowledge of machines, and what a machine shows.
+//! # Litmus tests
+//! Small racing programs with one thread per SM: all outcomes that the memory model allows, and the outcomes
+//! that a machine shows. The allowed outcomes are computed by trying every order of operations, without
+//! knowledge of any machine.
 //!
-//! The model is that of `golden/consistency.rs`: accesses of a thread to one location keep their order, a fence keeps what
-//! is before it before what is behind it, stores and atomics take effect at once for everybody, a coherent load reads what
-//! is in memory. A weak load may read anything that was there since the thread's own last store, because L1s are not coherent, and
-//! the thread's next loads may overtake it on their way past the L1.
+//! The model is that of `golden/consistency.rs`:
+//!
+//! - Accesses of a thread to one location keep their order.
+//! - A fence orders the operations before it ahead of those after it.
+//! - Stores and atomics take effect for all threads at once.
+//! - A coherent load returns the current value in memory.
+//! - A weak load may return any value since the thread's own last store to the location, because L1s are not
+//!   coherent.
+//! - The thread's next loads may overtake a weak load, because they may bypass the L1.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
@@ -19,43 +25,43 @@ use warpsieve::run::{Outcome, RunOptions, run};
 
 use crate::kit::{LEAST_QUEUES, Random};
 
-/// Locations at most.
+/// Maximum number of locations in a program.
 pub const LOCATIONS: usize = 3;
-/// Rounds of a program on the machine, each with locations of its own.
+/// Number of rounds of a program on the machine. Each round has its own locations.
 const ROUNDS: usize = 100;
 /// Core cycles from one round to the next.
 const ROUND_CYCLES: u32 = 3000;
-/// Words that a thread reads at most.
+/// Maximum number of words that a thread reads.
 const MOST_READ: usize = 6;
-/// Core cycles of a run at most: a hundred times those of its rounds.
+/// Limit of a run [core cycles]: a hundred times the duration of its rounds.
 const MAX_CYCLES: u64 = 100 * ROUNDS as u64 * ROUND_CYCLES as u64;
 
-/// What a thread does to a location.
+/// Operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
-    /// Stores a value.
+    /// Stores a value to a location.
     Store {
-        /// The location.
+        /// Index of the location.
         at: usize,
-        /// The value.
+        /// Value to store.
         value: u32,
     },
-    /// Loads, past the L1 if the load is coherent.
+    /// Loads a location. A coherent load bypasses the L1.
     Load {
-        /// The location.
+        /// Index of the location.
         at: usize,
-        /// Whether it sees memory as it is.
+        /// True if the load must return the current value in memory.
         is_coherent: bool,
     },
-    /// Adds to it, at once for everybody.
+    /// Adds to a location atomically.
     Add {
-        /// The location.
+        /// Index of the location.
         at: usize,
-        /// What is added.
+        /// Value to add.
         value: u32,
     },
-    /// Keeps what is before it before what is behind it.
+    /// Fence: orders all earlier operations of the thread before all later ones.
     Fence,
 }
 
@@ -71,7 +77,7 @@ impl Op {
         matches!(self, Self::Load { .. } | Self::Add { .. })
     }
 
-    /// Whether it has to wait for one before it in its thread.
+    /// True if the operation must wait for `before`, an earlier operation of its thread.
     fn follows(self, before: Self) -> bool {
         match (self, before) {
             (Self::Load { .. }, Self::Load { is_coherent: false, .. }) => false,
@@ -80,7 +86,7 @@ impl Op {
     }
 }
 
-/// A program: what each thread does.
+/// Litmus program: the operations of each thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program(pub Vec<Vec<Op>>);
 
@@ -90,23 +96,23 @@ impl fmt::Display for Program {
     }
 }
 
-/// What the threads read, in the order of threads and of their programs, and what is in memory at the end.
+/// Outcome of a program: values read, by thread and in program order, then the final value of each location.
 pub type Seen = Vec<u32>;
 
-/// A program under way.
+/// State of a partly executed program.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// Operations done, a bit each, by thread.
+    /// Bit mask of completed operations per thread.
     done: Vec<u16>,
-    /// All that each location has held.
+    /// Values that each location has held, oldest first.
     versions: Vec<Vec<u32>>,
-    /// The version that each thread's last store left, by location.
+    /// Index of the version that each thread's last store created, by thread and location.
     own: Vec<[usize; LOCATIONS]>,
     read: Vec<Vec<Option<u32>>>,
 }
 
 impl Program {
-    /// A random program: two threads or three of two operations to four.
+    /// Draws a program of two or three threads with two to four operations each.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut random = Random::new(seed);
@@ -120,7 +126,7 @@ impl Program {
                 0..3 => Op::Store { at, value },
                 3 | 4 => Op::Load { at, is_coherent: true },
                 5 => Op::Load { at, is_coherent: false },
-                // So that no sum is the value of a store.
+                // Added values are shifted, so that no sum equals a stored value.
                 6 => Op::Add { at, value: value << 8 },
                 _ => Op::Fence,
             }
@@ -128,7 +134,7 @@ impl Program {
         Self((0..threads).map(|_| (0..2 + below(3)).map(|_| op(&mut below)).collect()).collect())
     }
 
-    /// Everything that may come of it.
+    /// Returns all outcomes that the memory model allows.
     #[must_use]
     pub fn allowed(&self) -> BTreeSet<Seen> {
         let first = State {
@@ -152,7 +158,7 @@ impl Program {
         outcomes
     }
 
-    /// All that may be a step later.
+    /// Returns all states that one operation can lead to.
     fn next(&self, state: &State) -> Vec<State> {
         let mut all = Vec::new();
         for (thread, ops) in self.0.iter().enumerate() {
@@ -167,8 +173,8 @@ impl Program {
         all
     }
 
-    /// What comes of it where each thread does one thing after the other: the same with fences everywhere, and
-    /// coherent loads only.
+    /// Returns the outcomes under sequential consistency, computed with coherent loads only and a fence after
+    /// every operation.
     #[must_use]
     pub fn in_order(&self) -> BTreeSet<Seen> {
         let strong = |op: &Op| match *op {
@@ -178,7 +184,7 @@ impl Program {
         Self(self.0.iter().map(|ops| ops.iter().flat_map(|op| [strong(op), Op::Fence]).collect()).collect()).allowed()
     }
 
-    /// The same without its fences.
+    /// Returns the program without its fences.
     #[must_use]
     pub fn unfenced(&self) -> Self {
         Self(self.0.iter().map(|ops| ops.iter().copied().filter(|op| *op != Op::Fence).collect()).collect())
@@ -186,7 +192,7 @@ impl Program {
 }
 
 impl State {
-    /// All that may come of an operation.
+    /// Returns all states that executing one operation can lead to.
     fn after(&self, thread: usize, number: usize, op: Op) -> Vec<Self> {
         let mut done = self.clone();
         done.done[thread] |= 1 << number;
@@ -220,10 +226,12 @@ impl State {
     }
 }
 
-/// The kernel of a program. Thread 0 of each CTA is a thread of the program. In each round it loads some of the
-/// locations of the round into its L1; all meet, by the clock, and do what they do with these locations. What is loaded and
-/// who is how late differ from round to round. The other warps of each CTA store to lines of one
-/// partition all the time, so that stores wait in the L1's miss queue, which loads past the L1 overtake.
+/// Generates the PTX kernel of a program. Thread 0 of each CTA runs one thread of the program.
+///
+/// In each round it first loads some of the round's locations into its L1. Then all threads synchronize by
+/// the clock and execute their operations on these locations. The preloaded locations and the delays of the
+/// threads differ from round to round. The other warps of each CTA keep storing to lines of one partition.
+/// Their stores wait in the L1's miss queue, where bypassing loads can overtake them.
 fn ptx(program: &Program) -> String {
     let threads = program.0.len();
     let mut text = format!(
@@ -237,13 +245,13 @@ fn ptx(program: &Program) -> String {
         result_bytes = 4 * MOST_READ,
         noise_bytes = NOISE_BYTES,
     );
-    // All begin a round in the same cycles, but for up to 63.
+    // Every thread begins a round in the same cycle, plus a pseudorandom delay of up to 63 cycles.
     let meet = format!(
         "add.u32 %r5, %r5, {ROUND_CYCLES};\nmad.lo.u32 %r1, %r1, 1664525, 1013904223;\nadd.u32 %r4, %r1, %r2;\n\
          mul.lo.u32 %r4, %r4, 0x9e3779b1;\nshr.u32 %r4, %r4, 26;\nadd.u32 %r4, %r4, %r5;\n\
          WAIT:\nmov.u32 %r8, %clock;\nsetp.lt.u32 %p1, %r8, %r4;\n@%p1 bra WAIT;\n"
     );
-    // Bits of the seed say whether.
+    // Bits of the seed select the locations that a thread loads into its L1.
     let warm = |text: &mut String, thread: usize| {
         for at in 0..LOCATIONS {
             let bit = 10 + 4 * thread + at;
@@ -294,29 +302,30 @@ fn ptx(program: &Program) -> String {
     text
 }
 
-/// Bytes from one location to the next: in another line, of another partition.
+/// Distance between two locations in bytes, so that they are in different lines of different partitions.
 const LOCATION_BYTES: usize = 384;
-/// Bytes of the locations of a round.
+/// Size of all locations of a round in bytes.
 const ROUND_BYTES: usize = 2048;
 
-/// Bytes that the noise of a CTA goes to: for each thread a run of the six partitions, of which it takes the first line.
+/// Size of a CTA's noise buffer in bytes. Each thread has 1536 bytes, one stride over the six partitions. It
+/// stores only to the first line, so that all noise goes to one partition.
 const NOISE_BYTES: usize = 160 * 1536;
 
-/// What a machine shows of a program.
+/// Outcomes of a program on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Outcomes, and how often each.
+    /// Number of occurrences of each outcome.
     pub seen: BTreeMap<Seen, u32>,
-    /// Core cycles that it took.
+    /// Duration of the run [core cycles].
     pub cycles: u64,
-    /// Warp instructions that it took.
+    /// Number of warp instructions executed.
     pub warp_instructions: u64,
 }
 
-/// Runs a program on a machine.
+/// Runs a program on a machine and counts its outcomes.
 ///
 /// # Errors
-/// If it does not run to its end there.
+/// If the program exceeds the limits of this module, or the run fails or does not finish.
 pub fn observed(program: &Program, seed: u32, request: &Request) -> Result<Shown, String> {
     if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MOST_READ) {
         return Err(format!("a thread reads {} words, expected {MOST_READ} at most", reads(ops)));
@@ -365,12 +374,12 @@ pub fn observed(program: &Program, seed: u32, request: &Request) -> Result<Shown
     Ok(Shown { seen, cycles, warp_instructions })
 }
 
-/// Words that a thread reads.
+/// Returns the number of words that a thread reads.
 fn reads(ops: &[Op]) -> usize {
     ops.iter().filter(|op| op.reads()).count()
 }
 
-/// Machines whose L1s and L2s treat stores, copies and loads past the L1 in ways of their own.
+/// Returns machines that differ in how their L1s and L2s treat stores, copies and loads that bypass the L1.
 #[must_use]
 pub fn machines() -> Vec<Request> {
     let designs: [&[&str]; 7] = [

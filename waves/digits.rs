@@ -1,7 +1,7 @@
-//! Binary digits as text, eight at a time.
+//! Conversion of binary numbers to text, eight digits at a time.
 
-/// Writes the top `count` bits of a word and says where the next digit goes; what the last eight digits hold beyond
-/// `count` is meant to be overwritten.
+/// Writes the top `count` bits of `top` as digits at `at` and returns the index after the last digit. Whole
+/// groups of eight digits are written: the caller overwrites those beyond `count`.
 #[inline]
 pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> usize {
     let chunks = count.div_ceil(8) as usize;
@@ -11,7 +11,8 @@ pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> 
     at + count as usize
 }
 
-/// The digits of a byte: each lane of a word keeps one bit, carries it into its top bit, then becomes `0` or `1`.
+/// Converts a byte to eight digits. Each byte lane of a 64-bit word keeps one bit, carries it into the lane's
+/// top bit, then becomes `0` or `1`.
 #[inline]
 fn eight_digits(byte: u8) -> [u8; 8] {
     let lanes = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x0102_0408_1020_4080;

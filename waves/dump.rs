@@ -1,4 +1,4 @@
-//! # Dump: a waveform file, in the format that its name asks for
+//! # Dump: a waveform file in the format given by its name
 
 use std::fmt;
 use std::io::{self, Seek, Write};
@@ -12,25 +12,25 @@ use crate::signal::{SignalId, Tree};
 use crate::sink::Sink;
 use crate::vcd::{Timescale, VcdWriter};
 
-/// How a dump is written.
+/// File format of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Text that every viewer reads: [`crate::vcd`].
     Vcd,
-    /// Compressed: [`crate::fst`].
+    /// Compressed binary for long runs: [`crate::fst`].
     Fst,
 }
 
-/// A file name that tells no format.
+/// Error for a file name that ends in neither `.vcd` nor `.fst`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a file name ending in .vcd (text, read by every viewer) or .fst (compressed, opens at once)")]
 pub struct UnknownFormat;
 
 impl Format {
-    /// The format that a file name's ending stands for.
+    /// Returns the format for the extension of a file name.
     ///
     /// # Errors
-    /// If it is neither `.vcd` nor `.fst`.
+    /// Fails if the extension is neither `.vcd` nor `.fst`.
     pub fn of(path: &Path) -> Result<Format, UnknownFormat> {
         path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().parse()
     }
@@ -48,11 +48,11 @@ impl FromStr for Format {
     }
 }
 
-/// A dump in either format.
+/// A waveform dump in either format.
 pub enum Dump<W: Write + Seek> {
-    /// As text.
+    /// Dump in VCD format.
     Vcd(Box<VcdWriter<W>>),
-    /// Compressed.
+    /// Dump in FST format.
     Fst(Box<FstWriter<W>>),
 }
 
@@ -67,10 +67,10 @@ impl<W: Write + Seek> fmt::Debug for Dump<W> {
 }
 
 impl Dump<PartFile> {
-    /// Writes what is left and gives the file its name, which is returned.
+    /// Writes the remaining data, renames the temporary file to its final name and returns that name.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(self) -> io::Result<PathBuf> {
         self.into_inner()?.keep()
     }
@@ -80,7 +80,7 @@ impl<W: Write + Seek> Dump<W> {
     /// Starts a dump of the selected signals.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     pub fn new(
         out: W,
         format: Format,
@@ -94,7 +94,7 @@ impl<W: Write + Seek> Dump<W> {
         })
     }
 
-    /// Bytes of the dump so far; those of an FST before compression.
+    /// Size of the dump so far, in bytes; for FST, the size before compression.
     pub fn bytes(&self) -> u64 {
         match self {
             Dump::Vcd(dump) => dump.bytes(),
@@ -102,7 +102,7 @@ impl<W: Write + Seek> Dump<W> {
         }
     }
 
-    /// True if something has been written at the present time.
+    /// True if a value has changed at the current time.
     pub fn has_changed(&self) -> bool {
         match self {
             Dump::Vcd(dump) => dump.has_changed(),
@@ -110,10 +110,10 @@ impl<W: Write + Seek> Dump<W> {
         }
     }
 
-    /// Writes what is left and hands the output back.
+    /// Writes the remaining data and returns the output.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     pub fn into_inner(self) -> io::Result<W> {
         match self {
             Dump::Vcd(dump) => dump.into_inner(),

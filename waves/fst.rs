@@ -1,12 +1,15 @@
-//! # FST: the dump for long runs
+//! # FST: the compressed dump format for long runs
 //!
-//! Compressed, and opened at once by GTKWave and Surfer whatever its size. It begins with the same scopes and names as a
-//! VCD, and with the names of states (`header`); value changes gather in memory as they stand in the file and go out
-//! compressed whenever they fill `SECTION_BYTES` (`section`). No crate writes both: `fst-writer` has no names of states,
-//! and takes values as text and packs them bit by bit, which would cost more than the simulation.
+//! An FST file is compressed, and GTKWave and Surfer open it immediately whatever its size. It starts with
+//! the scopes and names of the equivalent VCD plus the names of states (`header`). Value changes accumulate
+//! in memory in file format and are compressed and written whenever they reach `SECTION_BYTES` (`section`).
 //!
-//! What has no value yet is unknown (`x`) from time 0 on; the header names the first time that was given, where
-//! viewers begin. As in a VCD, no date and no version number is written: equal runs give equal bytes.
+//! No existing crate does this: `fst-writer` has no names of states, and it takes values as text and packs
+//! them bit by bit, which would cost more than the simulation.
+//!
+//! A signal without a value yet is unknown (`x`) from time 0 on. The header names the first time that the
+//! simulator passed, at which viewers start. As in a VCD, no date and no version number is written: equal
+//! runs give equal bytes.
 
 mod header;
 mod section;
@@ -21,34 +24,34 @@ use crate::sink::Sink;
 use crate::values::Values;
 use crate::vcd::Timescale;
 
-/// Changes gathered in memory before they are compressed and written.
+/// Size of the changes held in memory before they are compressed and written in bytes.
 const SECTION_BYTES: usize = 16 << 20;
 
-/// Writes one dump to `W`.
+/// Writer of one FST dump to `W`.
 pub struct FstWriter<W: Write + Seek> {
     out: W,
     values: Values,
-    /// By signal of the tree; what is not selected is never asked for.
+    /// Number of each signal in the file, indexed by signal id; unselected signals have an unused 0.
     numbers: Vec<u32>,
     header: Header,
     section: Section,
     num_sections: u64,
     first: Option<u64>,
     now: u64,
-    /// Nothing has changed yet in this time: it waits for a change.
+    /// True while nothing has changed at the current time. The time is written with its first change.
     due: bool,
-    /// Bytes of the sections written so far, before compression.
+    /// Size of the sections written so far, before compression in bytes.
     gathered: u64,
-    /// [`SECTION_BYTES`], but in tests.
+    /// Size limit of a section: [`SECTION_BYTES`] except in tests.
     section_bytes: usize,
     failed: Option<(io::ErrorKind, String)>,
 }
 
 impl<W: Write + Seek> FstWriter<W> {
-    /// Writes the header: the selected signals and the scopes that hold them.
+    /// Writes the header: the selected signals and the scopes that contain them.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     pub fn new(mut out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<FstWriter<W>> {
         let header = Header::write(&mut out, tree, selection, timescale)?;
         let mut numbers = vec![0; tree.len()];
@@ -71,23 +74,23 @@ impl<W: Write + Seek> FstWriter<W> {
         })
     }
 
-    /// Bytes of the dump so far, before compression.
+    /// Size of the dump so far, before compression, in bytes.
     pub fn bytes(&self) -> u64 {
         self.gathered + self.section.size() as u64
     }
 
-    /// True if something has been written at the present time.
+    /// True if a value has changed at the current time.
     pub fn has_changed(&self) -> bool {
         !self.due
     }
 
-    /// Writes what is left and hands the output back.
+    /// Writes the remaining data and returns the output.
     ///
     /// # Errors
-    /// If the output fails, now or earlier.
+    /// Fails if the output cannot be written, now or earlier.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.check()?;
-        // A section has a time, and time 0 is not one.
+        // A section needs at least one time, and time 0 does not count as one.
         self.section.time(self.now.max(1));
         self.write_section()?;
         let Self { mut out, header, section, num_sections, first, .. } = self;
@@ -96,7 +99,7 @@ impl<W: Write + Seek> FstWriter<W> {
         Ok(out)
     }
 
-    /// Writes a signal's new value.
+    /// Writes the new value of a signal.
     #[inline]
     fn put(&mut self, id: SignalId) -> io::Result<()> {
         if std::mem::take(&mut self.due) {
@@ -109,7 +112,7 @@ impl<W: Write + Seek> FstWriter<W> {
         Ok(())
     }
 
-    /// Writes what has gathered; the values of now are the frame of what follows.
+    /// Writes the accumulated changes. The current values become the frame of the next section.
     #[cold]
     fn write_section(&mut self) -> io::Result<()> {
         self.gathered += self.section.size() as u64;
@@ -124,7 +127,7 @@ impl<W: Write + Seek> FstWriter<W> {
         Ok(())
     }
 
-    /// An error of the output comes back from every later call that has to write.
+    /// Returns the output's first error again, so that every later write reports it.
     fn check(&self) -> io::Result<()> {
         match &self.failed {
             Some((kind, text)) => Err(io::Error::new(*kind, text.clone())),
@@ -167,8 +170,8 @@ mod tests {
     /// Time and binary digits of every change of a signal.
     type Changes = Vec<(u64, String)>;
 
-    /// Two hundred times of a bit, a number, a wide signal and one that never changes again, in sections of so
-    /// many bytes; what a reader finds of them, and how many sections there are.
+    /// Writes a one-bit, a narrow, a wide and a constant signal at 200 times, in sections of `section_bytes`
+    /// bytes. Returns the changes that a reader finds, and the number of sections.
     fn written_and_read(section_bytes: usize, first: u64) -> (Vec<Changes>, u64) {
         let mut build = TreeBuilder::new("machine");
         let ids = [("bit", 1), ("number", 7), ("wide", 70), ("still", 3)].map(|(name, width)| {
@@ -201,7 +204,7 @@ mod tests {
             let changes = wave.get_signal(signal).expect("it was loaded").iter_changes();
             let mut found: Changes =
                 changes.map(|(at, value)| (times[at as usize], value.to_bit_string().expect("a bit vector"))).collect();
-            // The frame of a section repeats the value before it.
+            // The frame of a section repeats the last value of the section before.
             found.dedup_by(|later, earlier| later.1 == earlier.1);
             found
         });

@@ -1,10 +1,12 @@
 //! # GTKWave save files: a dump that opens ready to read
 //!
-//! A save file lists what GTKWave shows, in which order, group, format and colour. Enumerated signals are shown by
-//! name through *translate filters*, small tables in `NAME.filters/` beside the dump. All paths in a save file are
-//! absolute: GTKWave resolves relative ones against its working directory and passes over a missing filter silently.
+//! A save file lists the signals that GTKWave displays, with their order, groups, formats and colors.
+//! Enumerated signals are displayed by name through *translate filters*, small tables in `NAME.filters/` next
+//! to the dump. All paths in a save file are absolute: GTKWave resolves relative paths against its working
+//! directory and silently ignores a missing filter.
 //!
-//! [`by_block`] lists a whole dump, [`crate::view`] the curated selections; [`SaveFile::write`] writes either.
+//! [`by_block`] lists a whole dump, [`crate::view`] provides the curated selections, and [`SaveFile::write`]
+//! writes either.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,38 +17,39 @@ use crate::part_file::PartFile;
 use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, ScopeId, SignalId, Tree, is_entry};
 
-/// Size of the opened window in pixels, and what its names take of the width.
+/// Size of the GTKWave window, and the width of its name column in pixels.
 const WINDOW: (u64, u64) = (1400, 900);
 const NAME_PIXELS: u64 = 320;
-/// What is left for the waves, short of the borders.
+/// Width of the wave area without its borders in pixels.
 const WAVE_PIXELS: u64 = WINDOW.0 - NAME_PIXELS - 80;
-/// GTKWave's zoom is minus the logarithm of the time that so many pixels show.
+/// Width that GTKWave's zoom refers to in pixels: the zoom is minus the base-2 logarithm of the time that
+/// this width covers.
 const FRAME_PIXELS: u64 = 200;
 
-/// GTKWave names its markers with letters.
+/// Maximum number of markers: GTKWave names them with the letters A to Z.
 pub const MAX_MARKERS: usize = 26;
 
-/// Colour of a trace.
+/// Color of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Colour {
-    /// GTKWave's colour 1.
+    /// GTKWave's color 1.
     Red,
-    /// GTKWave's colour 2.
+    /// GTKWave's color 2.
     Orange,
-    /// GTKWave's colour 3.
+    /// GTKWave's color 3.
     Yellow,
-    /// GTKWave's colour 4.
+    /// GTKWave's color 4.
     Green,
-    /// GTKWave's colour 5.
+    /// GTKWave's color 5.
     Blue,
-    /// GTKWave's colour 6.
+    /// GTKWave's color 6.
     Indigo,
-    /// GTKWave's colour 7.
+    /// GTKWave's color 7.
     Violet,
 }
 
 impl Colour {
-    /// Every colour with its name, in GTKWave's order.
+    /// All colors with their names, in GTKWave's order.
     pub const NAMES: [(&'static str, Colour); 7] = [
         ("red", Colour::Red),
         ("orange", Colour::Orange),
@@ -62,40 +65,41 @@ impl Colour {
     }
 }
 
-/// A line of the list of traces.
+/// Entry in the list of traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
-    /// A titled group that can be folded.
+    /// Group with a title, which can be folded.
     Group {
-        /// Shown in place of a name.
+        /// Title that GTKWave displays.
         title: String,
-        /// Unfolded when opened.
+        /// True if GTKWave shows the group unfolded.
         open: bool,
-        /// What it holds.
+        /// Entries of the group.
         items: Vec<Item>,
     },
-    /// One signal.
+    /// Trace of one signal.
     Signal {
-        /// Which.
+        /// Signal to display.
         id: SignalId,
-        /// GTKWave's default colour if `None`.
+        /// Color of the trace; GTKWave's default if `None`.
         colour: Option<Colour>,
-        /// Shown in place of the signal's own name, without dots: GTKWave shows what follows the last one.
+        /// Displayed name; the signal's own if `None`. It must not contain dots: GTKWave shows only the text
+        /// after the last dot.
         label: Option<String>,
     },
 }
 
-/// A named time.
+/// Time with a label, which GTKWave marks with a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
-    /// Time in units of the dump.
+    /// Time [time units of the dump].
     pub time: u64,
-    /// Shown at the marker.
+    /// Text at the marker.
     pub label: String,
 }
 
-/// Every selected signal, one group for each block that has any, groups nested as the blocks are. The root and the
-/// scopes in it are unfolded.
+/// Lists every selected signal, with one group per block that has any, nested like the blocks. The root and
+/// its child scopes are unfolded.
 pub fn by_block(tree: &Tree, selection: &Selection) -> Vec<Item> {
     vec![block(tree, selection, ScopeId::ROOT, 0)]
 }
@@ -109,7 +113,7 @@ fn block(tree: &Tree, selection: &Selection, scope: ScopeId, depth: u32) -> Item
     Item::Group { title: about.name.clone(), open: depth < 2, items: signals.chain(blocks).collect() }
 }
 
-/// The save file of a dump: `x.vcd` has `x.gtkw`, and `x.VIEW.gtkw` for a view.
+/// Path of a dump's save file: `x.gtkw` for `x.vcd`, or `x.VIEW.gtkw` for a view.
 pub fn save_path(dump: &Path, view: Option<&str>) -> PathBuf {
     match view {
         Some(view) => dump.with_extension(format!("{view}.gtkw")),
@@ -117,28 +121,28 @@ pub fn save_path(dump: &Path, view: Option<&str>) -> PathBuf {
     }
 }
 
-/// The folder of the filters of a dump: `x.vcd` has `x.filters`.
+/// Path of the folder with a dump's filters: `x.filters` for `x.vcd`.
 pub fn filters_path(dump: &Path) -> PathBuf {
     dump.with_extension("filters")
 }
 
-/// A save file to be written.
+/// Contents of a save file.
 #[derive(Debug, Clone, Copy)]
 pub struct SaveFile<'a> {
-    /// The dump it opens.
+    /// Path of the dump that the save file opens.
     pub dump: &'a Path,
-    /// What the dump was made from.
+    /// Description of the dump's signals.
     pub tree: &'a Tree,
-    /// The traces, top to bottom; each must be in the dump.
+    /// Traces from top to bottom; each must be in the dump.
     pub items: &'a [Item],
-    /// At most [`MAX_MARKERS`].
+    /// Markers, at most [`MAX_MARKERS`].
     pub markers: &'a [Marker],
-    /// First and last time in sight, in units of the dump.
+    /// First and last visible time [time units of the dump].
     pub sight: (u64, u64),
 }
 
 impl SaveFile<'_> {
-    /// Writes the filters that the save file needs and the save file. Returns the paths of all.
+    /// Writes the save file and the filters that it needs. Returns the paths of all written files.
     pub fn write(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         let (text, filters) = self.render(path)?;
         let mut written = Vec::new();
@@ -146,7 +150,7 @@ impl SaveFile<'_> {
             fs::create_dir_all(first.parent().unwrap_or(Path::new(".")))?;
         }
         for (path, table) in filters {
-            // By the name that the caller knows.
+            // Use the path as the caller spelled it, not the absolute one.
             let path = filters_path(self.dump).join(path.file_name().unwrap_or_default());
             let mut file = PartFile::create(&path)?;
             file.write_all(table.as_bytes())?;
@@ -158,7 +162,7 @@ impl SaveFile<'_> {
         Ok(written)
     }
 
-    /// The text of the save file, and the path and text of each filter in it.
+    /// Returns the text of the save file, and the path and text of each filter that it names.
     fn render(&self, path: &Path) -> io::Result<(String, Vec<(PathBuf, String)>)> {
         let (from, to) = self.sight;
         if to < from || self.markers.len() > MAX_MARKERS {
@@ -181,8 +185,8 @@ impl SaveFile<'_> {
         lines.add(format_args!("[timestart] {from}"));
         lines.add(format_args!("[size] {} {}", WINDOW.0, WINDOW.1));
         lines.add(format_args!("[pos] -1 -1"));
-        // It cuts that time to a whole number, hence the half. The primary marker comes next, whose values stand beside
-        // the names, then A to Z.
+        // GTKWave truncates the time to an integer, hence the half. After the zoom come the primary marker,
+        // whose values GTKWave lists next to the names, and markers A to Z.
         let frame = (to - from).saturating_add(1).saturating_mul(FRAME_PIXELS).div_ceil(WAVE_PIXELS);
         let zoom = -(frame as f64 + 0.5).log2();
         let primary = self.markers.first().map_or("-1".to_owned(), |marker| marker.time.to_string());
@@ -204,10 +208,11 @@ impl SaveFile<'_> {
     }
 }
 
-/// An enumeration in use: the signal that names its file, the names, the width of the digits.
+/// Enumeration in use: the signal that names its filter file, the names of its codes, and its width in bits.
 type EnumUse = (SignalId, EnumNames, u32);
 
-/// The different enumerations of a tree. Numbered over the whole tree, so that all save files of a dump agree.
+/// Lists the distinct enumerations of a tree. They are numbered over the whole tree, so that all save files
+/// of a dump use the same filter files.
 fn enums_of(tree: &Tree) -> Vec<EnumUse> {
     let mut found: Vec<EnumUse> = Vec::new();
     for id in tree.ids() {
@@ -221,7 +226,7 @@ fn enums_of(tree: &Tree) -> Vec<EnumUse> {
     found
 }
 
-/// How GTKWave writes the range that a dump states for a single bit: only array entries have one.
+/// Range with which GTKWave names a one-bit signal: only array entries have one in the dump.
 fn bit_range(name: &str) -> &'static str {
     if is_entry(name) { "[0]" } else { "" }
 }
@@ -230,7 +235,7 @@ struct Lines<'a> {
     tree: &'a Tree,
     enums: Vec<EnumUse>,
     folder: PathBuf,
-    /// Filters named so far, as indices of `enums`; GTKWave counts them from 1 in this order.
+    /// Filters named so far, as indices into `enums`. GTKWave numbers them from 1 in this order.
     used: Vec<usize>,
     text: String,
 }
@@ -261,9 +266,9 @@ impl Lines<'_> {
     fn signal(&mut self, id: SignalId, colour: Option<Colour>, label: Option<&str>) -> io::Result<()> {
         let tree = self.tree;
         let signal = tree.signal(id);
-        // Right-justified (20), in binary (8), hexadecimal (2) or decimal (4), as steps (8000), translated by a filter
-        // (2000), ones counted (20000000). Where an FST has the names of states itself, GTKWave passes over the filter unless it is
-        // told to use them (100000000).
+        // Format flags: right-justified (20), binary (8), hexadecimal (2), decimal (4), drawn as steps
+        // (8000), translated by a filter (2000), number of ones (20000000). If an FST contains the names of
+        // states, GTKWave ignores the filter unless 100000000 is set.
         let format = match signal.display {
             Display::Bit | Display::Binary => "28",
             Display::Hex => "22",
@@ -290,7 +295,8 @@ impl Lines<'_> {
         let label = label.map(one_line);
         let alias = label.as_ref().map(|label| format!("+{{{label}}} ")).unwrap_or_default();
         match (signal.width, signal.display) {
-            // GTKWave draws a single bit as a level, so its names appear only if it is made a vector of one.
+            // GTKWave draws a single bit as a level. To show names, it must be declared as a one-element
+            // vector.
             (1, Display::Enum(_)) => {
                 let name = label.as_ref().unwrap_or(&path);
                 self.add(format_args!("#{{{name}}} {path}{}", bit_range(&signal.name)));
@@ -299,7 +305,7 @@ impl Lines<'_> {
             (width, _) => self.add(format_args!("{alias}{path}[{}:0]", width - 1)),
         }
         if signal.display == Display::Count {
-            // Steps are drawn over a blank row below, too.
+            // The blank row below doubles the height of the steps.
             self.add(format_args!("@20000\n-"));
         }
         Ok(())
@@ -311,7 +317,7 @@ impl Lines<'_> {
         self.folder.join(format!("{base}_{number}.txt"))
     }
 
-    /// A line `DIGITS NAME` for each code in use.
+    /// Formats a filter: one line `DIGITS NAME` per code in use.
     fn table(&self, number: usize) -> String {
         let (_, names, width) = self.enums[number];
         let width = width as usize;
@@ -320,7 +326,7 @@ impl Lines<'_> {
     }
 }
 
-/// Titles and labels are ours or a user's; a line break in one would be read as a line of the save file.
+/// Replaces control characters in a title or a label: a line break would start a new line of the save file.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -1,7 +1,8 @@
 //! # History: the last cycles of a run, in memory
 //!
-//! Takes samples like a dump and forgets those older than its span, so that the cycles before an event can be
-//! written once the event has happened. Forgotten changes are folded into one state, with which the replay begins.
+//! Records samples like a dump but drops those older than its span. The cycles before an event can therefore
+//! be written after the event has happened. Dropped changes are folded into one state, with which the replay
+//! begins.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,24 +12,25 @@ use crate::signal::{SignalId, Tree};
 use crate::sink::Sink;
 use crate::values::Values;
 
-/// The recent past of the selected signals.
+/// Recent values of the selected signals.
 #[derive(Debug, Clone)]
 pub struct History {
     ids: Vec<SignalId>,
-    /// At the end of the oldest step that is kept.
+    /// Values at the end of the oldest step that is kept.
     oldest: Values,
     now: Values,
-    /// Time of each step that is kept, and the length of its changes in `changes`.
+    /// Time of each step that is kept, and the number of words that its changes take in `changes`.
     steps: VecDeque<(u64, usize)>,
-    /// Place in `ids`, then the words of the value; those of the oldest step are in `oldest` alone.
+    /// Changes in time order: the signal's index in `ids`, then the words of its value. The changes of the
+    /// oldest step are held in `oldest` only.
     changes: VecDeque<u64>,
-    /// Place in `ids` of every selected signal.
+    /// Index in `ids` of every selected signal.
     places: Vec<u32>,
     span: u64,
 }
 
 impl History {
-    /// Keeps at least the last `span` units of time.
+    /// Creates a history that keeps at least the last `span` time units.
     pub fn new(tree: &Tree, selection: &Selection, span: u64) -> History {
         let ids: Vec<SignalId> = selection.ids().collect();
         let mut places = vec![0; tree.len()];
@@ -40,25 +42,25 @@ impl History {
         History { ids, oldest: values.clone(), now: values, steps, changes, places, span }
     }
 
-    /// The present value of a signal of at most 64 bits, once it has one.
+    /// Returns the current value of a signal of at most 64 bits, or `None` before its first value.
     pub fn value(&self, id: SignalId) -> Option<u64> {
         self.now.get(id).map(|words| words[0])
     }
 
-    /// True if something has changed at the present time.
+    /// True if a value has changed at the current time.
     pub fn has_changed(&self) -> bool {
         self.steps.back().is_some_and(|&(_, length)| length > 0)
     }
 
-    /// The oldest time that is kept.
+    /// Returns the oldest time that is kept.
     pub fn first(&self) -> Option<u64> {
         self.steps.front().map(|&(time, _)| time)
     }
 
-    /// Gives everything to another sink: the state at the oldest time that is kept, then the changes.
+    /// Writes the kept history to another sink: first the state at the oldest time, then the changes.
     ///
     /// # Errors
-    /// If that sink fails.
+    /// Fails if that sink fails.
     pub fn replay(mut self, to: &mut impl Sink) -> io::Result<()> {
         let Some((first, _)) = self.steps.front().copied() else { return Ok(()) };
         self.fold();
@@ -81,7 +83,7 @@ impl History {
         Ok(())
     }
 
-    /// Folds the changes of the oldest step into the state.
+    /// Applies the changes of the oldest step to `oldest`.
     fn fold(&mut self) {
         let Some((_, length)) = self.steps.front_mut() else { return };
         let mut left = std::mem::take(length);
@@ -103,7 +105,7 @@ impl History {
     }
 }
 
-/// Takes the oldest change off the list.
+/// Removes the oldest change from the list: returns its signal and stores its value in `value`.
 fn next_change(ids: &[SignalId], widths: &Values, changes: &mut VecDeque<u64>, value: &mut Vec<u64>) -> SignalId {
     let place = changes.pop_front().unwrap_or_default();
     let id = ids[place as usize];
@@ -116,7 +118,7 @@ fn next_change(ids: &[SignalId], widths: &Values, changes: &mut VecDeque<u64>, v
 impl Sink for History {
     fn time(&mut self, now: u64) -> io::Result<()> {
         self.steps.push_back((now, 0));
-        // A step is forgotten once the next one is old enough to begin with.
+        // Drop a step only if the next one is old enough to be the start of the span.
         while self.steps.get(1).is_some_and(|&(next, _)| next.saturating_add(self.span) <= now) {
             self.fold();
             self.steps.pop_front();
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
     use crate::signal::{Display, Kind, TreeBuilder};
 
-    /// Writes down what it is given.
+    /// Sink that records every call as text.
     #[derive(Default)]
     struct Log(Vec<String>);
 

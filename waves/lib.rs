@@ -1,15 +1,16 @@
 //! # Waveforms: dumps and the views that open them
 //!
-//! Nothing here knows the machine. A simulator describes its signals once as a [`signal::Tree`], chooses some of
-//! them with globs ([`scope`]), hands values cycle by cycle to a [`sink`], and leaves a GTKWave save file ([`gtkw`])
-//! beside the dump, either with everything or as one of the curated [`view`]s.
+//! This crate is independent of the simulated machine. A simulator describes its signals once as a
+//! [`signal::Tree`], selects some of them with globs ([`scope`]), and hands their values to a [`sink`] cycle
+//! by cycle. It also writes a GTKWave save file ([`gtkw`]) next to the dump, with either all signals or one
+//! of the curated [`view`]s.
 //!
-//! | sink        | gives                                                                       |
+//! | sink        | output                                                                      |
 //! |-------------|-----------------------------------------------------------------------------|
-//! | [`vcd`]     | text that every viewer reads                                                 |
-//! | [`fst`]     | the same compressed, for long runs                                           |
-//! | [`dump`]    | one of the two, by file name                                                 |
-//! | [`history`] | the last cycles, kept in memory until a [`trigger`] or a failure wants them  |
+//! | [`vcd`]     | text, which every viewer reads                                               |
+//! | [`fst`]     | compressed binary, for long runs                                             |
+//! | [`dump`]    | VCD or FST, chosen by the file name                                          |
+//! | [`history`] | the last cycles, kept in memory until a [`trigger`] fires or the run fails   |
 //!
 //! ```
 //! use waves::scope::Selection;

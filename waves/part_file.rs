@@ -1,16 +1,18 @@
-//! # Part file: a file that appears whole or not at all
+//! # Part file: an output file that appears completely or not at all
 //!
-//! Bytes go to a part beside `NAME`, called `NAME.warpsieve-1.part`; [`PartFile::keep`] renames it to `NAME`. A file dropped
-//! before that is removed, so that a failed or abandoned run leaves neither half a dump nor a damaged older one. A link
-//! stays: the file that it leads to is replaced. What is there and is no file, such as `/dev/stdout` or a pipe, is written
-//! to as it is.
+//! Bytes are written to a temporary file next to `NAME`, called `NAME.warpsieve-1.part`. [`PartFile::keep`]
+//! renames it to `NAME`. If the value is dropped earlier, the temporary file is removed. A failed or
+//! abandoned run therefore leaves no partial dump and does not damage an older one. If `NAME` is a link, its
+//! target is replaced and the link stays. If `NAME` is a device or a pipe, such as `/dev/stdout`, the bytes
+//! are written to it directly.
 //!
-//! Whoever writes a part holds a lock on it. Two processes that write the same file have a part each, numbered; a part
-//! without a lock was left behind by a process that could not remove it, and the next one to write that file takes it.
-//! A file that is replaced keeps its permissions, and one that may not be written is not replaced either.
+//! The writing process holds a lock on the temporary file. Two processes that write the same file use
+//! separate temporary files, distinguished by number. An unlocked temporary file was left behind by a process
+//! that could not remove it; the next writer reuses it. A replaced file keeps its permissions, and a
+//! write-protected file is not replaced.
 //!
-//! A [`Scratch`] folder holds what only this process needs. [`discard_all`] removes parts and scratch folders of a process
-//! that ends without dropping them.
+//! A [`Scratch`] folder holds data that only this process needs. [`discard_all`] removes the temporary files
+//! and scratch folders when the process exits without dropping them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -22,29 +24,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
-/// Processes at most that write the same file at a time.
+/// Maximum number of processes that write the same file at a time.
 const MOST_PARTS: u32 = 1000;
-/// Links at most that lead from one to the next.
+/// Maximum length of a chain of symbolic links.
 const MOST_LINKS: usize = 40;
 
-/// A file under construction.
+/// Output file under construction.
 #[derive(Debug)]
 pub struct PartFile {
     file: File,
-    /// Where the bytes are: the part, or a device or pipe itself.
+    /// Path of the temporary file, or of the device or pipe itself.
     at: PathBuf,
-    /// What the part is to replace, if it is one.
+    /// Path that the temporary file replaces; `None` for a device or a pipe.
     replaces: Option<PathBuf>,
     target: PathBuf,
     kept: bool,
 }
 
 impl PartFile {
-    /// Opens a part for the target `NAME`.
+    /// Opens a temporary file for the target `NAME`.
     pub fn create(target: &Path) -> io::Result<PartFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();
-        // Found out now rather than by the rename after hours of simulation.
+        // Fail now rather than at the rename, after hours of simulation.
         if there.is_some_and(|there| there.is_dir()) {
             return Err(refuse("is a directory, expected a file name"));
         }
@@ -55,7 +57,7 @@ impl PartFile {
             return Ok(PartFile { file, at: target.clone(), replaces: None, target, kept: false });
         }
         if there.is_some() {
-            // A rename asks for no permission of the file that it replaces.
+            // A rename does not check the write permission of the file that it replaces.
             let opened = File::options().write(true).open(target);
             opened.map_err(|error| about("cannot be written to", target, &error))?;
         }
@@ -74,10 +76,10 @@ impl PartFile {
         Ok(PartFile { file, at, replaces: Some(replaces), target: target.to_owned(), kept: false })
     }
 
-    /// Makes the file appear under its own name, which is returned.
+    /// Renames the temporary file to its final name and returns that name.
     pub fn keep(mut self) -> io::Result<PathBuf> {
         if let Some(replaced) = &self.replaces {
-            // Some file systems report a full disk only here.
+            // Some file systems report a full disk only at a sync.
             let _unhurried = Unhurried::begin();
             self.file.sync_data().map_err(|error| about("cannot write", &self.target, &error))?;
             if let Ok(there) = fs::metadata(replaced) {
@@ -97,23 +99,23 @@ impl PartFile {
     }
 }
 
-/// A folder for what only this process needs. It is removed when it is dropped, or by [`discard_all`].
+/// Folder for data that only this process needs. Removed when dropped, or by [`discard_all`].
 #[derive(Debug)]
 pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// Makes a folder among the temporary files of the system.
+    /// Creates a folder in the system's temporary directory.
     ///
     /// # Errors
-    /// If it cannot be made, or the process is about to end.
+    /// Fails if the folder cannot be created, or if the process is about to exit.
     pub fn new() -> io::Result<Self> {
         Self::of(TempDir::new)
     }
 
-    /// Makes one in another folder.
+    /// Creates a folder inside another folder.
     ///
     /// # Errors
-    /// If it cannot be made, or the process is about to end.
+    /// Fails if the folder cannot be created, or if the process is about to exit.
     pub fn within(folder: &Path) -> io::Result<Self> {
         Self::of(|| TempDir::new_in(folder))
     }
@@ -128,7 +130,7 @@ impl Scratch {
         Ok(Self(folder))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
@@ -141,22 +143,23 @@ impl Drop for Scratch {
     }
 }
 
-/// Threads that complete a file.
+/// Number of threads that are completing a file.
 static UNHURRIED: AtomicUsize = AtomicUsize::new(0);
 
-/// As long as it is there, a file is being completed that would else be lost: who ends the process waits for that.
+/// Guard held while a thread completes a file that would otherwise be lost. The code that exits the process
+/// waits until no guard exists.
 #[derive(Debug)]
 #[must_use]
 pub struct Unhurried(());
 
 impl Unhurried {
-    /// The completion begins.
+    /// Registers that a file is being completed, until the guard is dropped.
     pub fn begin() -> Self {
         UNHURRIED.fetch_add(1, Ordering::Relaxed);
         Self(())
     }
 
-    /// Whether any thread completes a file.
+    /// True if any thread is completing a file.
     #[must_use]
     pub fn is_any() -> bool {
         UNHURRIED.load(Ordering::Relaxed) > 0
@@ -169,10 +172,10 @@ impl Drop for Unhurried {
     }
 }
 
-/// The parts and scratch folders of this process.
+/// Temporary files and scratch folders of this process.
 struct Parts {
     under_way: BTreeSet<PathBuf>,
-    /// The process is about to end: none begins or is kept any more.
+    /// True if the process is about to exit: no file may be started or kept anymore.
     is_over: bool,
 }
 
@@ -181,17 +184,18 @@ fn parts() -> MutexGuard<'static, Parts> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every part and scratch folder of this process, which is about to end without dropping them.
+/// Removes all temporary files and scratch folders of this process, which is about to exit without dropping
+/// them.
 pub fn discard_all() {
     let mut parts = parts();
     parts.is_over = true;
     for part in std::mem::take(&mut parts.under_way) {
-        // Nobody is left to tell.
+        // Ignore errors: the process exits, so nothing can report them.
         let _ = if part.is_dir() { fs::remove_dir_all(part) } else { fs::remove_file(part) };
     }
 }
 
-/// A new part of a file, or one that was left behind.
+/// Opens a temporary file for `replaces`: a new file, or a file left behind by another process.
 fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
     let mut parts = parts();
     if parts.is_over {
@@ -209,7 +213,7 @@ fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
     Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{MOST_PARTS} others write it")))
 }
 
-/// The part of this name, unless somebody else writes it.
+/// Opens and locks the temporary file at this path, or returns `None` if another process is writing it.
 fn claim(at: &Path) -> io::Result<Option<File>> {
     let mut options = File::options();
     options.write(true);
@@ -225,16 +229,16 @@ fn claim(at: &Path) -> io::Result<Option<File>> {
     };
     match file.try_lock() {
         Ok(()) => {}
-        // On a file system without locks nobody can tell whether a part that is there was left behind.
+        // On a file system without locks, an existing temporary file may still be in use.
         Err(TryLockError::Error(_)) if is_new => return Ok(Some(file)),
         Err(_) => return Ok(None),
     }
-    // Between opening and locking, the process that wrote it may have given it its final name.
+    // Between opening and locking, its writer may have renamed the file to its final name.
     let is_still = is_same(&file.metadata()?, &fs::symlink_metadata(at)?).unwrap_or(true);
     if is_still { file.set_len(0).map(|()| Some(file)) } else { Ok(None) }
 }
 
-/// Which file a path leads to, also by links, and also if there is nothing yet.
+/// Identity of the file that a path leads to, through links, even if the file does not exist yet.
 #[derive(Clone, Debug)]
 pub struct Identity {
     path: PathBuf,
@@ -242,14 +246,14 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of the file that is read or written at a path.
+    /// Identifies the file that is read or written at a path.
     #[must_use]
     pub fn of(path: &Path) -> Self {
         Self { path: destination(path), there: fs::metadata(path).ok() }
     }
 
-    /// Whether what is written to the one is read from the other, or would be if it were there: two names of one file, or
-    /// a file and a folder above it.
+    /// True if writing to this path affects reading from the other, now or once the file exists. Either both
+    /// name the same file, or one names a folder that contains the other's file.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let both = self.there.as_ref().zip(other.there.as_ref());
@@ -258,14 +262,14 @@ impl Identity {
             || other.path.starts_with(&self.path)
     }
 
-    /// Whether something is there that is neither file nor folder: a device, a pipe.
+    /// True if the path leads to neither a file nor a folder, but to a device or a pipe.
     #[must_use]
     pub fn is_device(&self) -> bool {
         self.there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir())
     }
 }
 
-/// Whether two names have one file, where files have numbers.
+/// True if both belong to the same file; `None` on systems without inode numbers.
 #[cfg(unix)]
 fn is_same(one: &Metadata, other: &Metadata) -> Option<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -277,7 +281,8 @@ fn is_same(_: &Metadata, _: &Metadata) -> Option<bool> {
     None
 }
 
-/// Where a file is behind all links; of one that is not there yet, where it will be.
+/// Resolves all links of a path. If the file does not exist yet, returns the path at which it will be
+/// created.
 fn destination(path: &Path) -> PathBuf {
     if let Ok(there) = fs::canonicalize(path) {
         return there;
@@ -314,13 +319,14 @@ impl Seek for PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         if !self.kept && self.replaces.is_some() && parts().under_way.remove(&self.at) {
-            // Nobody is left to tell: the error that led here has already been returned.
+            // Ignore errors: the error that led here has already been returned.
             let _ = fs::remove_file(&self.at);
         }
     }
 }
 
-/// The same error with what was tried and on which file; the kind is kept, for callers that retry on it.
+/// Adds the attempted action and the file to an error. The error kind stays, since callers retry on some
+/// kinds.
 fn about(action: &str, path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {action}: {error}", path.display()))
 }
@@ -424,7 +430,7 @@ mod tests {
         let new = Identity::of(&path("in/new.json"));
         assert!(new.meets(&Identity::of(&path("in/../in/./new.json"))));
         assert!(!new.meets(&Identity::of(&path("new.json"))));
-        // A folder that a command fills has all that is in it.
+        // A command that fills a folder writes all files in it.
         assert!(new.meets(&Identity::of(&path("in"))));
         Ok(())
     }
@@ -502,7 +508,7 @@ mod tests {
         Ok(())
     }
 
-    /// Reached by a link, so that a mistake replaces that and no device.
+    /// The test opens the devices through links, so that a bug replaces the link and not the device.
     #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() -> io::Result<()> {

@@ -1,23 +1,24 @@
-//! # Scope: which signals, and when
+//! # Scope: selection of signals and cycles
 //!
-//! [`Glob`]s choose signals by dotted path. `*` and `?` match within one name, `**` any number of whole names, and
-//! a glob that matches a scope takes all that is inside it. The root's name may be left out: `sm*.l1` is
-//! `machine.sm*.l1`.
+//! [`Glob`]s select signals by dotted path. `*` and `?` match within one name, and `**` matches any number of
+//! whole names. A glob that matches a scope selects everything inside it. The root's name may be omitted:
+//! `sm*.l1` means `machine.sm*.l1`.
 //!
-//! Array entries (`tags[5]`) would flood a dump, so nothing but a bracket takes them: `sm0.l1.tags[5]`,
-//! `sm0.l1.tags[*]`; neither `sm0.l1` nor `sm0.**` does. Inside an entry so taken, everything is.
+//! Array entries (`tags[5]`) would flood a dump, so only a glob with a bracket selects them: `sm0.l1.tags[5]`
+//! or `sm0.l1.tags[*]`, but neither `sm0.l1` nor `sm0.**`. Everything inside a selected entry is selected
+//! too.
 //!
-//! A [`Window`] says in which cycles to write.
+//! A [`Window`] selects the cycles to write.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::signal::{ScopeId, SignalId, Tree, is_entry};
 
-/// Names shown when a glob finds nothing.
+/// Maximum number of suggestions for a glob that matches nothing.
 const SUGGESTIONS: usize = 3;
 
-/// A pattern over dotted paths.
+/// Pattern over dotted paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     text: String,
@@ -30,7 +31,7 @@ enum Part {
     Name(String),
 }
 
-/// A text that is not a glob.
+/// Error for a text that is not a valid glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("scope `{0}` has an empty name, expected names separated by single dots, such as `sm0.l1.*`")]
 pub struct GlobError(String);
@@ -45,7 +46,7 @@ impl FromStr for Glob {
             name => Ok(Part::Name(name.to_owned())),
         };
         let mut parts = text.split('.').map(part).collect::<Result<Vec<_>, _>>()?;
-        // Two of them in a row are one.
+        // Two consecutive `**` are equivalent to one.
         parts.dedup_by(|later, part| *later == Part::AnyDepth && *part == Part::AnyDepth);
         Ok(Glob { text: text.to_owned(), parts })
     }
@@ -58,7 +59,7 @@ impl fmt::Display for Glob {
 }
 
 impl Glob {
-    /// The signals chosen below a scope, in order, paths being counted from that scope.
+    /// Returns the signals that the glob selects below a scope, in order. Paths are relative to that scope.
     pub fn below(&self, tree: &Tree, scope: ScopeId) -> Vec<SignalId> {
         let mut found = Vec::new();
         self.start().collect(tree, scope, &mut found);
@@ -66,7 +67,8 @@ impl Glob {
         found
     }
 
-    /// The same below the root, whose name is the first of each path.
+    /// Returns the signals that the glob selects in the whole tree, in order. Paths start with the root's
+    /// name.
     fn with_root(&self, tree: &Tree) -> Vec<SignalId> {
         let mut found = Vec::new();
         self.start().down(&tree.scope(ScopeId::ROOT).name).collect(tree, ScopeId::ROOT, &mut found);
@@ -74,7 +76,7 @@ impl Glob {
         found
     }
 
-    /// The signals whose whole path it matches, in order; the root's name may be left out.
+    /// Returns the signals whose whole path matches the glob, in order. The root's name may be omitted.
     pub fn signals(&self, tree: &Tree) -> Vec<SignalId> {
         let is_named = |names: &[&str]| matches(&self.parts, &names[1..]) || matches(&self.parts, names);
         tree.ids().filter(|&id| is_named(&tree.names(id))).collect()
@@ -87,20 +89,22 @@ impl Glob {
     }
 }
 
-/// How far a glob has come on the way down the tree. A signal is chosen if the glob matches all its names, or
-/// leading ones whose rest holds no array entry; leading ones that end in an entry have everything inside.
+/// State of matching a glob on the path from the root down the tree. A signal is selected if the glob matches
+/// its whole path or a prefix of it. After a prefix, the rest must not contain an array entry, unless the
+/// prefix itself ends in one.
 #[derive(Debug, Clone, Default)]
 struct Reach<'a> {
-    /// Parts that the names to come must match, for each way in which those so far can be matched.
+    /// Glob components that the remaining names must match, one slice for each possible match of the names so
+    /// far.
     rest: Vec<&'a [Part]>,
-    /// Everything further down is chosen.
+    /// True if everything below is selected.
     all: bool,
-    /// Everything further down is chosen but array entries.
+    /// True if everything below except array entries is selected.
     plain: bool,
 }
 
 impl<'a> Reach<'a> {
-    /// Adds what is left after a match, and the same without a `**` ahead of it.
+    /// Adds the components that remain after a match, also without their leading `**`.
     fn go_to(&mut self, mut rest: &'a [Part]) {
         loop {
             if self.rest.iter().all(|known| known.len() != rest.len()) {
@@ -113,7 +117,7 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// One name further down.
+    /// Returns the state after one more name on the path.
     fn down(&self, name: &str) -> Reach<'a> {
         let is_entry = is_entry(name);
         let mut next = Reach { rest: Vec::new(), all: self.all, plain: self.plain && !is_entry };
@@ -138,7 +142,7 @@ impl<'a> Reach<'a> {
         self.all || self.plain
     }
 
-    /// Adds the chosen signals of a scope. Where nothing can be chosen any more nobody looks.
+    /// Adds the selected signals of a scope. Returns at once where nothing below can match.
     fn collect(&self, tree: &Tree, scope: ScopeId, found: &mut Vec<SignalId>) {
         if self.all {
             found.extend(tree.below(scope));
@@ -152,17 +156,19 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// A walk down a tree that is still being described: can anything further down be chosen by some of the globs?
+/// Match state of several globs at one scope of a tree that is still being described. Shows whether any glob
+/// can select something below.
 #[derive(Debug, Clone)]
 pub struct Trail<'a>(Vec<Reach<'a>>);
 
 impl<'a> Trail<'a> {
-    /// At the root, whose name a glob may begin with or leave out.
+    /// Starts at the root, whose name a glob may include or omit.
     pub fn new(globs: &'a [Glob], root: &str) -> Trail<'a> {
         Trail(globs.iter().flat_map(|glob| [glob.start(), glob.start().down(root)]).collect())
     }
 
-    /// Inside the scope of any of these names; `None` if no glob leads there.
+    /// Returns the state inside a scope with any of these names, or `None` if no glob can match anything
+    /// there.
     pub fn down(&self, names: &[&str]) -> Option<Trail<'a>> {
         let inside = self.0.iter().flat_map(|reach| names.iter().map(|name| reach.down(name)));
         let leading: Vec<Reach<'a>> = inside.filter(|reach| reach.takes() || !reach.rest.is_empty()).collect();
@@ -170,18 +176,19 @@ impl<'a> Trail<'a> {
     }
 }
 
-/// True if the parts match exactly these names.
+/// True if the components match exactly these names.
 fn matches(parts: &[Part], names: &[&str]) -> bool {
     let mut reach = Reach::default();
     reach.go_to(parts);
     names.iter().fold(reach, |reach, name| reach.down(name)).rest.iter().any(|rest| rest.is_empty())
 }
 
-/// True if a pattern matches this name. Where it goes astray, its last `*` takes a letter more: that one alone, since
-/// whatever an earlier one took more, the last could take instead.
+/// True if the pattern matches this name. At a mismatch, the last `*` absorbs one more letter. Retrying only
+/// the last `*` suffices, since it can absorb whatever an earlier `*` could.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
-    // What follows the last `*`, and the letters ahead of what follows it.
+    // Position after the last `*` in the pattern, and the position in the name where the text after that `*`
+    // is tried.
     let mut star = None;
     while seen < name.len() {
         match (pattern.get(at), star) {
@@ -203,13 +210,13 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|&letter| letter == b'*')
 }
 
-/// A glob that chooses nothing.
+/// Error for a glob that selects nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no signal matches scope `{glob}`{}", nearest(near))]
 pub struct NoMatch {
-    /// The glob.
+    /// Text of the glob.
     pub glob: String,
-    /// Paths of existing scopes and signals close to it, nearest first.
+    /// Paths of the scopes and signals closest to it, nearest first.
     pub near: Vec<String>,
 }
 
@@ -218,14 +225,14 @@ fn nearest(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; nearest: {}", quoted.join(", ")) }
 }
 
-/// A set of signals of one tree.
+/// Set of signals of one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     chosen: Vec<bool>,
 }
 
 impl Selection {
-    /// Everything but array entries.
+    /// Creates a selection of everything except array entries.
     pub fn default_of(tree: &Tree) -> Selection {
         let mut chosen = vec![false; tree.len()];
         let everything = Reach { plain: true, ..Reach::default() };
@@ -235,17 +242,18 @@ impl Selection {
         Selection { chosen }
     }
 
-    /// Nothing.
+    /// Creates an empty selection.
     pub fn none(tree: &Tree) -> Selection {
         Selection { chosen: vec![false; tree.len()] }
     }
 
-    /// Chooses one more signal.
+    /// Adds one signal to the selection.
     pub fn add(&mut self, id: SignalId) {
         self.chosen[id.index()] = true;
     }
 
-    /// What any of the globs chooses. Each must choose something: a misspelt scope is not a smaller dump.
+    /// Selects the union of the globs. Each glob must match something: a misspelled scope is an error, not a
+    /// smaller dump.
     pub fn new(tree: &Tree, globs: &[Glob]) -> Result<Selection, NoMatch> {
         let mut chosen = vec![false; tree.len()];
         for glob in globs {
@@ -261,27 +269,28 @@ impl Selection {
         Ok(Selection { chosen })
     }
 
-    /// True if the signal is chosen.
+    /// True if the signal is selected.
     #[inline]
     pub fn contains(&self, id: SignalId) -> bool {
         self.chosen[id.index()]
     }
 
-    /// True if a signal inside the scope, at any depth, is chosen: otherwise its block need not be sampled.
+    /// True if a signal inside the scope, at any depth, is selected. Otherwise the block need not be sampled.
     pub fn touches(&self, tree: &Tree, scope: ScopeId) -> bool {
         tree.below(scope).any(|id| self.contains(id))
     }
 
-    /// The chosen signals, in order.
+    /// Iterates over the selected signals in order.
     pub fn ids(&self) -> impl Iterator<Item = SignalId> + '_ {
         SignalId::first(self.chosen.len()).filter(|&id| self.contains(id))
     }
 }
 
-/// What stands where the glob goes astray: the names inside the deepest scopes that its leading parts match, those
-/// most like its next part first, one path for each name.
+/// Suggests paths for a glob that matches nothing. Finds the deepest scopes that its leading components
+/// match, and sorts the names inside them by similarity to the next component. Returns one path per name.
 fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
-    // More parts match no scope: each name has one of its own, and between two names is one `**` at most.
+    // A longer prefix matches no scope: each name takes one component, with at most one `**` between two
+    // names.
     let deepest = tree.scope_ids().map(|scope| tree.scope_names(scope).len()).max().unwrap_or(0);
     for depth in (0..=glob.parts.len().min(2 * deepest + 1)).rev() {
         let (leading, later) = glob.parts.split_at(depth);
@@ -313,14 +322,14 @@ fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
     Vec::new()
 }
 
-/// The cycles in which a dump is written.
+/// Range of cycles in which a dump is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     from: u64,
     to: Option<u64>,
 }
 
-/// A window that ends before it starts.
+/// Error for a window that ends before it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the wave window ends in cycle {to}, before it starts in cycle {from}: nothing would be written")]
 pub struct WindowError {
@@ -329,10 +338,11 @@ pub struct WindowError {
 }
 
 impl Window {
-    /// Every cycle.
+    /// Window of all cycles.
     pub const ALL: Window = Window { from: 0, to: None };
 
-    /// From the first cycle to the last, both included; `None` is the start or the end of the run.
+    /// Creates a window from the first to the last cycle, both included. `None` is the start or the end of
+    /// the run.
     pub fn new(from: Option<u64>, to: Option<u64>) -> Result<Window, WindowError> {
         let from = from.unwrap_or(0);
         match to {
@@ -341,28 +351,28 @@ impl Window {
         }
     }
 
-    /// First cycle.
+    /// First cycle of the window.
     pub fn from(&self) -> u64 {
         self.from
     }
 
-    /// The same, at an end in this cycle if it is not over before.
+    /// Limits the window so that it ends no later than this cycle.
     pub fn until(self, cycle: u64) -> Window {
         Window { to: Some(self.to.map_or(cycle, |to| to.min(cycle))), ..self }
     }
 
-    /// Last cycle.
+    /// Last cycle of the window; `None` is the end of the run.
     pub fn to(&self) -> Option<u64> {
         self.to
     }
 
-    /// True if the cycle is written.
+    /// True if the window includes this cycle.
     #[inline]
     pub fn contains(&self, cycle: u64) -> bool {
         cycle >= self.from && !self.is_over(cycle)
     }
 
-    /// True if neither this cycle nor any later one is written: the dump can be finished.
+    /// True if the window includes neither this cycle nor any later one, so that the dump can be finished.
     #[inline]
     pub fn is_over(&self, cycle: u64) -> bool {
         self.to.is_some_and(|to| cycle > to)
@@ -374,7 +384,7 @@ mod tests {
     use super::*;
     use crate::signal::{Display, Kind, TreeBuilder};
 
-    /// Two SMs with an L1 that has two signals, an array of tags, and an MSHR of structured entries.
+    /// Two SMs, each with an L1 of two signals, an array of tags, and an MSHR file with structured entries.
     fn tree() -> Tree {
         let mut build = TreeBuilder::new("machine");
         let word = |build: &mut TreeBuilder, name: &str| {

@@ -1,38 +1,38 @@
-//! # Signals: what a dump contains
+//! # Signals: the contents of a dump
 //!
-//! A [`Tree`] of scopes and signals, described in one pass (`enter`, `signal`, `leave`). Ids are dense and given in
-//! the order of description, so that the signals below a scope are one range of ids and a per-signal table is a
-//! plain vector.
+//! A [`Tree`] of scopes and signals, described in one pass (`enter`, `signal`, `leave`). Ids are dense and
+//! assigned in the order of description. The signals below a scope therefore form one range of ids, and a
+//! per-signal table is a plain vector.
 //!
-//! A name is a letter or `_`, then letters, digits and `_`, then any number of `[n]`. A name that ends in `]` is an
-//! **array entry**: entries are left out of a dump unless they are asked for (see [`crate::scope`]).
-//! A breach of these rules is a mistake in the describing program, hence a panic that names the path.
+//! A name is a letter or `_`, then letters, digits and `_`, then any number of `[n]`. A name that ends in `]`
+//! is an **array entry**: a dump contains array entries only if they are requested (see [`crate::scope`]).
+//! Breaking these rules is a bug in the describing program, so it causes a panic that names the path.
 
 use std::ops::Range;
 
-/// Widest signal, in bits: one 512-byte row of data.
+/// Maximum width of a signal in bits: one 512-byte data row.
 pub const MAX_WIDTH: u32 = 4096;
 
-/// Names of the codes 0, 1, 2, ... of an enumerated signal; an empty name is a code that is not used.
+/// Names of the codes 0, 1, 2, ... of an enumerated signal; an empty name marks an unused code.
 pub type EnumNames = &'static [&'static str];
 
-/// A signal of one tree: 0, 1, 2, ... in the order of description.
+/// Identifier of a signal within its tree, numbered from 0 in the order of description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SignalId(u32);
 
 impl SignalId {
-    /// Place in a vector with one element per signal of the tree.
+    /// Index into a vector with one element per signal of the tree.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The first so many ids.
+    /// Iterates over the first `count` ids.
     pub(crate) fn first(count: usize) -> impl ExactSizeIterator<Item = SignalId> {
         (0..count as u32).map(SignalId)
     }
 }
 
-/// A scope of one tree.
+/// Identifier of a scope within its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopeId(u32);
 
@@ -45,64 +45,64 @@ impl ScopeId {
     }
 }
 
-/// Whether a signal is combinational or a flip-flop.
+/// Kind of a signal: combinational or flip-flop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A value of this cycle only: port, handshake, computed value.
+    /// Combinational value, valid in this cycle only: a port, a handshake or a computed value.
     Wire,
-    /// A value held in flip-flops.
+    /// Value held in flip-flops.
     Reg,
 }
 
-/// How a viewer shows the value.
+/// Format in which a viewer displays the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Display {
     /// One bit, drawn as a level.
     Bit,
-    /// Addresses, tags, data.
+    /// Hexadecimal: addresses, tags, data.
     Hex,
-    /// Counts, indices.
+    /// Unsigned decimal: counts, indices.
     Unsigned,
-    /// Counts that never fall, drawn as steps.
+    /// Counter that never decreases, drawn as steps.
     Count,
-    /// Masks, one-hot vectors.
+    /// Binary: masks, one-hot vectors.
     Binary,
-    /// Masks too wide for their bits to be told apart: shown as the number of ones.
+    /// Mask too wide to read bit by bit, displayed as its number of ones.
     Members,
-    /// States, statuses: shown by name.
+    /// State or status, displayed by name.
     Enum(EnumNames),
 }
 
-/// One signal.
+/// Description of one signal.
 #[derive(Debug, Clone)]
 pub struct Signal {
-    /// Name within the scope.
+    /// Name within its scope.
     pub name: String,
-    /// Bits, 1 to [`MAX_WIDTH`].
+    /// Width, in bits, 1 to [`MAX_WIDTH`].
     pub width: u32,
     /// Wire or register.
     pub kind: Kind,
-    /// How it is shown.
+    /// Display format.
     pub display: Display,
-    /// The scope it stands in.
+    /// Scope that contains the signal.
     pub scope: ScopeId,
 }
 
-/// One scope.
+/// Description of one scope.
 #[derive(Debug, Clone)]
 pub struct Scope {
-    /// Name within the parent.
+    /// Name within the parent scope.
     pub name: String,
-    /// The enclosing scope; `None` for the root.
+    /// Enclosing scope; `None` for the root.
     pub parent: Option<ScopeId>,
-    /// Scopes directly inside, in order.
+    /// Child scopes in order of description.
     pub scopes: Vec<ScopeId>,
-    /// Signals directly inside, in order.
+    /// Signals directly in this scope, in order of description.
     pub signals: Vec<SignalId>,
     below: Range<u32>,
 }
 
-/// A finished description.
+/// Finished description of all scopes and signals.
 #[derive(Debug, Clone)]
 pub struct Tree {
     scopes: Vec<Scope>,
@@ -120,42 +120,42 @@ impl Tree {
         self.signals.is_empty()
     }
 
-    /// Every signal id, in order.
+    /// Iterates over all signal ids in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = SignalId> + use<> {
         SignalId::first(self.signals.len())
     }
 
-    /// Every scope id, each before the scopes inside it.
+    /// Iterates over all scope ids; a scope comes before the scopes inside it.
     pub fn scope_ids(&self) -> impl ExactSizeIterator<Item = ScopeId> + use<> {
         (0..self.scopes.len() as u32).map(ScopeId)
     }
 
-    /// A signal.
+    /// Returns the description of a signal.
     pub fn signal(&self, id: SignalId) -> &Signal {
         &self.signals[id.index()]
     }
 
-    /// A scope.
+    /// Returns the description of a scope.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.index()]
     }
 
-    /// Every signal inside the scope, at any depth.
+    /// Iterates over all signals inside the scope, at any depth.
     pub fn below(&self, scope: ScopeId) -> impl ExactSizeIterator<Item = SignalId> + use<> {
         self.scope(scope).below.clone().map(SignalId)
     }
 
-    /// Dotted path of a signal, from the root: `machine.sm0.l1.status`.
+    /// Dotted path of a signal from the root, such as `machine.sm0.l1.status`.
     pub fn path(&self, id: SignalId) -> String {
         self.names(id).join(".")
     }
 
-    /// Dotted path of a scope, from the root.
+    /// Dotted path of a scope from the root.
     pub fn scope_path(&self, id: ScopeId) -> String {
         self.scope_names(id).join(".")
     }
 
-    /// The names on the way from the root to a signal, both included.
+    /// Names on the path from the root to a signal, including both.
     pub fn names(&self, id: SignalId) -> Vec<&str> {
         let signal = self.signal(id);
         let mut names = self.scope_names(signal.scope);
@@ -163,7 +163,7 @@ impl Tree {
         names
     }
 
-    /// The names on the way from the root to a scope, both included.
+    /// Names on the path from the root to a scope, including both.
     pub fn scope_names(&self, id: ScopeId) -> Vec<&str> {
         let up = |&at: &ScopeId| self.scope(at).parent;
         let mut names: Vec<&str> = std::iter::successors(Some(id), up).map(|at| self.scope(at).name.as_str()).collect();
@@ -171,7 +171,7 @@ impl Tree {
         names
     }
 
-    /// The scope of this dotted path; the root's name may be left out.
+    /// Finds the scope with this dotted path; the root's name may be omitted.
     pub fn find_scope(&self, path: &str) -> Option<ScopeId> {
         let step = |from: ScopeId, name: &str| {
             let inside = &self.scope(from).scopes;
@@ -187,7 +187,7 @@ impl Tree {
     }
 }
 
-/// Describes a tree in one pass.
+/// Builds a tree in one pass.
 #[derive(Debug)]
 pub struct TreeBuilder {
     tree: Tree,
@@ -195,7 +195,7 @@ pub struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// Starts a tree; the root scope is open from here to [`TreeBuilder::finish`].
+    /// Starts a tree. The root scope stays open until [`TreeBuilder::finish`].
     pub fn new(root: &str) -> TreeBuilder {
         assert!(is_name(root), "{root}: {NAME_RULE}");
         let root = Scope { name: root.to_owned(), parent: None, scopes: vec![], signals: vec![], below: 0..0 };
@@ -216,7 +216,7 @@ impl TreeBuilder {
         id
     }
 
-    /// Describes a signal of the current scope.
+    /// Adds a signal to the current scope.
     pub fn signal(&mut self, name: &str, width: u32, kind: Kind, display: Display) -> SignalId {
         let scope = self.claim(name);
         let path = || format!("{}.{name}", self.tree.scope_path(scope));
@@ -244,7 +244,7 @@ impl TreeBuilder {
         self.close();
     }
 
-    /// Closes the root and hands out the tree.
+    /// Closes the root scope and returns the tree.
     pub fn finish(mut self) -> Tree {
         let innermost = *self.open.last().expect("the root is open until here");
         assert!(self.open.len() == 1, "{}: entered but never left", self.tree.scope_path(innermost));
@@ -258,7 +258,7 @@ impl TreeBuilder {
         self.tree.scopes[scope.index()].below.end = self.tree.signals.len() as u32;
     }
 
-    /// Nothing in a scope may have the name of another: looked at once it is complete.
+    /// Panics if two items in a scope have the same name. Called when the scope is complete.
     fn check_names(&self, scope: ScopeId) {
         let Scope { scopes, signals, .. } = self.tree.scope(scope);
         let scopes = scopes.iter().map(|&id| self.tree.scope(id).name.as_str());
@@ -270,7 +270,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Checks the name; returns the current scope.
+    /// Checks the name and returns the current scope.
     fn claim(&mut self, name: &str) -> ScopeId {
         let scope = *self.open.last().expect("the root is open until finish");
         assert!(is_name(name), "{}.{name}: {NAME_RULE}", self.tree.scope_path(scope));
@@ -290,12 +290,12 @@ fn is_name(name: &str) -> bool {
     first && base.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') && indices.split('[').skip(1).all(index)
 }
 
-/// True if the name is that of one entry of an array: `tags[5]`.
+/// True if the name denotes one entry of an array, such as `tags[5]`.
 pub fn is_entry(name: &str) -> bool {
     name.ends_with(']')
 }
 
-/// True if the value has no bit at or above `width`.
+/// True if `value` has no bit set at or above bit `width`.
 pub(crate) fn fits(value: u64, width: u32) -> bool {
     width >= 64 || value >> width == 0
 }

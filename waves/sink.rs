@@ -1,37 +1,39 @@
-//! # Sink: what takes the samples of a run
+//! # Sink: the receiver of signal values
 //!
-//! A simulator gives times, strictly increasing, and after each the values of that time; which signals a sink keeps
-//! is its own affair. Dumps are sinks ([`crate::vcd`], [`crate::fst`], either by file name [`crate::dump`]), and so is
-//! the memory of the last cycles ([`crate::history`]).
+//! A simulator passes strictly increasing times and, after each time, the signal values at that time. Each
+//! sink decides which signals it keeps. The dump writers ([`crate::vcd`], [`crate::fst`], or [`crate::dump`],
+//! which chooses by file name) are sinks, and so is [`crate::history`], which keeps the last cycles in
+//! memory.
 
 use std::io;
 
 use crate::signal::{MAX_WIDTH, SignalId};
 
-/// Takes samples.
+/// Receiver of times and signal values.
 pub trait Sink {
-    /// Moves to a later time.
+    /// Advances to a later time.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     fn time(&mut self, now: u64) -> io::Result<()>;
 
-    /// Takes a value of a signal of at most 64 bits; nothing is written if it is the last one again.
+    /// Records the value of a signal of at most 64 bits. An unchanged value writes nothing.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()>;
 
-    /// [`Sink::sample`] for any width, least significant word first; unused bits of the last word are 0.
+    /// Records the value of a signal of any width, least significant word first. Unused bits of the last word
+    /// must be 0.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()>;
 
-    /// [`Sink::sample`] of whole bytes, least significant byte first.
+    /// Records a value given as whole bytes, least significant byte first.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     fn sample_bytes(&mut self, id: SignalId, bytes: &[u8]) -> io::Result<()> {
         let mut value = [0; words(MAX_WIDTH)];
         for (word, chunk) in value.iter_mut().zip(bytes.chunks(8)) {
@@ -43,7 +45,7 @@ pub trait Sink {
     }
 }
 
-/// Words that hold so many bits.
+/// Number of 64-bit words that hold `width` bits.
 pub(crate) const fn words(width: u32) -> usize {
     width.div_ceil(64) as usize
 }

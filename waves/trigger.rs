@@ -1,9 +1,10 @@
 //! # Trigger: the event at which a dump starts
 //!
-//! `SIGNAL COMPARISON VALUE [&& SIGNAL COMPARISON VALUE ...] [for N]`: a path as in [`crate::scope`], one of `==` `!=`
-//! `<` `<=` `>` `>=`, a number (`12`, `0x1f`, `0b101`) or the name of a state, and for how many cycles all of it must
-//! hold: `sm0.l1.status == RESERVATION_FAIL for 100`. Of several signals that a path with wildcards names, one is
-//! enough: `sm*.l1.status == MISS && xbar_req.inject0.level > 3`.
+//! `SIGNAL COMPARISON VALUE [&& SIGNAL COMPARISON VALUE ...] [for N]`. A signal is a path as in
+//! [`crate::scope`], and a comparison is one of `==` `!=` `<` `<=` `>` `>=`. A value is a number (`12`,
+//! `0x1f`, `0b101`) or the name of a state. `N` is the number of cycles for which all comparisons must hold:
+//! `sm0.l1.status == RESERVATION_FAIL for 100`. If a path with wildcards matches several signals, one of them
+//! suffices: `sm*.l1.status == MISS && xbar_req.inject0.level > 3`.
 
 use crate::scope::Glob;
 use crate::signal::{Display, Signal, SignalId, Tree, fits};
@@ -27,42 +28,42 @@ enum Comparison {
     AtLeast,
 }
 
-/// One comparison: it holds if it does for one of its signals.
+/// One comparison. It holds if it holds for at least one of its signals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,
-    /// With what each is compared: a state may have another code elsewhere.
+    /// Signals with the value that each is compared to. The code of a state name can differ between signals.
     signals: Vec<(SignalId, u64)>,
 }
 
-/// Conditions that must all hold.
+/// Conjunction of conditions that must hold for a number of cycles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trigger {
     text: String,
     conditions: Vec<Condition>,
-    /// Cycles for which they must hold, 1 or more.
+    /// Number of cycles for which all conditions must hold, 1 or more.
     cycles: u64,
-    /// Cycle since which they hold.
+    /// Cycle since which all conditions hold; `None` if one does not.
     since: Option<u64>,
 }
 
-/// A text that is no trigger for this tree.
+/// Error for a text that is not a valid trigger for this tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("trigger `{text}`, character {position}: {problem}")]
 pub struct TriggerError {
     text: String,
-    /// From 1.
+    /// Position of the mistake in characters, from 1.
     position: usize,
     problem: String,
 }
 
-/// A word of a text with the place where it begins, in bytes.
+/// Word of a text, with its start in bytes.
 type Word<'t> = (usize, &'t str);
 
-/// Joins two comparisons.
+/// Operator that joins two comparisons.
 const AND: &str = "&&";
 
-/// The words of a text; a comparison or `&&` is one even without spaces around it.
+/// Splits a text into words. A comparison operator or `&&` is a separate word even without spaces around it.
 fn words_of(text: &str) -> Vec<Word<'_>> {
     let mut found: Vec<Word<'_>> = Vec::new();
     let class = |c: char| match c {
@@ -84,17 +85,18 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// The paths in a trigger: they may name array entries, which have to be asked for.
+/// Returns the signal paths in a trigger. They may name array entries, which a dump contains only if
+/// requested.
 pub fn paths_in(text: &str) -> Vec<&str> {
     let words = words_of(text);
     words.split(|&(_, word)| word == AND).filter_map(|comparison| Some(comparison.first()?.1)).collect()
 }
 
 impl Trigger {
-    /// Reads a trigger for the signals of this tree.
+    /// Parses a trigger for the signals of this tree.
     ///
     /// # Errors
-    /// If the text does not have the form, or names a signal or state that is not there.
+    /// Fails if the text has the wrong form, or names a signal or a state that does not exist.
     pub fn parse(text: &str, tree: &Tree) -> Result<Trigger, TriggerError> {
         let refuse = |at: usize, problem: String| TriggerError {
             text: text.to_owned(),
@@ -140,18 +142,19 @@ impl Trigger {
         }
     }
 
-    /// The signals that it looks at.
+    /// Iterates over the signals that the trigger reads.
     pub fn signals(&self) -> impl Iterator<Item = SignalId> + '_ {
         self.conditions.iter().flat_map(|condition| &condition.signals).map(|&(id, _)| id)
     }
 
-    /// The text that it was read from.
+    /// Text from which the trigger was parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Looks at the values of its signals from this cycle on, unknown if `None`; cycles never decrease, and those left
-    /// out had the values of the last one. True if the conditions have held for long enough, which then stays so.
+    /// Evaluates the trigger with the signal values from this cycle on; `None` is an unknown value. Cycles
+    /// must not decrease, and skipped cycles have the values of the previous call. Returns true once the
+    /// conditions have held for enough cycles, and from then on.
     pub fn at(&mut self, cycle: u64, value: impl Fn(SignalId) -> Option<u64>) -> bool {
         if self.since.is_some_and(|since| cycle - since >= self.cycles) {
             return true;
@@ -178,7 +181,7 @@ impl Condition {
     }
 }
 
-/// The signals of this path; the root's name may be left out.
+/// Finds the signals that a path matches; the root's name may be omitted.
 fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
     let glob: Glob = path.parse().map_err(|error| format!("{error}"))?;
     let found = glob.signals(tree);
@@ -193,7 +196,7 @@ fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
     Err(format!("no signal is called `{path}`{nearest}"))
 }
 
-/// The code of a value, given as a number or by name.
+/// Parses a value given as a number or as the name of a state.
 fn value_of(signal: &Signal, text: &str) -> Result<u64, String> {
     let number = match (text.strip_prefix("0x"), text.strip_prefix("0b")) {
         (Some(digits), _) => u64::from_str_radix(digits, 16).ok(),
@@ -240,7 +243,7 @@ mod tests {
         Trigger::parse(text, &tree()).expect_err(text).to_string()
     }
 
-    /// The cycles in which a trigger on `level` is met, for levels of cycles 0, 1, 2, ...
+    /// Returns the cycles in which a trigger on `level` fires, given its values in cycles 0, 1, 2, ...
     fn met(text: &str, levels: &[u64]) -> Vec<u64> {
         let mut trigger = trigger(text);
         let met = |&(cycle, &level): &(u64, &u64)| trigger.at(cycle, |_| Some(level));
@@ -290,7 +293,7 @@ mod tests {
         assert!(!trigger("l1.level != 5").at(0, |_| None));
     }
 
-    /// Whether a trigger is met by these values of `l1.status`, `l1.level` and `l1.other.level`.
+    /// True if a trigger fires for these values of `l1.status`, `l1.level` and `l1.other.level`.
     fn meets(text: &str, values: [Option<u64>; 3]) -> bool {
         let tree = tree();
         let at = |path: &str| tree.ids().position(|id| tree.path(id) == format!("machine.{path}"));

@@ -1,30 +1,30 @@
-//! The last value of every selected signal.
+//! Last value of every selected signal, so that only changes are written.
 
 use crate::scope::Selection;
 use crate::signal::{SignalId, Tree, fits};
 use crate::sink::words;
 
-/// Last values, in one run of words.
+/// Last values of the selected signals, packed into one vector of words.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
     cells: Vec<Cell>,
     words: Vec<u64>,
     selected: Vec<SignalId>,
-    /// Paths of the selected signals, for messages.
+    /// Paths of the selected signals, for error messages.
     paths: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// First of its words.
+    /// Index of the signal's first word in `Values::words`.
     start: u32,
-    /// Bits; 0 if it is not selected.
+    /// Width of the signal in bits; 0 if it is not selected.
     width: u16,
     known: bool,
 }
 
 impl Values {
-    /// All unknown.
+    /// Creates the table with every value unknown.
     pub(crate) fn new(tree: &Tree, selection: &Selection) -> Values {
         let mut values = Values {
             cells: vec![Cell { start: 0, width: 0, known: false }; tree.len()],
@@ -41,7 +41,8 @@ impl Values {
         values
     }
 
-    /// Notes the value of a narrow signal. True if it is selected and the value new.
+    /// Stores the value of a signal of at most 64 bits. Returns true if the signal is selected and the value
+    /// changed.
     #[inline]
     pub(crate) fn take(&mut self, id: SignalId, value: u64) -> bool {
         let cell = &mut self.cells[id.index()];
@@ -60,7 +61,8 @@ impl Values {
         true
     }
 
-    /// [`Values::take`] for any width.
+    /// Stores the value of a signal of any width. Returns true if the signal is selected and the value
+    /// changed.
     pub(crate) fn take_wide(&mut self, id: SignalId, value: &[u64]) -> bool {
         let cell = &mut self.cells[id.index()];
         if cell.width == 0 {
@@ -79,18 +81,18 @@ impl Values {
         true
     }
 
-    /// The last value of a selected signal, once it has one.
+    /// Returns the last value of a selected signal, or `None` before its first value.
     pub(crate) fn get(&self, id: SignalId) -> Option<&[u64]> {
         let cell = self.cells[id.index()];
         cell.known.then(|| &self.words[cell.start as usize..][..words(cell.width.into())])
     }
 
-    /// The selected signals that have a value, with it.
+    /// Iterates over the selected signals that have a value, with that value.
     pub(crate) fn known(&self) -> impl Iterator<Item = (SignalId, &[u64])> {
         self.selected.iter().filter_map(|&id| Some((id, self.get(id)?)))
     }
 
-    /// Bits of a selected signal.
+    /// Width of a selected signal in bits.
     pub(crate) fn width(&self, id: SignalId) -> u32 {
         self.cells[id.index()].width.into()
     }

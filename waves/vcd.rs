@@ -1,15 +1,17 @@
-//! # VCD: the dump every viewer reads
+//! # VCD: the dump format that every viewer reads
 //!
-//! The header is written by the `vcd` crate. Its body writer formats bit by bit, which would cost more than the
-//! simulation, so the body is written here: eight digits at a time into a fixed buffer, nothing allocated.
+//! The `vcd` crate writes the header. Its body writer formats bit by bit, which would cost more than the
+//! simulation. This module therefore writes the body itself: eight digits at a time into a fixed buffer,
+//! without allocation.
 //!
-//! Protocol: [`Sink::time`] with strictly increasing times, then the values of that time. Values given in the
-//! first time are the initial ones (`$dumpvars`); a signal not given by then is unknown (`x`) until its first value.
-//! A time in which nothing changes costs nothing in the file. Signals outside the selection are accepted and
-//! ignored. No date and no version number is written: equal runs give equal bytes.
+//! Protocol: [`Sink::time`] with strictly increasing times, each followed by the values at that time. Values
+//! given at the first time are the initial ones (`$dumpvars`). A signal without an initial value is unknown
+//! (`x`) until its first value. A time at which nothing changes takes no space in the file. Signals outside
+//! the selection are accepted and ignored. No date and no version number is written: equal runs give equal
+//! bytes.
 //!
-//! An error of the output comes back from the call that met it and again from every later one that has to write,
-//! so that it cannot be lost.
+//! An output error is returned by the call that caused it and by every later call that has to write, so that
+//! it cannot be lost.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,14 +24,16 @@ use crate::sink::{Sink, words};
 
 pub use vcd::TimescaleUnit as TimeUnit;
 
-/// Large enough to make a system call rare, small enough to stay in the second-level cache.
+/// Size of the output buffer in bytes: large enough to make system calls rare, small enough to stay in the
+/// host's L2 cache.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// A time stamp, 64 digits, the letter `b`, the code, with room to write whole words.
+/// Buffer space for one narrow change in bytes: a time stamp, the letter `b`, 64 digits, the code, and the
+/// excess of whole-word writes.
 const NARROW_BYTES: usize = 128;
-/// The same for the widest signal.
+/// Buffer space for one change of the widest signal in bytes.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
 
-/// What one unit of [`Sink::time`] means.
+/// Duration of one unit of [`Sink::time`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timescale {
     count: u32,
@@ -37,13 +41,13 @@ pub struct Timescale {
 }
 
 impl Timescale {
-    /// `count` (1, 10 or 100) of a unit.
+    /// Creates a timescale of `count` (1, 10 or 100) units.
     pub fn new(count: u32, unit: TimeUnit) -> Timescale {
         assert!(matches!(count, 1 | 10 | 100), "timescale is {count} {unit}, expected 1, 10 or 100 of a unit");
         Timescale { count, unit }
     }
 
-    /// The same as a power of ten of a second.
+    /// Duration as a power of ten in seconds.
     pub(crate) fn exponent(self) -> i8 {
         let unit = match self.unit {
             TimeUnit::S => 0,
@@ -61,18 +65,18 @@ impl Timescale {
 enum State {
     /// Not in the dump.
     Unselected,
-    /// In the dump, no value given yet.
+    /// In the dump, but without a value so far.
     Unknown,
-    /// In the dump, `last` is what the viewer shows.
+    /// In the dump; `last` is the value that the viewer shows.
     Known,
 }
 
-/// All that a change touches of its signal: 24 bytes.
+/// Everything that a change reads or writes for its signal, in 24 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// Last value; for a wide signal, where its words start in `wide`.
+    /// Last value; for a signal wider than 64 bits, the index of its first word in `wide`.
     last: u64,
-    /// Space, code, end of line.
+    /// End of a change line: space, code, newline.
     tail: [u8; 8],
     tail_len: u8,
     width: u16,
@@ -81,17 +85,17 @@ struct Slot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// No time given yet.
+    /// Before the first time.
     Header,
     /// In the first time, between `$dumpvars` and its `$end`.
     Initial,
-    /// In a later time that nothing has changed in yet: its stamp waits for a change.
+    /// In a later time without a change so far. The time stamp is written with the first change.
     Unstamped,
-    /// In a later time, its stamp written.
+    /// In a later time whose time stamp has been written.
     Stamped,
 }
 
-/// Writes one dump to `W`.
+/// Writer of one VCD dump to `W`.
 #[derive(Debug)]
 pub struct VcdWriter<W: Write> {
     out: W,
@@ -101,7 +105,7 @@ pub struct VcdWriter<W: Write> {
     slots: Vec<Slot>,
     /// Last values of the signals wider than 64 bits, least significant word first.
     wide: Vec<u64>,
-    /// Paths of the selected signals, for messages.
+    /// Paths of the selected signals, for error messages.
     paths: Vec<String>,
     phase: Phase,
     now: u64,
@@ -109,19 +113,19 @@ pub struct VcdWriter<W: Write> {
 }
 
 impl VcdWriter<PartFile> {
-    /// Starts a dump that appears under this name when it is finished.
+    /// Starts a dump. The file appears under this name when the dump is finished.
     pub fn create(path: &Path, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<Self> {
         VcdWriter::new(PartFile::create(path)?, tree, selection, timescale)
     }
 
-    /// Writes what is left and gives the file its name, which is returned.
+    /// Writes the remaining data, renames the temporary file to its final name and returns that name.
     pub fn finish(self) -> io::Result<PathBuf> {
         self.into_inner()?.keep()
     }
 }
 
 impl<W: Write> VcdWriter<W> {
-    /// Writes the header: the selected signals and the scopes that hold them.
+    /// Writes the header: the selected signals and the scopes that contain them.
     pub fn new(mut out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<Self> {
         let unselected = Slot { last: 0, tail: [0; 8], tail_len: 0, width: 0, state: State::Unselected };
         let mut slots = vec![unselected; tree.len()];
@@ -138,7 +142,7 @@ impl<W: Write> VcdWriter<W> {
             }
             let text = format!(" {code}\n");
             let mut tail = [0; 8];
-            // Six characters name 94^6 signals, more than a `SignalId` can.
+            // Six characters encode 94^6 signals, more than a `SignalId` can number.
             tail[..text.len()].copy_from_slice(text.as_bytes());
             slots[id.index()] =
                 Slot { last, tail, tail_len: text.len() as u8, width: width as u16, state: State::Unknown };
@@ -157,7 +161,8 @@ impl<W: Write> VcdWriter<W> {
         Ok(VcdWriter { out, buffer, used: 0, flushed, slots, wide, paths, phase: Phase::Header, now: 0, failed: None })
     }
 
-    /// Writes a value of a signal of at most 64 bits, which the caller knows to have changed.
+    /// Writes the value of a signal of at most 64 bits without comparing it to the last value. The caller
+    /// guarantees that it changed.
     #[inline]
     pub fn change(&mut self, id: SignalId, value: u64) -> io::Result<()> {
         let slot = &mut self.slots[id.index()];
@@ -173,7 +178,7 @@ impl<W: Write> VcdWriter<W> {
         let Slot { tail, tail_len, .. } = *slot;
         self.make_room(NARROW_BYTES)?;
         if width == 1 {
-            // A bit has neither the letter nor the space.
+            // A one-bit change has neither the letter nor the space.
             self.used = put_word(&mut self.buffer, self.used, [b'0' + value as u8, 0, 0, 0, 0, 0, 0, 0], 1);
             self.used =
                 put_word(&mut self.buffer, self.used, (u64::from_le_bytes(tail) >> 8).to_le_bytes(), tail_len - 1);
@@ -185,7 +190,8 @@ impl<W: Write> VcdWriter<W> {
         Ok(())
     }
 
-    /// Writes a value of a signal of any width, least significant word first; unused bits of the last word are 0.
+    /// Writes the value of a signal of any width, least significant word first, without comparing it to the
+    /// last value. Unused bits of the last word must be 0.
     pub fn change_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
         let Some((width, start)) = self.wide_slot(id, value) else {
             return Ok(());
@@ -208,22 +214,22 @@ impl<W: Write> VcdWriter<W> {
         Ok(())
     }
 
-    /// Bytes of the dump so far.
+    /// Size of the dump so far, in bytes.
     pub fn bytes(&self) -> u64 {
         self.flushed + self.used as u64
     }
 
-    /// True if something has been written at the present time; of the first one everything is.
+    /// True if something has been written at the current time. Always true at the first time.
     pub fn has_changed(&self) -> bool {
         matches!(self.phase, Phase::Stamped | Phase::Initial)
     }
 
-    /// Writes what is left and hands the output back.
+    /// Writes the remaining data and returns the output.
     pub fn into_inner(mut self) -> io::Result<W> {
         match self.phase {
             Phase::Header | Phase::Stamped => {}
             Phase::Initial => self.close_initial()?,
-            // Stamped even without a change: the viewer shows the dump up to there.
+            // The last time is stamped even without a change, so that the viewer shows the dump up to it.
             Phase::Unstamped => self.make_room(NARROW_BYTES)?,
         }
         self.flush()?;
@@ -231,7 +237,8 @@ impl<W: Write> VcdWriter<W> {
         Ok(self.out)
     }
 
-    /// Width of a selected signal and where its words lie, after a check of the value's shape.
+    /// Checks the number of words and the width of `value`. Returns the signal's width and the index of its
+    /// words in `wide`, or `None` if it is not selected.
     fn wide_slot(&self, id: SignalId, value: &[u64]) -> Option<(u32, usize)> {
         let slot = &self.slots[id.index()];
         if slot.state == State::Unselected {
@@ -245,7 +252,8 @@ impl<W: Write> VcdWriter<W> {
         Some((width, slot.last as usize))
     }
 
-    /// Makes sure that so many bytes fit, with the stamp of this time in front of them where it is due.
+    /// Ensures that `bytes` bytes fit into the buffer, and writes the stamp of the current time if it is
+    /// still missing.
     #[inline]
     fn make_room(&mut self, bytes: usize) -> io::Result<()> {
         if self.buffer.len() - self.used < bytes {
@@ -264,7 +272,7 @@ impl<W: Write> VcdWriter<W> {
 
     fn stamp(&mut self) {
         self.put(b"#");
-        // Digits from the last to the first; 20 hold any time.
+        // Digits are generated from last to first; 20 digits hold any time.
         let mut digits = [0; 20];
         let mut first = digits.len();
         let mut rest = self.now;
@@ -285,7 +293,7 @@ impl<W: Write> VcdWriter<W> {
         self.used += bytes.len();
     }
 
-    /// Ends `$dumpvars`: what has no value yet is unknown.
+    /// Ends `$dumpvars`. Signals without a value are written as unknown.
     fn close_initial(&mut self) -> io::Result<()> {
         for at in 0..self.slots.len() {
             let Slot { tail, tail_len, width, state, .. } = self.slots[at];
@@ -359,7 +367,7 @@ impl<W: Write> Sink for VcdWriter<W> {
     }
 }
 
-/// Writes a word and counts only its first bytes: the rest is overwritten by what follows.
+/// Writes a whole word but advances only by `count` bytes; later output overwrites the excess.
 #[inline]
 fn put_word(buffer: &mut [u8], at: usize, word: [u8; 8], count: u8) -> usize {
     buffer[at..at + 8].copy_from_slice(&word);
@@ -373,7 +381,8 @@ fn put_number(buffer: &mut [u8], at: usize, value: u64) -> usize {
     put_digits(buffer, at, value << (64 - digits), digits)
 }
 
-/// Declares the signals that have a code in a scope and in the scopes inside it; a scope without any is left out.
+/// Declares the signals with a code in a scope and in the scopes inside it. Scopes without such a signal are
+/// omitted.
 fn declare<W: Write>(
     header: &mut vcd::Writer<W>,
     tree: &Tree,

@@ -1,6 +1,7 @@
-//! # Views: curated lists of signals, kept as data
+//! # Views: curated lists of signals, stored as data files
 //!
-//! A view is a text file in `waves/views`, built into the program and applied to one scope (`machine.sm0.l1`):
+//! A view selects the signals for one debugging question. It is a text file in `waves/views`, built into the
+//! program and applied to one scope (`machine.sm0.l1`):
 //!
 //! ```text
 //! # What it shows, and how to read it.
@@ -10,9 +11,10 @@
 //! mshr.entry[*].*
 //! ```
 //!
-//! Each line is a glob of [`crate::scope`], counted from the scope that the view is applied to, and optionally a
-//! colour. Order in the file is order on the screen. To add a view: write the file, add its line to [`BUILT_IN`]. A view of
-//! what only some designs have names that part, and is left out elsewhere.
+//! Each line is a glob (see [`crate::scope`]) relative to the scope that the view is applied to, optionally
+//! followed by a color. The order in the file is the order on the screen. To add a view, write the file and
+//! add an entry to [`BUILT_IN`]. A view of a component that only some designs have names that component in
+//! `part`. It is omitted for dumps without the component.
 
 use std::path::{Path, PathBuf};
 
@@ -20,21 +22,21 @@ use crate::gtkw::{Colour, Item, filters_path, save_path};
 use crate::scope::{Glob, Selection};
 use crate::signal::{ScopeId, Tree};
 
-/// A view that is part of the program.
+/// View that is built into the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Name.
+    /// Name of the view, as given on the command line.
     pub name: &'static str,
-    /// Name of the scopes that it is made for.
+    /// Name of the scopes to which the view applies.
     pub block: &'static str,
-    /// A glob, counted from that scope, of what only some designs have: unless it is in the dump there is nothing
-    /// to be seen.
+    /// Glob, relative to that scope, of a component that only some designs have. The view is available only
+    /// if the dump contains a signal that matches.
     pub part: Option<&'static str>,
-    /// The view's file.
+    /// Contents of the view file.
     pub text: &'static str,
 }
 
-/// Every view that is built in.
+/// All built-in views.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "l1d", block: "l1", part: None, text: include_str!("views/l1d.txt") },
     BuiltIn { name: "sm", block: "core", part: None, text: include_str!("views/sm.txt") },
@@ -61,16 +63,16 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "dwt-cs", block: "machine", part: Some("coordinator"), text: include_str!("views/dwt-cs.txt") },
 ];
 
-/// Everything that may be written along with a dump: its save file, one for each view that is built in, and the folder
-/// of filters.
+/// Returns all paths that may be written next to a dump: its save file, one save file per built-in view, and
+/// the folder of filters.
 pub fn beside(dump: &Path) -> Vec<PathBuf> {
     let views = BUILT_IN.iter().map(|view| save_path(dump, Some(view.name)));
     views.chain([save_path(dump, None), filters_path(dump)]).collect()
 }
 
 impl BuiltIn {
-    /// The first scope that the view is made for with a selected signal, of the part that it is about if it
-    /// is about one.
+    /// Returns the first scope to which the view applies and that has a selected signal. If the view names a
+    /// component in `part`, the signal must belong to that component.
     pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
         let shows = |scope: ScopeId| {
             let Some(part) = self.part else { return selection.touches(tree, scope) };
@@ -81,7 +83,7 @@ impl BuiltIn {
     }
 }
 
-/// A view.
+/// Named list of signal groups, with a color per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     name: String,
@@ -94,52 +96,52 @@ struct Group {
     lines: Vec<(Glob, Option<Colour>)>,
 }
 
-/// Why there is no view.
+/// Reason why a view cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ViewError {
-    /// No such name.
+    /// No built-in view has this name.
     #[error("no view is called `{name}`; did you mean `{nearest}`?")]
     Unknown {
-        /// The name.
+        /// Name that was requested.
         name: String,
-        /// The built-in name most like it.
+        /// Built-in name closest to the requested one.
         nearest: &'static str,
     },
-    /// A line that cannot be read.
+    /// A line of the view file cannot be parsed.
     #[error("view {view}, line {line}: {problem}")]
     Line {
         /// Name of the view.
         view: String,
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong, and what is expected.
+        /// Description of the mistake and of the expected text.
         problem: String,
     },
 }
 
-/// A view applied to a scope.
+/// View applied to a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// What the save file shows.
+    /// Groups and signals that the save file lists.
     pub items: Vec<Item>,
-    /// Globs for which the scope has no signal at all: the design lacks that part, or a signal was renamed.
+    /// Globs that match no signal in the scope: the design lacks the component, or a signal was renamed.
     pub missing: Vec<String>,
 }
 
 impl View {
-    /// The built-in view of this name.
+    /// Parses the built-in view of this name.
     pub fn named(name: &str) -> Result<View, ViewError> {
         if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
-        // To compare takes time by the product of both lengths.
+        // Only a prefix is compared: the cost is proportional to the product of both lengths.
         let begins = &name[..name.floor_char_boundary(input::MOST_COMPARED)];
         let names = BUILT_IN.iter().map(|built_in| built_in.name);
         let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, begins)).unwrap_or_default();
         Err(ViewError::Unknown { name: name.to_owned(), nearest })
     }
 
-    /// Reads a view; the name is for messages and file names.
+    /// Parses a view. The name is used for messages and file names.
     pub fn parse(name: &str, text: &str) -> Result<View, ViewError> {
         let mut groups: Vec<Group> = Vec::new();
         for (at, line) in text.lines().enumerate() {
@@ -166,14 +168,14 @@ impl View {
         Ok(View { name: name.to_owned(), groups })
     }
 
-    /// Its name.
+    /// Name of the view.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The view's signals of this scope, as far as they are in the dump. Groups that stay empty are left out; a
-    /// signal that several lines choose is shown where it is first chosen. Signals are labelled with their path in
-    /// the scope: `mshr.used` is `mshr_used`.
+    /// Returns the view's signals in this scope that are in the dump. Empty groups are omitted. A signal
+    /// matched by several lines appears at its first match. Labels are paths relative to the scope with `_`
+    /// for `.`: `mshr.used` becomes `mshr_used`.
     pub fn apply(&self, tree: &Tree, selection: &Selection, scope: ScopeId) -> Applied {
         let mut seen = vec![false; tree.len()];
         let mut applied = Applied { items: Vec::new(), missing: Vec::new() };
@@ -226,7 +228,7 @@ mod tests {
         build.finish()
     }
 
-    /// `title: path/colour path/colour | title: ...`
+    /// Formats items as `title: path/color path/color title: ...`, with color 0 for the default.
     fn shown(tree: &Tree, items: &[Item]) -> String {
         let groups: Vec<String> = items
             .iter()

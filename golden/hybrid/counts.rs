@@ -1,6 +1,6 @@
 //! Activity counters of the structures of the system.
 
-/// Size of a message header: kind, sender and address [bytes].
+/// Size of a message header: kind, sender and address in bytes.
 pub const HEADER_BYTES: u64 = 8;
 
 /// Counters of all events that cost energy (anssari2012 Table 4.3), and of the suppliers of loads.
@@ -40,7 +40,7 @@ pub struct Counts {
     pub l2_reads: u64,
     /// Number of lines written to the L2.
     pub l2_writes: u64,
-    /// Traffic on the network, headers included [bytes].
+    /// Traffic on the network, headers included in bytes.
     pub network_bytes: u64,
     /// Number of sectors read from DRAM.
     pub dram_reads: u64,
@@ -56,13 +56,13 @@ impl Counts {
         self.network_bytes += HEADER_BYTES + data as u64;
     }
 
-    /// Returns the traffic between L2 and DRAM [bytes].
+    /// Returns the traffic between L2 and DRAM in bytes.
     #[must_use]
     pub fn dram_bytes(&self) -> u64 {
         (self.dram_reads + self.dram_writes) * super::SECTOR_BYTES as u64
     }
 
-    /// Returns the traffic between L2 and DRAM, including the writebacks still owed at the end [bytes].
+    /// Returns the traffic between L2 and DRAM, including the writebacks still owed at the end in bytes.
     #[must_use]
     pub fn dram_bytes_in_the_end(&self) -> u64 {
         self.dram_bytes() + self.dram_owed * super::SECTOR_BYTES as u64

@@ -30,9 +30,9 @@ pub use coherent::L2Config;
 pub use counts::{Counts, HEADER_BYTES};
 pub use tracker::{SharerList, Tracker, TrackerConfig};
 
-/// Size of an L2 line and of a DRAM access [bytes].
+/// Size of an L2 line and of a DRAM access in bytes.
 pub const SECTOR_BYTES: usize = 32;
-/// Size of an L1 line [bytes].
+/// Size of an L1 line in bytes.
 pub const LINE_BYTES: usize = 128;
 /// Number of L2 lines per L1 line.
 pub const SECTORS: usize = LINE_BYTES / SECTOR_BYTES;

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Number of lanes in a warp.
 pub const LANES: usize = 32;
-/// Widest access of one lane [bytes].
+/// Widest access of one lane in bytes.
 pub const MAX_WIDTH: usize = 16;
 
 /// One warp memory instruction.
@@ -20,7 +20,7 @@ pub struct WarpAccess {
     pub active: u32,
     /// Byte address of every lane; ignored for inactive lanes.
     pub addresses: [u64; LANES],
-    /// Access width per lane: 1, 2, 4, 8 or 16 [bytes].
+    /// Access width per lane: 1, 2, 4, 8 or 16 in bytes.
     pub width: usize,
 }
 
@@ -51,7 +51,7 @@ pub struct Misaligned {
     pub lane: usize,
     /// Byte address of the lane.
     pub address: u64,
-    /// Access width per lane [bytes].
+    /// Access width per lane in bytes.
     pub width: usize,
 }
 

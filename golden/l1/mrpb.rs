@@ -19,7 +19,7 @@ pub enum Order {
 pub struct Config {
     /// Number of groups; a warp belongs to group `warp % groups`.
     pub groups: usize,
-    /// Capacity per group [requests].
+    /// Capacity per group in requests.
     pub depth: usize,
     /// Priority between the queues of the groups.
     pub order: Order,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::masked::{Access, Bytes};
 use crate::index::SetIndex;
 
-/// Granularity of reads: an access reads whole sectors of this size [bytes].
+/// Granularity of reads: an access reads whole sectors of this size in bytes.
 const SECTOR_BYTES: u32 = 32;
 
 /// Origin of a byte that is present.

@@ -30,11 +30,11 @@ pub struct Network {
     pub shape: Shape,
     /// Number of virtual channels per link between routers.
     pub channels: usize,
-    /// Capacity of a buffer [flits].
+    /// Capacity of a buffer in flits.
     pub buffer: usize,
     /// Latency from router to router [network cycles].
     pub hop: u64,
-    /// Capacity of a link between a router and an endpoint [packets].
+    /// Capacity of a link between a router and an endpoint in packets.
     pub site_depth: usize,
     /// Router that each input connects to.
     pub inputs: Vec<usize>,
@@ -49,7 +49,7 @@ pub struct Packet {
     pub id: u32,
     /// Output that the packet is sent to.
     pub to: usize,
-    /// Length of the packet [flits].
+    /// Length of the packet in flits.
     pub flits: usize,
     /// Earliest cycle in which the packet may be sent.
     pub not_before: u64,

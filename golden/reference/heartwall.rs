@@ -5,15 +5,15 @@ use super::{
     Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, index, input,
 };
 
-/// Edge length of the texture around a point [pixels].
+/// Edge length of the texture around a point in pixels.
 const SIDE: usize = 15;
-/// Maximum displacement of a point in each direction [pixels].
+/// Maximum displacement of a point in each direction in pixels.
 const REACH: usize = 10;
-/// Edge length of the search window [pixels].
+/// Edge length of the search window in pixels.
 const WINDOW: usize = SIDE + 2 * REACH;
 /// Number of candidate places along an edge.
 const PLACES: usize = 2 * REACH + 1;
-/// Minimum distance of a point from the edges of the frame [pixels].
+/// Minimum distance of a point from the edges of the frame in pixels.
 const MARGIN: usize = WINDOW / 2;
 /// Limit of pixel values: below it, `f32` holds sums over 35 columns of 15 squares exactly.
 const PIXEL_END: i128 = 128;

@@ -345,7 +345,7 @@ impl Arguments<'_> {
     }
 
     /// Returns the input of that name, a matrix of `rows` x `columns` with row stride `ld`, a parameter
-    /// [elements].
+    /// in elements.
     fn matrix(&self, name: &str, rows: usize, columns: usize, ld: &str) -> Result<&Array, ReferenceError> {
         let apart = self.count(ld);
         if apart < columns {

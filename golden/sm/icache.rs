@@ -17,9 +17,9 @@ pub struct Config {
     pub ways: usize,
     /// Maximum number of lines in flight.
     pub entries: usize,
-    /// Size of a line [bytes].
+    /// Size of a line in bytes.
     pub line_bytes: u64,
-    /// Width of a line number; larger line numbers wrap around [bits].
+    /// Width of a line number; larger line numbers wrap around in bits.
     pub line_bits: u32,
 }
 

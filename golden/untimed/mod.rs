@@ -40,7 +40,7 @@ pub use record::{Asked, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 
 /// Transfer granularity of the L2: a load that bypasses the L1 moves one sector for each part of a line that
-/// it touches (xie2013 section 4.1) [bytes].
+/// it touches (xie2013 section 4.1) in bytes.
 pub const SECTOR_BYTES: usize = 32;
 
 /// Sets and ways of a cache.
@@ -57,7 +57,7 @@ pub struct Geometry {
 pub struct Config {
     /// Number of SMs, each with its own L1.
     pub num_sms: usize,
-    /// Line size of the L1 [bytes].
+    /// Line size of the L1 in bytes.
     pub line_bytes: usize,
     /// Geometry of each L1.
     pub l1: Geometry,
@@ -65,7 +65,7 @@ pub struct Config {
     pub bypass: bool,
     /// Geometry of each L2 bank, which numbers its own lines.
     pub l2: Geometry,
-    /// Line size of the L2, at most that of the L1 [bytes].
+    /// Line size of the L2, at most that of the L1 in bytes.
     pub l2_line_bytes: usize,
     /// Interleaving of the L2 banks.
     pub banks: Banks,

@@ -139,9 +139,9 @@ pub enum AluFn {
     Ex2,
     /// Base-2 logarithm of `a`.
     Lg2,
-    /// Sine of `a` [radians].
+    /// Sine of `a` in radians.
     Sin,
-    /// Cosine of `a` [radians].
+    /// Cosine of `a` in radians.
     Cos,
     /// Hyperbolic tangent of `a`.
     Tanh,

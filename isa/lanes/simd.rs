@@ -27,7 +27,7 @@ pub enum SimdFn {
 pub struct SimdOp {
     /// Function of each pair of elements.
     pub f: SimdFn,
-    /// Width of an element: 8, 16 or 32 [bits].
+    /// Width of an element: 8, 16 or 32 in bits.
     pub bits: u8,
     /// True if the elements of `a` are signed.
     pub a: bool,

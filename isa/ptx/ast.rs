@@ -165,7 +165,7 @@ pub struct Variable<'a> {
     pub opaque: Option<&'a str>,
     /// Number of elements of a vector type: 1, 2 or 4.
     pub vector: u32,
-    /// Alignment from `.align` [bytes], if given.
+    /// Alignment from `.align` in bytes, if given.
     pub align: Option<u32>,
     /// Name of the variable; for a family `%r<10>`, the part before the bracket.
     pub name: Name<'a>,

@@ -14,7 +14,7 @@ use isa::map::CONST_BYTES;
 use isa::program::{Addresses, Target};
 use isa::types::Type;
 
-/// Maximum size of all `.global` variables of a module [bytes].
+/// Maximum size of all `.global` variables of a module in bytes.
 const MAX_GLOBAL_BYTES: u64 = 1 << 31;
 
 /// Data of a module.
@@ -24,7 +24,7 @@ pub struct ModuleData {
     pub globals: Vec<Block>,
     /// All constants, in one block; `constant_names` lists its variables.
     pub constants: Block,
-    /// Name, offset in the block and size [bytes] of each `.const` variable.
+    /// Name, offset in the block and size in bytes of each `.const` variable.
     pub constant_names: Vec<(String, u32, u32)>,
     /// Names of the texture references.
     pub textures: Vec<String>,
@@ -35,7 +35,7 @@ pub struct ModuleData {
 pub struct Block {
     /// Name of the variable; empty for the block of constants.
     pub name: String,
-    /// Alignment [bytes].
+    /// Alignment in bytes.
     pub align: u32,
     /// Contents before the first launch.
     pub bytes: Vec<u8>,
@@ -46,9 +46,9 @@ pub struct Block {
 /// Location in a block that holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Offset in the block [bytes].
+    /// Offset in the block in bytes.
     pub at: u32,
-    /// Size of the element that holds the address [bytes].
+    /// Size of the element that holds the address in bytes.
     pub bytes: u32,
     /// Variable or function whose address is filled in.
     pub target: Target,
@@ -146,7 +146,7 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Returns the size and alignment of a variable [bytes]. An open array is as long as its initializer.
+/// Returns the size and alignment of a variable in bytes. An open array is as long as its initializer.
 fn size(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let (bytes, align) = extent(source, variable)?;
     if bytes > 0 || variable.initial.is_empty() {

@@ -23,7 +23,7 @@ pub use error::PtxError;
 use input::Text;
 use isa::program::Program;
 
-/// Maximum length of a text [bytes].
+/// Maximum length of a text in bytes.
 pub const MAX_SOURCE_BYTES: usize = 8 << 20;
 
 /// PTX file in memory.

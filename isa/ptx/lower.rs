@@ -77,7 +77,7 @@ pub struct Prepared<'a> {
     /// Names at file level.
     names: Rc<Scope<'a>>,
     /// Offsets of the local variables at file level, by the position of their declarations, and their total
-    /// size [bytes].
+    /// size in bytes.
     locals: (Vec<(u32, u32)>, u32),
     /// Offset of the first byte of each line.
     lines: Vec<u32>,
@@ -172,7 +172,7 @@ struct Lowering<'p, 'a> {
     pieces: Vec<Vec<Piece>>,
     /// Offset of each `.local` variable of each call.
     locals: FxHashMap<(u32, u32), u32>,
-    /// End of the local memory of the active functions; `local_bytes` is its maximum so far [bytes].
+    /// End of the local memory of the active functions; `local_bytes` is its maximum so far in bytes.
     local_top: u32,
     local_bytes: u32,
     insts: Vec<Inst>,

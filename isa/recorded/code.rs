@@ -68,7 +68,7 @@ impl Operands {
 /// Static properties of an instruction, which are the same at each execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operation {
-    /// Address in the code [bytes].
+    /// Address in the code in bytes.
     pub pc: u32,
     /// Number of the opcode in [`Code`].
     pub opcode: u16,

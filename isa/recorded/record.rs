@@ -19,7 +19,7 @@ pub struct Cta {
 }
 
 impl Cta {
-    /// Returns the approximate memory footprint [bytes].
+    /// Returns the approximate memory footprint in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.warps.iter().map(Warp::bytes).sum()
@@ -223,7 +223,7 @@ impl Warp {
         true
     }
 
-    /// Returns the approximate memory footprint [bytes].
+    /// Returns the approximate memory footprint in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Step>() * self.steps.len()

@@ -35,17 +35,17 @@ use super::source::{self, Decoded};
 /// Limits on the sizes in a trace, so that reading it needs bounded memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum length of a line [bytes].
+    /// Maximum length of a line in bytes.
     pub line_bytes: usize,
-    /// Maximum memory footprint of a CTA [bytes].
+    /// Maximum memory footprint of a CTA in bytes.
     pub cta_bytes: usize,
-    /// Width of a device memory address [bits].
+    /// Width of a device memory address in bits.
     pub address_bits: u32,
-    /// Shared memory of an SM [bytes].
+    /// Shared memory of an SM in bytes.
     pub shared_bytes: u64,
 }
 
-/// Shared memory that CUDA reserves from sm_80 on [bytes]. It precedes that of the kernel.
+/// Shared memory that CUDA reserves from sm_80 on in bytes. It precedes that of the kernel.
 const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {
@@ -143,7 +143,7 @@ impl KernelTrace {
         self.lines.warnings.all()
     }
 
-    /// Number of bytes read and size of the file [bytes]; `None` if the text is not from a file.
+    /// Number of bytes read and size of the file in bytes; `None` if the text is not from a file.
     #[must_use]
     pub fn progress(&self) -> Option<(u64, u64)> {
         self.progress.as_ref().map(|(read, size)| (read.load(Ordering::Relaxed), *size))

@@ -25,7 +25,7 @@ pub(super) struct Lines {
     next: usize,
     /// Number of the current line, counted from 1; 0 before the first line.
     pub number: u64,
-    /// Maximum length of a line [bytes].
+    /// Maximum length of a line in bytes.
     longest: usize,
     pub warnings: Warnings,
 }

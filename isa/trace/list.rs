@@ -9,7 +9,7 @@ use super::kernel::{address_bits, too_wide};
 use super::lines::Lines;
 use super::source;
 
-/// Maximum length of a line [bytes].
+/// Maximum length of a line in bytes.
 const LINE_BYTES: usize = 16 << 10;
 
 /// Command of the traced program to the GPU.

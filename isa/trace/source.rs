@@ -12,7 +12,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// Number of bytes read at a time from the file or from a decoder.
 const BUFFER: usize = 16 << 10;
-/// Maximum window of a decoder [bytes]: `xz -9` needs 64 MiB, and `zstd` up to 128 MiB by default.
+/// Maximum window of a decoder in bytes: `xz -9` needs 64 MiB, and `zstd` up to 128 MiB by default.
 const MOST_WINDOW: u64 = 128 << 20;
 /// First bytes of xz. Two more bytes follow; the lower half of the second is nonzero if blocks have a check.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
@@ -35,7 +35,7 @@ pub(super) struct Opened {
     pub decoded: Decoded,
     /// Number of bytes of the file read so far.
     pub read: Arc<AtomicU64>,
-    /// Size of the file [bytes].
+    /// Size of the file in bytes.
     pub size: u64,
 }
 

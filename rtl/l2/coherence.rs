@@ -14,13 +14,13 @@ use crate::noc::packet::{CONTROL_BYTES, Packet};
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallShape {
-    /// Width of a line address [bits].
+    /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Width of an SM number [bits].
+    /// Width of an SM number in bits.
     pub sm_bits: u32,
-    /// Width of a partition number [bits].
+    /// Width of a partition number in bits.
     pub partition_bits: u32,
-    /// Width of the number of an eviction [bits].
+    /// Width of the number of an eviction in bits.
     pub leaver_bits: u32,
 }
 

@@ -15,7 +15,7 @@ use crate::index::IndexConfig;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
-/// Maximum size of the data of a bank [bytes]: 64 banks of this size hold 1 GB.
+/// Maximum size of the data of a bank in bytes: 64 banks of this size hold 1 GB.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Miss flow: handling of the victim while the new line is in flight.
@@ -49,7 +49,7 @@ pub struct L2Config {
     pub sets: u32,
     /// Number of ways (li2015, khairy2015 Table 1: 16).
     pub ways: u32,
-    /// Line size [bytes]; an L1 line may span several lines of the bank.
+    /// Line size in bytes; an L1 line may span several lines of the bank.
     pub line_bytes: u32,
     /// Number of L1 lines served at a time as several shorter lines of the bank.
     pub split_requests: u32,
@@ -89,9 +89,9 @@ pub struct BankPlace {
     pub channels: Interleave,
     /// Mapping of the bursts of a DRAM channel to the partitions that share it.
     pub sharers: Interleave,
-    /// Line size [bytes].
+    /// Line size in bytes.
     pub line_bytes: u32,
-    /// Size of a DRAM burst [bytes].
+    /// Size of a DRAM burst in bytes.
     pub burst_bytes: u32,
     /// Number of L1s from which evicted lines are recalled: 0 if L1s keep their copies, at most 64.
     pub coherent_l1s: u32,
@@ -146,7 +146,7 @@ impl L2Config {
         self.transient().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
-    /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst [bytes].
+    /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst in bytes.
     pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
@@ -210,7 +210,7 @@ impl BankPlace {
         (self.packets.line_bytes / self.line_bytes).ilog2()
     }
 
-    /// Returns the width of a line address [bits].
+    /// Returns the width of a line address in bits.
     #[must_use]
     pub fn line_bits(&self) -> u32 {
         self.packets.line_bits + self.parts_log2()
@@ -228,14 +228,14 @@ impl BankPlace {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Returns the size of the data of a request [bytes]. Their upper half holds the compare operand of a
+    /// Returns the size of the data of a request in bytes. Their upper half holds the compare operand of a
     /// compare-and-swap. That half is part of the line itself, or follows the line if a request is split.
     #[must_use]
     pub fn operand_bytes(&self) -> u32 {
         if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }
     }
 
-    /// Returns the width of a line number within the bank [bits].
+    /// Returns the width of a line number within the bank in bits.
     #[must_use]
     pub fn local_bits(&self) -> u32 {
         let last = self.interleave.local(u64::MAX >> (64 - self.line_bits()));

@@ -65,7 +65,7 @@ impl Encoding for LineState {
 /// Widths of a cell of the tag memory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TagShape {
-    /// Width of a tag [bits].
+    /// Width of a tag in bits.
     pub tag_bits: u32,
     /// True if the state takes 3 bits instead of 2: in-place evictions, tag-only entries or partial lines
     /// need more states.
@@ -121,7 +121,7 @@ pub struct Held {
 /// Widths of a cell that records the present bytes of a line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HeldShape {
-    /// Line size [bytes].
+    /// Line size in bytes.
     pub line_bytes: u32,
     /// Number of bursts per line, if each can be present without the others.
     pub by_burst: Option<u32>,

@@ -89,11 +89,11 @@ impl Waiter {
 /// Widths of a waiter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WaiterShape {
-    /// Width of an SM number [bits].
+    /// Width of an SM number in bits.
     pub sm_bits: u32,
-    /// Line size [bytes].
+    /// Line size in bytes.
     pub line_bytes: u32,
-    /// Size of the data of a request [bytes].
+    /// Size of the data of a request in bytes.
     pub operand_bytes: u32,
 }
 
@@ -141,7 +141,7 @@ pub struct MshrShape {
     pub bursts: u32,
     /// True if a waiter may need only some bursts of its line.
     pub by_burst: bool,
-    /// Width of a line address [bits].
+    /// Width of a line address in bits.
     pub line_bits: u32,
     /// Number of sets of the bank.
     pub sets: u32,

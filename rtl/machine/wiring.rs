@@ -445,9 +445,9 @@ const PLAIN: LinkSpec = LinkSpec { depth: 2, latency: 1, credit: 1 };
 /// Link parameters of a configuration.
 struct Links<'a> {
     config: &'a MachineConfig,
-    /// Period of the core clock [ticks].
+    /// Period of the core clock in ticks.
     cycle: u64,
-    /// Period of the networks' clock [ticks].
+    /// Period of the networks' clock in ticks.
     hop: u64,
     /// Topology, if the networks have routers.
     topology: Option<Topology>,

@@ -15,7 +15,7 @@ use crate::l1::access::LANES;
 
 /// Maximum number of 32-bit registers per SM: 1 MB, four times that of current GPUs.
 const MOST_REGISTERS: u32 = 1 << 18;
-/// Maximum shared memory per SM [bytes].
+/// Maximum shared memory per SM in bytes.
 const MOST_SHARED: u32 = 1 << 20;
 /// Maximum capacity of an instruction cache [bytes of line data].
 const MOST_INSTRUCTION_BYTES: u64 = 1 << 20;
@@ -122,13 +122,13 @@ pub struct OperandConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedConfig {
-    /// Capacity [bytes] (li2015 Table 2, khairy2015 Table 1: 48 KB).
+    /// Capacity in bytes (li2015 Table 2, khairy2015 Table 1: 48 KB).
     pub bytes: u32,
     /// Banks, each 4 bytes wide.
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Sizes in which shared memory can be carved out of the L1 data memory [bytes], in ascending order. A
+    /// Sizes in which shared memory can be carved out of the L1 data memory in bytes, in ascending order. A
     /// launch takes the smallest one that holds the CTAs of an SM; the L1 loses those ways. Empty: shared
     /// memory has its own storage.
     pub carve_outs: Vec<u32>,
@@ -167,8 +167,8 @@ pub struct InstructionCacheConfig {
     pub mshr_entries: u32,
     /// Set index function, which maps line addresses to sets.
     pub index: IndexConfig,
-    /// Size of an instruction of a PTX program [bytes]; traced instructions have the addresses that the trace
-    /// gives.
+    /// Size of an instruction of a PTX program in bytes; traced instructions have the addresses that the
+    /// trace gives.
     pub instruction_bytes: u32,
 }
 

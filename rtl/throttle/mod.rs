@@ -72,7 +72,7 @@ pub struct L1Place<'a> {
     pub sets: u32,
     /// Number of ways.
     pub ways: u32,
-    /// Width of a line address [bits].
+    /// Width of a line address in bits.
     pub line_bits: u32,
     /// Number of warp slots of the core.
     pub warps: u32,

@@ -1,6 +1,6 @@
 //! # SM dueling in lockstep with its golden twin
-//! Follows what the L1Ds of a machine report: the accesses of the two that lead decide in the twin which
-//! mode each SM must be in when the news has come to the duel and its verdict to the SMs.
+//! Replays the accesses of the two leader SMs' L1Ds in the twin. Checks that every SM is in the mode that the
+//! twin selects, with the delays of reports and verdicts included.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,21 @@ use golden::l1::dueling::{Duel, Rules};
 use rtl::l1::dueling::{DuelingConfig, Leaders, MarginOf};
 use rtl::l1::watch::Watch;
 
-/// The twin, and the modes that the SMs say they are in.
+/// Twin of the duel, and the modes that the SMs report.
 #[derive(Clone, Debug)]
 pub struct DuelLockstep {
     rules: Rules,
     twin: Duel,
     modes: Vec<bool>,
-    /// Accesses of leaders that the duel has yet to hear of: when, who, and whether it missed.
+    /// Leader accesses that have not reached the duel yet: arrival cycle, leader, and true for a miss.
     on_their_way: VecDeque<(u64, usize, bool)>,
-    /// Core cycles of the news, and of a verdict.
+    /// Latency of a report to the duel, and of a verdict to the SMs [core cycles].
     delays: [u64; 2],
 }
 
 impl DuelLockstep {
-    /// The duel of `num_sms` SMs before a kernel; news take so many core cycles, and a verdict so many.
+    /// Creates the duel of `num_sms` SMs before a kernel. `delays` are the latencies of a report and of a
+    /// verdict [core cycles].
     #[must_use]
     pub fn new(config: &DuelingConfig, num_sms: usize, delays: [u64; 2]) -> Self {
         let &DuelingConfig { leaders, interval, margin, margin_of, min_accesses } = config;
@@ -36,7 +37,8 @@ impl DuelLockstep {
         Self { rules, twin: Duel::new(rules), modes, on_their_way: VecDeque::new(), delays }
     }
 
-    /// Brings the twin to where it decides about the modes of `cycle`, before any SM is looked at.
+    /// Advances the twin to the state that determines the modes in `cycle`. Call before `step` for any SM in
+    /// this cycle.
     pub fn advance(&mut self, cycle: u64) {
         let [_, verdict] = self.delays;
         while let Some((heard, leader, missed)) =
@@ -47,10 +49,10 @@ impl DuelLockstep {
         self.twin.advance(cycle.saturating_sub(verdict));
     }
 
-    /// Follows an SM over the edge of `cycle`.
+    /// Checks an SM after the edge of `cycle`.
     ///
     /// # Errors
-    /// If it is in the other mode.
+    /// Fails if the SM is in another mode than the twin.
     pub fn step(&mut self, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {
         if let Some(original) = seen.original {
             self.modes[sm] = original;
@@ -67,7 +69,7 @@ impl DuelLockstep {
         Err(format!("cycle {cycle}, sm{sm}.l1: in {} mode, the twin of the duel says {}", name(is), name(expected)))
     }
 
-    /// A kernel has ended: all starts anew.
+    /// Resets the duel at the end of a kernel.
     pub fn restart(&mut self) {
         self.on_their_way.clear();
         self.modes.iter_mut().enumerate().for_each(|(sm, mode)| *mode = sm != 0);

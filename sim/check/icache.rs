@@ -1,6 +1,7 @@
-//! # An instruction cache in lockstep with its golden twin
-//! Gives the twin what the clocked cache reports of an edge, a line that came and then a fetch, and compares what each led
-//! to. Where a line gave way it must be the same; what came and what was fetched must be the bytes of those instructions.
+//! # Instruction cache in lockstep with its golden twin
+//! Replays the events that the clocked cache reports for an edge, a fill and then a fetch, in the twin and
+//! compares the outcomes. A fill must evict the same line. Filled and fetched data must be the bytes of the
+//! instructions at these addresses.
 
 use golden::sm::icache::{Config, Fetched, Icache, word};
 use rtl::cells::line::LINE_BYTES;
@@ -8,10 +9,10 @@ use rtl::sm::{FetchOutcome, FetchWatch, InstructionCacheConfig, WatchedFetch};
 
 use super::l1::set_index;
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 const WORD: usize = 4;
 
-/// The twin of one instruction cache.
+/// Golden twin of one instruction cache.
 #[derive(Debug)]
 pub struct FetchLockstep {
     path: String,
@@ -20,10 +21,11 @@ pub struct FetchLockstep {
 }
 
 impl FetchLockstep {
-    /// An empty twin of the cache at `path`, with lines of `line_bytes` bytes and addresses of `addr_bits` bits.
+    /// Creates an empty twin of the cache at `path`, with lines of `line_bytes` bytes and addresses of
+    /// `addr_bits` bits.
     ///
     /// # Errors
-    /// If its index function has no twin, or does not fit the geometry.
+    /// Fails if the index function has no twin or does not fit the geometry.
     pub fn new(path: &str, icache: &InstructionCacheConfig, line_bytes: u32, addr_bits: u32) -> Result<Self, String> {
         let index = set_index(&icache.index, icache.sets, line_bytes).map_err(|e| format!("sm.icache.index: {e}"))?;
         let twin = Icache::new(Config {
@@ -36,10 +38,10 @@ impl FetchLockstep {
         Ok(Self { path: path.to_owned(), twin, line_bytes })
     }
 
-    /// Follows the cache over the edge of `cycle`.
+    /// Checks the cache after the edge of `cycle`.
     ///
     /// # Errors
-    /// The first event about which the two disagree.
+    /// Fails at the first event about which cache and twin disagree.
     pub fn step(&mut self, cycle: u64, seen: &FetchWatch) -> Result<(), String> {
         let FetchWatch { fill, fetch } = seen;
         let filled = fill.as_ref().map_or(Ok(()), |(line, gone, data)| self.fill(*line, *gone, data));
@@ -47,10 +49,10 @@ impl FetchLockstep {
         followed.map_err(|text| format!("cycle {cycle}, {}: {text}", self.path))
     }
 
-    /// Follows the end of a kernel, of which nothing may be left to be fetched.
+    /// Checks that no fetch is pending at the end of a kernel.
     ///
     /// # Errors
-    /// If warps wait for a line.
+    /// Fails if warps wait for a line.
     pub fn end(&self) -> Result<(), String> {
         if self.twin.is_idle() { Ok(()) } else { Err(format!("{}: warps wait for instructions", self.path)) }
     }
@@ -75,7 +77,7 @@ impl FetchLockstep {
             Fetched::Served => FetchOutcome::Served,
         };
         let brings = matches!(expected, FetchOutcome::Hit | FetchOutcome::Served).then(|| {
-            // Addresses beyond those of the machine begin at 0 again.
+            // Addresses beyond the machine's address range wrap around to 0.
             let (line, offset) = (self.twin.line_of(address), address % u64::from(self.line_bytes));
             word(line * u64::from(self.line_bytes) + offset)
         });

@@ -1,7 +1,7 @@
-//! # The caches of an LSU in lockstep with their golden twins
-//! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
-//! which they happened (fill, recall, supply, drain, mode, accesses), and compares what each led to. Testbenches and
-//! `--check` use it.
+//! # L1 caches of an LSU in lockstep with their golden twins
+//! Replays the events that the clocked caches report for an edge in their untimed twins and compares the
+//! outcomes. The events come in the order in which they happened: fill, recall, supply, drain, mode,
+//! accesses. Testbenches and `--check` use this module.
 
 use std::fmt;
 
@@ -29,14 +29,14 @@ use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
 use super::twin::twin;
 
-/// Where and when the cache and its twin disagreed, and about what.
+/// Disagreement between a cache and its twin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Path of the LSU: `sm3.l1`.
+    /// Path of the LSU, such as `sm3.l1`.
     pub path: String,
-    /// Core cycle.
+    /// Core cycle of the disagreement.
     pub cycle: u64,
-    /// The event, both outcomes, and the state that decided.
+    /// Event, both outcomes, and the state on which they depend.
     pub text: String,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// A load that waits, with the part of its line that each of its lanes names.
+/// Load that waits for a fill, with the sector that each of its lanes accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Waiting {
     waiter: Waiter,
@@ -63,37 +63,38 @@ impl Waits for Waiting {
     }
 }
 
-/// The twins of one LSU's caches.
+/// Twins of one LSU's caches.
 #[derive(Debug)]
 pub struct Lockstep {
     path: String,
-    /// By [`CacheId`].
+    /// Twins, indexed by [`CacheId`].
     twins: [Cache<Waiting>; 3],
-    /// Whether the L1D fetches sectors.
+    /// True if the L1D fetches sectors.
     by_sectors: bool,
-    /// Part of its line that each lane names, of the instruction just taken, and by row of the pending table.
+    /// Sector that each lane accesses: for the instruction just accepted, and for each row of the pending
+    /// table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
-    /// Why the L1D is not followed, if it is not.
+    /// Reason why the L1D is not checked; `None` if it is.
     blind: Option<String>,
     line_bytes: u32,
-    /// Whether the instruction just taken contends.
+    /// True if the instruction just accepted is contentious; `None` if contention is not evaluated.
     judged: Option<bool>,
-    /// Instructions under way that contend, by row of the pending table.
+    /// Contentious instructions in flight, one bit per row of the pending table.
     contending: u64,
 }
 
-/// Rows of a pending table at most.
+/// Maximum number of rows of a pending table.
 const ROWS: usize = 64;
 
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
 impl Lockstep {
-    /// Empty twins of the caches of SM `sm` at `path`; `read_only` are those of constants and texels. Who
-    /// decides when a streaming monitor's periods end is itself or somebody else.
+    /// Creates empty twins of the caches of SM `sm` at `path`. `read_only` are the constant and the texture
+    /// cache. `own_periods`: the streaming monitor times its periods itself.
     ///
     /// # Errors
-    /// If the index function of a read-only cache has no twin, or does not fit the geometry.
+    /// Fails if the index function of a read-only cache has no twin or does not fit the geometry.
     pub fn new(
         path: &str,
         sm: u8,
@@ -123,7 +124,7 @@ impl Lockstep {
         let [constants, texels] = read_only;
         let texels = twin(texels, index_of(texels)?, None);
         let constants = twin(constants, index_of(constants)?, None);
-        // A scheme without a twin leaves the L1D to itself.
+        // An L1D with a scheme that has no twin is not checked.
         let l1d = index_of(&l1.cache()).map_err(|reason| format!("l1.index: {reason}")).and_then(|index| {
             let mut l1d = twin(&l1.cache(), index, filter);
             l1d.replace_by(policy(l1)?);
@@ -145,14 +146,14 @@ impl Lockstep {
         })
     }
 
-    /// Why the L1D is not followed, if it is not.
+    /// Reason why the L1D is not checked; `None` if it is.
     #[must_use]
     pub fn blind(&self) -> Option<&str> {
         self.blind.as_deref()
     }
 
-    /// The LSU takes an instruction at the edge that is followed next. Of no meaning where lines come whole and no load
-    /// is judged by contention.
+    /// Records the instruction that the LSU accepts at the next edge. Has no effect if lines are fetched
+    /// whole and no scheme evaluates contention.
     pub fn take(&mut self, access: &WarpAccess) {
         let in_line = u64::from(self.line_bytes - 1);
         self.just_taken = access.address.map(|address| ((address & in_line) / u64::from(SECTOR_BYTES)) as u8);
@@ -165,47 +166,47 @@ impl Lockstep {
         self.judged = l1d.judges().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// The L1D keeps lines that are written on their way.
+    /// Test hook: the L1D keeps lines that a store overtook while their fill was in flight.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].keep_overtaken();
     }
 
-    /// The L1D serves a sharing tracker.
+    /// Declares that the L1D serves a sharing tracker.
     #[must_use]
     pub fn tracked(mut self) -> Self {
         self.twins[CacheId::L1d as usize].notify();
         self
     }
 
-    /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
-    /// then the twin must have none due either.
+    /// Checks the caches after the edge of `cycle`. An edge at which they slept has no events, and the twins
+    /// must not have any either.
     ///
     /// # Errors
-    /// The first event about which the two disagree.
+    /// Fails at the first event about which a cache and its twin disagree.
     pub fn step(&mut self, cycle: u64, seen: &Watch) -> Result<(), Mismatch> {
         self.follow(cycle, seen).map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
 
-    /// Follows the flush at the end of a kernel, before the edge of `cycle`.
+    /// Checks the flush at the end of a kernel, before the edge of `cycle`.
     ///
     /// # Errors
-    /// If lines are still on their way.
+    /// Fails if fills are still in flight.
     pub fn flush(&mut self, cycle: u64) -> Result<(), Mismatch> {
         let done = ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Flush, &TwinOutcome::Done));
         done.map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
 
-    /// A set of the L1D has so many ways from now on.
+    /// Sets the number of ways of the L1D for all later events.
     pub fn set_ways(&mut self, ways: usize) {
         self.twins[CacheId::L1d as usize].set_ways(ways);
     }
 
-    /// The L1D admits these lines alone from now on.
+    /// Restricts the L1D to these lines for all later events.
     pub fn admit(&mut self, lines: &[u64]) {
         self.twins[CacheId::L1d as usize].admit(lines);
     }
 
-    /// The lines reserved in a twin are exactly those that it waits for.
+    /// True if in every twin the reserved lines are exactly those with a pending fill.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.twins.iter().all(Cache::is_consistent)
@@ -219,7 +220,8 @@ impl Lockstep {
         }
         if let Some((cache, line, sectors, kept)) = fill {
             let event = Event::Fill { line, parts: self.parts_of(cache, sectors) };
-            // The cache does not count the waiters of a line: each of them is compared as it leaves.
+            // The cache does not report the number of waiting loads. Each load is checked when it is
+            // replayed.
             let waiters = match self.twins[cache as usize].predict(&event) {
                 Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
                 _ => 0,
@@ -246,23 +248,23 @@ impl Lockstep {
         self.judge(judged)
     }
 
-    /// The parts of a line that sectors are.
+    /// Converts a mask of sectors to the twin's mask of line parts.
     fn parts_of(&self, cache: CacheId, sectors: u8) -> Parts {
         match cache {
             CacheId::L1d if self.by_sectors => Parts(sectors),
-            // A line that comes whole.
+            // Line that is fetched whole.
             _ => Parts(u8::from(sectors != 0)),
         }
     }
 
-    /// The parts of its line that a request is for.
+    /// Returns the line parts that a request accesses.
     fn wanted(&self, cache: CacheId, waiter: Waiter) -> Parts {
         let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
         let part_of = self.part_of[usize::from(waiter.slot)];
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
-    /// The decision about the instruction that was taken, if any was.
+    /// Checks whether cache and twin agree on the contention of the accepted instruction, if there was one.
     fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
         let (slot, contends) = match (judged, self.judged.take()) {
             (None, None) => return Ok(()),
@@ -275,13 +277,13 @@ impl Lockstep {
         Ok(())
     }
 
-    /// The part of its line that each lane names, which is the only one of a line that comes whole.
+    /// Returns the line part that each lane accesses, which is 0 if lines are fetched whole.
     fn part_of_lanes(&self, cache: CacheId, waiter: Waiter) -> [u8; LANES] {
         let is_in_parts = cache == CacheId::L1d && self.by_sectors;
         if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }
     }
 
-    /// Whether a request is of an instruction that contends.
+    /// True if the request belongs to a contentious instruction.
     fn contends(&self, waiter: Waiter) -> bool {
         self.contending >> waiter.slot & 1 != 0
     }
@@ -316,7 +318,7 @@ impl Lockstep {
         }
     }
 
-    /// Copies of a line that are recalled, or that a coherent load leaves behind.
+    /// Checks a recall by the L2, or the invalidation of copies by a coherent load.
     fn recall(&mut self, seen: Option<(u64, [Recalled; 3])>) -> Result<(), String> {
         let Some((line, found)) = seen else { return Ok(()) };
         ALL.into_iter().zip(found).try_for_each(|(cache, found)| {
@@ -324,8 +326,8 @@ impl Lockstep {
         })
     }
 
-    /// A waiter must leave exactly when a twin has one: neither may wait for the other. Which of
-    /// several caches goes first is left to the LSU.
+    /// Checks that a waiting load is replayed exactly when the twin has one to replay. The LSU may choose
+    /// among caches that have one.
     fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
@@ -350,13 +352,14 @@ impl Lockstep {
     }
 }
 
-/// The twin of the L1D's replacement policy.
+/// Creates the twin of the L1D's replacement policy.
 fn policy(l1: &L1Config) -> Result<Box<dyn Replacement>, String> {
     let scheme: Box<dyn replacement::Scheme> = twin(&l1.replacement).map_err(|r| format!("l1.replacement: {r}"))?;
     Ok(scheme.twin(l1.sets as usize))
 }
 
-/// The twins of the schemes that send loads past an L1D; of the decoupled tags the cache's twin knows itself.
+/// Creates the twins of the L1D's bypass schemes. Decoupled tags are excluded, since the cache's twin
+/// implements them.
 fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, String> {
     let place = Place { lines: (l1.sets * l1.ways) as usize, own_periods };
     let scheme: Box<dyn Scheme> = twin(&l1.bypass).map_err(|reason| format!("l1.bypass: {reason}"))?;
@@ -369,7 +372,8 @@ fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, Str
     Ok(scheme.twin(&place).into_iter().chain(give_way).collect())
 }
 
-/// Global or local; what is read only is nobody's own.
+/// Converts the memory space to global or local; read-only spaces are shared by all threads and count as
+/// global.
 fn space_of(space: MemorySpace) -> Space {
     match space {
         MemorySpace::Local => Space::Local,
@@ -378,7 +382,7 @@ fn space_of(space: MemorySpace) -> Space {
 }
 
 fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
-    // How long a probe takes is timing, of which the twin knows nothing.
+    // The latency of a tag probe is timing, which the twin does not model.
     let &DecoupledConfig {
         tag_ways,
         threshold,
@@ -401,10 +405,10 @@ fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
     }
 }
 
-/// The twin's index function for a cache of `sets` sets.
+/// Returns the twin's index function for a cache of `sets` sets.
 ///
 /// # Errors
-/// If the function has no twin, or does not fit the geometry.
+/// Fails if the function has no twin or does not fit the geometry.
 pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, String> {
     let scheme: Box<dyn golden::index::Scheme> = twin(index)?;
     let (function, address_bits) = scheme.function(sets.ilog2());
@@ -471,7 +475,7 @@ mod tests {
     use crate::config::preset;
     use rtl::l1::bypass::contention::{Contentious, Warps};
 
-    /// One set of two ways, two MSHR entries of two waiters, room for four requests.
+    /// One set of two ways, two MSHR entries with two merge slots each, and a miss queue of four requests.
     fn l1() -> L1Config {
         L1Config { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, miss_queue: 4, ..preset("fermi").l1 }
     }
@@ -558,7 +562,8 @@ mod tests {
         let l1 = L1Config { bypass: Contentious {}.into(), ..l1() };
         let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
-        // One line of two is no part of which two warps have more.
+        // With two warps, one line of a two-line cache is a warp's whole share, so the instruction is
+        // contentious.
         let take = |lockstep: &mut Lockstep, resident| {
             lockstep.take(&WarpAccess { resident: Warps::new(resident), mask: 1, ..WarpAccess::default() });
         };

@@ -1,5 +1,6 @@
-//! # Golden twins beside a running machine
-//! Each follows what a block reports of itself, edge by edge, and says where the two part.
+//! # Lockstep checks against golden twins
+//! Each checker replays the events that a block reports, edge by edge, in an untimed twin and reports the
+//! first disagreement.
 
 pub mod dueling;
 pub mod icache;

@@ -1,5 +1,5 @@
-//! # A bank of the tracker in lockstep with its golden twin
-//! Gives the events that a bank reports for an edge to its untimed twin and compares what each led to.
+//! # Sharing-tracker bank in lockstep with its golden twin
+//! Replays the events that a bank reports for an edge in its untimed twin and compares the outcomes.
 
 use golden::hybrid::bank::{Asked, Bank, Found as TwinFound, Goes};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
@@ -10,7 +10,7 @@ use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{RequestKind, Sharing};
 use rtl::tracker::{self, Chosen, Found, Probes, Protections, Seen, TrackerConfig};
 
-/// The twin of a bank.
+/// Golden twin of one tracker bank.
 #[derive(Clone, Debug)]
 pub struct TrackerLockstep {
     twin: Bank,
@@ -19,10 +19,10 @@ pub struct TrackerLockstep {
 }
 
 impl TrackerLockstep {
-    /// An empty twin.
+    /// Creates an empty twin.
     ///
     /// # Errors
-    /// If the sets are none that an index can number.
+    /// Fails if the index function does not support this number of sets.
     pub fn new(
         config: &TrackerConfig,
         cus: usize,
@@ -48,10 +48,10 @@ impl TrackerLockstep {
         Ok(Self { twin, probes: config.probes, interleave })
     }
 
-    /// Follows the bank over an edge.
+    /// Checks the bank after an edge.
     ///
     /// # Errors
-    /// The first event about which the two disagree.
+    /// Fails at the first event about which bank and twin disagree.
     pub fn step(&mut self, seen: &Seen) -> Result<(), String> {
         let Seen { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
@@ -94,10 +94,10 @@ impl TrackerLockstep {
         Err(format!("line {line:#x} of SM {sm}, {asked:?}: the bank says {chosen:?}, the twin {expected:?}"))
     }
 
-    /// The kernel has ended.
+    /// Checks and resets the twin at the end of a kernel.
     ///
     /// # Errors
-    /// If the twin still waits for something.
+    /// Fails if a load is still in flight.
     pub fn flush(&mut self) -> Result<(), String> {
         self.twin.flush()
     }

@@ -1,13 +1,13 @@
-//! # The twin of a scheme
-//! A scheme's hardware and its twin are found by the same kind and read the same keys.
+//! # Lookup of a scheme's twin
+//! A scheme and its golden twin have the same `kind` and read the same configuration keys.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What the keys of a scheme make of its twin, `T`.
+/// Creates the twin of a scheme from the scheme's configuration keys.
 ///
 /// # Errors
-/// If no twin is of the scheme's kind, or it does not know the keys: what is wrong, in words.
+/// Fails if no twin has the scheme's kind or accepts its keys. The error is a message.
 pub fn twin<T: DeserializeOwned>(scheme: &impl Serialize) -> Result<T, String> {
     let keys = toml::Value::try_from(scheme).map_err(|e| e.to_string())?;
     let kind = keys.get("kind").and_then(toml::Value::as_str).unwrap_or_default().to_owned();

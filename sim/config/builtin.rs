@@ -1,35 +1,36 @@
-//! The machines and designs that come with the program, so that a name works from any folder. `sim/build.rs` finds
-//! them: each file of the two folders is one.
+//! Machines and designs built into the program, so that their names work from any folder. `sim/build.rs`
+//! embeds every file of the folders `machines` and `designs`.
 
 use std::sync::OnceLock;
 
-/// A file of `machines/` or `designs/`.
+/// Embedded file of `machines/` or `designs/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// Path shown in messages.
     pub path: &'static str,
-    /// Its contents.
+    /// Contents of the file.
     pub text: &'static str,
 }
 
-/// The preset whose keys and types every other configuration must have.
+/// Machine preset that serves as the schema: its keys and types are the legal ones of every configuration.
 pub(super) const SCHEMA: &str = "fermi";
 
-/// The machines, by name.
+/// Returns the built-in machines, sorted by name.
 #[must_use]
 pub fn machines() -> &'static [Builtin] {
     include!(concat!(env!("OUT_DIR"), "/machines.rs"))
 }
 
-/// The designs, by name; behind them those that were added.
+/// Returns the built-in designs, sorted by name, followed by the added ones.
 #[must_use]
 pub fn designs() -> &'static [Builtin] {
     ALL_DESIGNS.get().map_or(BUILT_IN, Vec::as_slice)
 }
 
-/// Adds designs, for the whole process: the first call counts. One that has the name of another takes its place.
+/// Adds designs for the whole process; only the first call has an effect. An added design replaces a built-in
+/// one of the same name.
 pub fn add_designs(designs: &[Builtin]) {
     let is_replaced = |name| designs.iter().any(|design| design.name == name);
     ALL_DESIGNS.get_or_init(|| {

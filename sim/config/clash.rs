@@ -1,4 +1,4 @@
-//! Designs that exclude each other, and how to have both all the same.
+//! Detection of designs that exclude each other, with advice on how to combine them.
 
 use toml::Value;
 
@@ -7,8 +7,8 @@ use super::load::is_word;
 use super::meta::About;
 use super::source::{Giver, Sources};
 
-/// Why a design, which states `stated`, does not go with those `taken`, which made `fields` what they are; and what
-/// to do.
+/// Checks a design, which states `stated`, against the designs `taken`, from which `fields` result. If they
+/// conflict, returns the message and the help text.
 pub(super) fn between(
     taken: &[About],
     about: &About,
@@ -41,7 +41,7 @@ pub(super) fn between(
     Some((message, Some(help)))
 }
 
-/// Whether a value says what was stated: of a table, all the keys that were.
+/// True if a value contains the stated one: for tables, every stated key.
 fn holds(value: &Value, stated: &Value) -> bool {
     match stated {
         Value::Table(keys) => keys.iter().all(|(key, stated)| value.get(key).is_some_and(|value| holds(value, stated))),
@@ -49,7 +49,7 @@ fn holds(value: &Value, stated: &Value) -> bool {
     }
 }
 
-/// The option that gives a field its value, as a shell takes it.
+/// Formats the `--set` option that gives a field its value, quoted for a shell.
 fn option(field: &Field) -> String {
     let Field { path, value, .. } = field;
     match value.as_str() {

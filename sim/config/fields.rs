@@ -1,4 +1,4 @@
-//! A configuration as a flat list of fields, and how a TOML table changes it.
+//! Configuration as a flat list of fields, and the application of TOML tables to it.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
@@ -8,10 +8,10 @@ use super::source::{Giver, Place, Sources};
 use super::suggest::suggestion;
 use super::units;
 
-/// The key that makes a table one value.
+/// Key that makes a table one field: the scheme or kind that its other keys belong to.
 pub(super) const KIND: &str = "kind";
 
-/// Keys that became those of a kind, and how what they said is written now.
+/// Keys that moved into a table with a `kind`, with advice on the new spelling.
 const MOVED: &[(&str, &str)] = &[
     ("l1.protecting_distance", "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }"),
     (
@@ -49,23 +49,23 @@ const MOVED: &[(&str, &str)] = &[
     ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
 ];
 
-/// How what an old key said is written now.
+/// Returns the new spelling of an old key, or `None` if the key was never valid.
 fn moved(path: &str) -> Option<&'static str> {
     MOVED.iter().find(|(old, _)| *old == path).map(|(_, now)| *now)
 }
 
-/// One field: a scalar, an array, or a table with a `kind`.
+/// Configuration field: a scalar, an array, or a table with a `kind`.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
-    /// Dotted path: `l1.sets`.
+    /// Dotted path, such as `l1.sets`.
     pub path: String,
-    /// Its value.
+    /// Current value, after the stages applied so far.
     pub value: Value,
-    /// Where the value was given.
+    /// Place that gave the value.
     pub place: Place,
-    /// What the machine says, where a design or `--set` says something else.
+    /// Value in the machine file, if a design or `--set` overrides it.
     pub machine_value: Option<Value>,
-    /// No paper gives the value: it was chosen.
+    /// True if no paper states the value, so that it was chosen.
     pub assumed: bool,
 }
 
@@ -73,25 +73,26 @@ pub(super) struct Field {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<Field>);
 
-/// Reads a table into fields: one stage of the resolution.
+/// One stage of the resolution: applies a TOML table to the fields.
 pub(super) struct Overlay<'a> {
     pub sources: &'a Sources,
-    /// The text that the table is from.
+    /// Index of the text that contains the table.
     pub source: usize,
-    /// Keys of the root that are not fields.
+    /// Root keys that are not fields.
     pub meta: &'a [&'a str],
     pub problems: &'a mut Problems,
-    /// Paths that were given so far.
+    /// Paths given so far.
     pub given: Vec<String>,
 }
 
 impl Field {
-    /// The value at a path: its own, or that of a key in it.
+    /// Returns the value at a path: the field itself or a key inside it.
     pub fn at(&self, path: &str) -> Option<&Value> {
         keys_below(path, &self.path)?.try_fold(&self.value, |value, key| value.get(key))
     }
 
-    /// Puts a value there, or takes away what is there; `None` if there is no table for it.
+    /// Replaces the value at a path inside the field, or removes it if `value` is `None`. Returns `None` if
+    /// the enclosing table does not exist.
     pub fn put(&mut self, path: &str, value: Option<Value>) -> Option<()> {
         let mut keys: Vec<_> = keys_below(path, &self.path)?.collect();
         let Some(last) = keys.pop() else {
@@ -106,7 +107,7 @@ impl Field {
         Some(())
     }
 
-    /// The paths of all keys in it but kinds; none if it is no table.
+    /// Returns the paths of all keys in the field except kinds; none if the value is not a table.
     pub fn inner_paths(&self) -> Vec<String> {
         fn add(path: &str, value: &Value, paths: &mut Vec<String>) {
             for (key, value) in value.as_table().into_iter().flatten().filter(|(key, _)| *key != KIND) {
@@ -123,7 +124,7 @@ impl Field {
     }
 }
 
-/// The keys that lead from a path to one in it.
+/// Returns the keys that lead from `holder` to the path, or `None` if the path is not inside it.
 fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'a str>> {
     let inner = path.strip_prefix(holder)?;
     let inner = if inner.is_empty() { inner } else { inner.strip_prefix('.')? };
@@ -131,12 +132,12 @@ fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'
 }
 
 impl Fields {
-    /// Every field.
+    /// Iterates over all fields.
     pub fn iter(&self) -> impl Iterator<Item = &Field> {
         self.0.iter()
     }
 
-    /// The field of that path.
+    /// Returns the field with this path.
     pub fn get(&self, path: &str) -> Option<&Field> {
         self.0.iter().find(|field| field.path == path)
     }
@@ -145,28 +146,28 @@ impl Fields {
         self.0.iter_mut().find(|field| field.path == path)
     }
 
-    /// The field that holds `path`: itself, or the table with a `kind` that `path` lies in.
+    /// Returns the field that contains `path`: the field itself, or the table with a `kind` around it.
     pub fn holder_of(&self, path: &str) -> Option<&Field> {
         self.0.iter().find(|field| is_within(path, &field.path))
     }
 
-    /// Where `path` was given; for a group, where its first field was.
+    /// Returns the place that gave `path`; for a group, that of its first field.
     pub fn place_of(&self, path: &str) -> Place {
         self.known_place_of(path).unwrap_or(Place { source: 0, span: 0..0 })
     }
 
-    /// The same, if there is such a field or group.
+    /// Returns the place that gave `path`, or `None` if there is no such field or group.
     pub fn known_place_of(&self, path: &str) -> Option<Place> {
         let below = || self.0.iter().find(|field| is_within(&field.path, path));
         self.holder_of(path).or_else(below).map(|field| field.place.clone())
     }
 
-    /// The fields of a group, or one field.
+    /// Iterates over the fields of a group, or over a single field.
     pub fn below_mut(&mut self, path: &str) -> impl Iterator<Item = &mut Field> {
         self.0.iter_mut().filter(move |field| is_within(&field.path, path))
     }
 
-    /// The keys of a group: of the root for an empty path.
+    /// Returns the keys of a group; an empty path is the root.
     pub fn children(&self, group: &str) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         for field in &self.0 {
@@ -180,7 +181,7 @@ impl Fields {
         keys
     }
 
-    /// The fields of a file that states all of them.
+    /// Reads the fields of a file that states all of them.
     pub fn flatten(table: &DeTable<'_>, source: usize, meta: &[&str]) -> Self {
         let mut fields = Self::default();
         fields.add("", table, source, meta);
@@ -203,7 +204,7 @@ impl Fields {
         }
     }
 
-    /// The configuration as nested tables.
+    /// Returns the configuration as nested tables.
     pub fn to_value(&self) -> Value {
         let mut root = toml::Table::new();
         for field in &self.0 {
@@ -224,7 +225,7 @@ impl Fields {
 }
 
 impl Overlay<'_> {
-    /// Changes `fields` as the table says.
+    /// Applies the table to `fields`.
     pub fn apply(&mut self, table: &DeTable<'_>, fields: &mut Fields) {
         self.group("", table, fields);
     }
@@ -254,7 +255,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// What may have been meant by an unknown key: the same key in other groups, or one like it here.
+    /// Suggests a replacement for an unknown key: its new spelling, the same key in other groups, or a
+    /// similar key in this group.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
         let path = joined(group, name);
         if let Some(now) = moved(&path) {
@@ -298,9 +300,10 @@ impl Overlay<'_> {
         }
     }
 
-    /// Whether the field, or one of the keys given of it, was given before: one of the two would be lost.
+    /// True if the field, or a key given in it, was already given. Reports the duplicate, since one of the
+    /// two values would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A kind alone leaves the other keys of that kind to be given after it, but not ahead of it.
+        // A kind alone can be followed by other keys of that kind, but not preceded by them.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -322,7 +325,7 @@ impl Overlay<'_> {
         true
     }
 
-    /// The new value of a field, if what is given has the type of the old one.
+    /// Returns the new value of a field, or reports an error if it has a different type than the old one.
     fn replacement(&mut self, field: &Field, given: &Spanned<DeValue<'_>>) -> Option<Value> {
         let value = plain(given.get_ref());
         match (&field.value, given.get_ref().as_table()) {
@@ -346,7 +349,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// A table with a `kind`, or one in it, with single keys changed.
+    /// Applies changes of single keys to a table with a `kind`, or to a table inside it.
     fn patched(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
         let mut table = old.clone();
         let mut is_legal = true;
@@ -373,7 +376,8 @@ impl Overlay<'_> {
                         self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
                         is_legal = false;
                     }
-                    // A key that the kind has by default, or does not know: its type says which.
+                    // The key has a default in this kind or is unknown; the typed reader reports unknown
+                    // keys.
                     None => {
                         table.insert(name.to_owned(), value);
                     }
@@ -383,13 +387,13 @@ impl Overlay<'_> {
         is_legal.then_some(table)
     }
 
-    /// Adds a problem at a place in the text.
+    /// Reports a problem at a place in the text.
     pub fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
         self.problems.add(self.sources, &Place { source: self.source, span }, message, help);
     }
 }
 
-/// The single keys that a table changes, with those of the tables in it.
+/// Lists the single keys that a table changes, including those in nested tables.
 fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usize>)> {
     let of_key = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let path = joined(path, key.get_ref());
@@ -401,13 +405,13 @@ fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usiz
     table.iter().flat_map(of_key).collect()
 }
 
-/// The value itself, or the first of the single keys that it changes.
+/// Returns the first single key that the value changes, or the value itself if it is not a plain table.
 fn first_change<'a, 't>(given: &'a Spanned<DeValue<'t>>) -> &'a Spanned<DeValue<'t>> {
     let table = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
     table.and_then(|table| table.values().next()).map_or(given, first_change)
 }
 
-/// What has the type of `value`, in words.
+/// Describes the type of `value` for error messages.
 fn legal(value: &Value) -> String {
     match value {
         Value::String(_) => "a string".to_owned(),
@@ -420,7 +424,7 @@ fn legal(value: &Value) -> String {
     }
 }
 
-/// A value as TOML on one line.
+/// Formats a value as TOML on one line.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Table(table) if table.is_empty() => "{}".to_owned(),
@@ -433,7 +437,8 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// The value without its places. Integers beyond 64 bits stay as text, which no field takes.
+/// Converts a parsed value to one without source positions. Integers beyond 64 bits become strings, which no
+/// integer field accepts.
 pub(super) fn plain(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
@@ -455,7 +460,7 @@ fn joined(group: &str, key: &str) -> String {
     if group.is_empty() { key.to_owned() } else { format!("{group}.{key}") }
 }
 
-/// Whether `path` is `group` or lies in it; everything lies in the root.
+/// True if `path` equals `group` or lies inside it. Every path lies inside the root.
 fn is_within(path: &str, group: &str) -> bool {
     group.is_empty() || path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -1,4 +1,4 @@
-//! Values that follow from others where they are left open.
+//! Values derived from others where the configuration leaves them open.
 
 use rtl::index::polynomial_for;
 use toml::{Table, Value};
@@ -7,13 +7,13 @@ use super::fields::Fields;
 use super::typed;
 
 impl Fields {
-    /// Gives every field that is left open its value.
+    /// Derives the value of every open field.
     pub fn follow(&mut self) {
         self.complete();
         self.choose_polynomials();
     }
 
-    /// Gives every scheme the keys that its kind has by default.
+    /// Adds to every scheme the default keys of its kind.
     fn complete(&mut self) {
         let whole = typed::read(self).and_then(|config| Value::try_from(config).ok());
         let Some(whole) = whole else { return };
@@ -25,8 +25,9 @@ impl Fields {
         }
     }
 
-    /// Gives every index by a polynomial that leaves it open (`polynomial = 0`) the one for its number of sets. It
-    /// stays open where there is none. The index of what has a kind lies in its table, beside the sets.
+    /// Chooses the polynomial for every index that leaves it open (`polynomial = 0`), by its number of sets.
+    /// It stays open if there is none for that number. In a table with a kind, the index is next to `sets` in
+    /// the same table.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };
@@ -41,7 +42,7 @@ impl Fields {
     }
 }
 
-/// Adds the keys that a table lacks, and that the tables in it do.
+/// Adds the missing keys to a table and to the tables inside it.
 fn complete_table(table: &mut Table, complete: &Table) {
     for (key, value) in complete {
         let own = table.entry(key.clone()).or_insert_with(|| value.clone());
@@ -51,7 +52,7 @@ fn complete_table(table: &mut Table, complete: &Table) {
     }
 }
 
-/// Gives an index of so many sets its polynomial, if it leaves it open.
+/// Chooses the polynomial of an index with `sets` sets if it is open.
 fn choose(index: Option<&mut Value>, sets: Option<i64>) {
     let fits = sets.and_then(|sets| polynomial_for(u32::try_from(sets).ok()?));
     let polynomial = index.and_then(Value::as_table_mut).and_then(|index| index.get_mut("polynomial"));

@@ -1,4 +1,4 @@
-//! Reading machines, designs and `--set` into fields.
+//! Loading of machines, designs and `--set` options into fields.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -18,14 +18,14 @@ use super::typed;
 use super::units;
 use crate::content::Content;
 
-/// Machines that may stand on each other's shoulders.
+/// Maximum length of a chain of machines based on each other.
 const MAX_BASES: usize = 8;
 
 impl About {
-    /// Reads what a built-in file says about itself.
+    /// Reads the self-description of a built-in file.
     ///
     /// # Errors
-    /// If the file is broken, which the tests rule out.
+    /// Fails if the file is malformed, which the tests rule out.
     pub fn of(file: &Builtin) -> Result<Self, ConfigError> {
         let (mut sources, mut problems) = (Sources::default(), Problems::default());
         let source = sources.add(Giver::Machine, file.path, file.text);
@@ -35,31 +35,32 @@ impl About {
     }
 }
 
-/// A machine file that was read.
+/// Machine file after loading.
 pub(super) struct Machine {
     pub about: About,
     pub fields: Fields,
 }
 
-/// Reads the files of one configuration. What is wrong with one part keeps no other from being read.
+/// Loader of the files of one configuration. A problem in one file does not prevent the others from being
+/// read.
 #[derive(Clone)]
 pub(super) struct Loader {
-    /// Every text read.
+    /// All texts read so far.
     pub sources: Sources,
-    /// The fields of the preset that has all keys, with legal values.
+    /// Fields of the preset that has all keys, with legal values.
     pub schema: Fields,
-    /// What is wrong so far.
+    /// Problems found so far.
     pub problems: Problems,
-    /// A file could not be read: what it would have stated is unknown.
+    /// True if a file could not be read, so that its values are unknown.
     pub lacks_file: bool,
-    /// The files read; what is built in is none.
+    /// Files read so far, except built-in ones.
     pub files: Vec<PathBuf>,
-    /// A text that stands in the place of a file.
+    /// Path of a file and the text to use in place of its contents.
     pub text: Option<(PathBuf, String)>,
 }
 
 impl Loader {
-    /// Before anything is read but the schema, which is read once in a process.
+    /// Creates a loader that has only read the schema, which is read once per process.
     pub fn new() -> Self {
         static SCHEMA_ALONE: LazyLock<Loader> = LazyLock::new(Loader::of_schema);
         SCHEMA_ALONE.clone()
@@ -79,14 +80,14 @@ impl Loader {
         loader
     }
 
-    /// The machine of `--machine`: the schema where there is none of that name.
+    /// Loads the machine given by `--machine`. If it does not exist, returns the schema instead.
     pub fn machine(&mut self, name: &str) -> Machine {
         let asked = self.sources.ask(&Asked::alone("--machine", name));
         let unknown = Machine { about: About::unknown(name), fields: self.schema.clone() };
         self.machine_at(name, as_file(name), &asked, 0).unwrap_or(unknown)
     }
 
-    /// A machine, unless it cannot be read or stands on none.
+    /// Loads a machine; `None` if it or a machine that it is based on cannot be read.
     fn machine_at(&mut self, name: &str, file: Option<PathBuf>, asked: &Place, depth: usize) -> Option<Machine> {
         let file = self.open("machine", name, file, builtin::machines(), asked, Giver::Machine)?;
         let text = self.sources.get(file.source).text.clone();
@@ -121,7 +122,7 @@ impl Loader {
         Some(Machine { about, fields })
     }
 
-    /// Applies the designs in order; their names.
+    /// Applies the designs in order and returns their names.
     pub fn designs(&mut self, designs: &[Asked], fields: &mut Fields) -> Vec<String> {
         let mut taken: Vec<About> = Vec::new();
         for asked in designs {
@@ -130,7 +131,7 @@ impl Loader {
         taken.into_iter().map(|about| about.name).collect()
     }
 
-    /// Applies a design, unless it cannot be read or does not go with those `taken`.
+    /// Applies a design. Returns `None` if it cannot be read or conflicts with a design in `taken`.
     fn design(&mut self, asked: &Asked, taken: &[About], fields: &mut Fields) -> Option<About> {
         let (place, name) = (self.sources.ask(asked), asked.name());
         let giver = Giver::Design(name.to_owned());
@@ -147,7 +148,7 @@ impl Loader {
         Some(about)
     }
 
-    /// Applies `--set` options in order, none of which may give what another gives.
+    /// Applies the `--set` options in order. Each key may be given only once.
     pub fn sets(&mut self, sets: &[String], fields: &mut Fields) {
         let texts: Vec<_> = sets.iter().map(|text| with_quotes(text)).collect();
         let sources: Vec<_> = texts.iter().map(|text| self.sources.add(Giver::Set, "--set", text)).collect();
@@ -172,14 +173,14 @@ impl Loader {
         typed::restore(fields, &legal, &self.sources, &mut self.problems);
     }
 
-    /// Changes `fields` as a file says; a value of a wrong type stays what it was.
+    /// Applies a file to `fields`. A value of the wrong type is reported and leaves the previous value.
     fn apply(&mut self, source: usize, meta: &[&str], document: &DeTable<'_>, fields: &mut Fields) {
         let legal = fields.clone();
         self.overlay(source, meta).apply(document, fields);
         typed::restore(fields, &legal, &self.sources, &mut self.problems);
     }
 
-    /// Reads a file, or finds a built-in one.
+    /// Reads a file or finds a built-in one.
     fn open(
         &mut self,
         what: &'static str,
@@ -247,17 +248,17 @@ impl Loader {
     }
 }
 
-/// A file that was read.
+/// File that was opened.
 struct Opened {
     source: usize,
-    /// Name that it has if it states none.
+    /// Default for a file that states no name.
     name: String,
     folder: PathBuf,
 }
 
-/// The document in `text`, which is that of `source`.
+/// Parses `text`, the contents of `source`.
 fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Problems) -> Option<DeTable<'t>> {
-    // Further errors are mostly consequences of the first.
+    // Only the first error is reported, since later ones are mostly its consequences.
     let error = match DeTable::parse(text) {
         Ok(document) => return Some(document.into_inner()),
         Err(error) => error,
@@ -267,14 +268,14 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// Whether a text gives one key, and not further ones on further lines.
+/// True if the text gives exactly one key, with no further keys on more lines.
 fn is_single(text: &str) -> bool {
     let one = text.trim().split_once('=');
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())
 }
 
-/// `key=word` with the word in quotes, if it is no TOML value itself: shells eat quotes. A number with a unit is a word
-/// that no field takes, and is refused as such.
+/// Adds the quotes that the shell removed: `key=word` becomes `key="word"` unless the word is a TOML value. A
+/// number with a unit becomes a string too, so that it is rejected with a clear message.
 fn with_quotes(text: &str) -> String {
     let Some((key, value)) = text.split_once('=') else { return text.to_owned() };
     let value = value.trim();
@@ -282,7 +283,7 @@ fn with_quotes(text: &str) -> String {
     if is_text && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
 }
 
-/// Whether a string can stand on a command line as it is.
+/// True if a string needs no quotes on a command line.
 pub(super) fn is_word(value: &str) -> bool {
     value.starts_with(|c: char| c.is_ascii_alphabetic())
         && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))

@@ -1,4 +1,4 @@
-//! What machine and design files say besides fields.
+//! Keys of machine and design files that are not fields.
 
 use std::fmt;
 
@@ -14,34 +14,34 @@ pub(super) const MACHINE_KEYS: &[&str] = &["name", "description", "source", "bas
 /// Keys of a design file that are not fields.
 pub(super) const DESIGN_KEYS: &[&str] = &["name", "description", "source", "slot"];
 
-/// The part of the machine that a design replaces. Two designs in one slot exclude each other; a
-/// design without a slot goes with every other.
+/// Component of the machine that a design replaces. Two designs for one slot exclude each other; a design
+/// without a slot can be combined with any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// Set index function.
+    /// Set-index function of the L1.
     Index,
-    /// Tag store.
+    /// Tag store of the L1, such as decoupled tags.
     Tags,
-    /// Which loads go past the L1.
+    /// Choice of the loads that bypass the L1.
     Bypass,
-    /// Which line makes room.
+    /// Replacement policy of a cache.
     Replacement,
-    /// How many warps run.
+    /// Warp throttling: limits the number of warps that run.
     Throttle,
-    /// How operands are read.
+    /// Operand collection: how instructions read their operands.
     Operands,
-    /// How instructions are fetched.
+    /// Instruction fetch, such as an instruction cache.
     Fetch,
-    /// Queues ahead of the L1.
+    /// Queues in front of the L1.
     Queue,
-    /// The L2.
+    /// Organization and flow of the L2.
     L2,
-    /// The sharing tracker.
+    /// Sharing tracker between the L1s.
     Tracker,
 }
 
 impl Slot {
-    /// Every slot.
+    /// All slots.
     pub const ALL: [Self; 10] = [
         Self::Index,
         Self::Tags,
@@ -55,7 +55,7 @@ impl Slot {
         Self::Tracker,
     ];
 
-    /// Its name in design files.
+    /// Name of the slot in design files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,20 +79,20 @@ impl fmt::Display for Slot {
     }
 }
 
-/// What every machine and design file says about itself.
+/// Self-description of a machine or design file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Its name.
+    /// Name of the machine or design.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub description: String,
-    /// The papers it follows.
+    /// Papers that the file follows.
     pub source: String,
-    /// The slot of a design.
+    /// Slot of a design.
     pub slot: Option<Slot>,
 }
 
-/// Reads the keys of a file that are not fields.
+/// Reader of the keys that are not fields.
 pub(super) struct Meta<'a> {
     pub sources: &'a Sources,
     pub source: usize,
@@ -101,7 +101,7 @@ pub(super) struct Meta<'a> {
 }
 
 impl Meta<'_> {
-    /// What the file says about itself.
+    /// Reads the self-description of the file.
     pub fn about(&mut self, default_name: &str) -> About {
         let mut text = |key| self.text(key).map(|(text, _)| text);
         let name = text("name").filter(|name| !name.is_empty()).unwrap_or_else(|| default_name.to_owned());
@@ -121,7 +121,7 @@ impl Meta<'_> {
         slot
     }
 
-    /// A key that must be a string if it is there.
+    /// Reads an optional key that must be a string.
     pub fn text(&mut self, key: &str) -> Option<(String, Place)> {
         let value = self.table.get(key)?;
         let place = Place { source: self.source, span: value.span() };
@@ -133,7 +133,7 @@ impl Meta<'_> {
         Some((text.to_owned(), place))
     }
 
-    /// Marks the fields and groups that `assumed` lists.
+    /// Marks the fields and groups that the key `assumed` lists.
     pub fn mark_assumed(&mut self, fields: &mut Fields) {
         let Some(value) = self.table.get("assumed") else { return };
         let Some(paths) = value.get_ref().as_array() else {
@@ -162,7 +162,7 @@ impl Meta<'_> {
 }
 
 impl About {
-    /// What can be said of a file that cannot be read.
+    /// Creates the self-description of a file that cannot be read.
     pub(super) fn unknown(name: &str) -> Self {
         Self { name: name.to_owned(), description: String::new(), source: String::new(), slot: None }
     }

@@ -1,23 +1,23 @@
 //! # Configuration: from names and `--set` to one checked machine
-//! A machine preset states every field; designs and `--set` change single fields; the result is
-//! checked as a whole.
+//! A machine preset states every field. Designs and `--set` change single fields, and the result is checked
+//! as a whole.
 //!
 //! ```text
 //! machine file (built in or --machine FILE; may name another one it is based on)
-//!   -> designs, in the order given          each changes what its file states
+//!   -> designs, in the order given          each applies the fields that its file states
 //!     -> --set KEY=VALUE, each key once
-//!       -> what follows from them: keys that a kind has by default, polynomials that are left open
-//!         -> typed `MachineConfig` -> its rules
+//!       -> derived values: default keys of each kind, polynomials left open
+//!         -> typed `MachineConfig` -> validation rules
 //! ```
 //!
-//! The preset `fermi` is also the schema: it states every field there is, so its keys are the legal
-//! keys and its values have the legal types. An inline table with a `kind` is one value, because its
-//! other keys depend on the kind: stating it with another `kind` replaces it, with the same one or none changes
-//! single keys of it.
+//! The preset `fermi` is also the schema. It states every field, so its keys are the legal keys and its
+//! values have the legal types. An inline table with a `kind` is one value, because its other keys depend on
+//! the kind. Giving it with another `kind` replaces the table; giving it with the same kind or without one
+//! changes single keys.
 //!
-//! Everything that is wrong is reported at once, with the place where it was given: a line of a file, or the
-//! text of `--set`. What cannot be understood is left out and the rest goes on: an unknown key changes nothing,
-//! and a value of a wrong type leaves the one before it.
+//! All problems are reported at once, each with the place of the value: a line of a file, or the text of
+//! `--set`. An invalid value is skipped and the resolution continues: an unknown key changes nothing, and a
+//! value of the wrong type leaves the previous one.
 
 mod builtin;
 mod clash;
@@ -48,27 +48,27 @@ use load::Loader;
 use problem::Problems;
 use source::{Asked, Sources};
 
-/// What the command line asks for.
+/// Machine, designs and settings requested on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Name of a built-in machine, or path of a machine file.
     pub machine: String,
     /// Names of built-in designs, or paths of design files.
     pub designs: Vec<String>,
-    /// Single fields: `l1.sets=64`.
+    /// Single fields, such as `l1.sets=64`.
     pub sets: Vec<String>,
 }
 
-/// A machine with its designs and single fields applied, and where each value came from.
+/// Machine with its designs and single fields applied, and the origin of each value.
 #[derive(Debug)]
 pub struct Resolved {
-    /// The machine, as its file describes it.
+    /// Self-description of the machine file.
     pub machine: About,
     /// Names of the designs, in order.
     pub designs: Vec<String>,
-    /// The typed configuration, which breaks no rule.
+    /// Typed configuration, which satisfies all rules.
     pub config: MachineConfig,
-    /// The machine and design files that were read; what is built in is none.
+    /// Machine and design files that were read, except built-in ones.
     pub files: Vec<PathBuf>,
     fields: Fields,
     sources: Sources,
@@ -78,15 +78,15 @@ impl Resolved {
     /// Resolves a request.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Returns all problems of the request.
     pub fn new(request: &Request) -> Result<Self, ConfigError> {
         Self::of(request, Loader::new())
     }
 
-    /// Resolves a request as if `text` stood in the file `path`, which it names.
+    /// Resolves a request that names the file `path`, with `text` in place of its contents.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Returns all problems of the request.
     pub fn of_text(request: &Request, path: &Path, text: &str) -> Result<Self, ConfigError> {
         Self::of(request, Loader { text: Some((path.to_owned(), text.to_owned())), ..Loader::new() })
     }
@@ -96,13 +96,14 @@ impl Resolved {
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
-    /// Resolves every request with one more design: that of `set`, which `--design-set` gave, at its number.
+    /// Resolves every request with one more design: the element of `set` with the request's number. `set` is
+    /// the list given by `--design-set`.
     ///
     /// # Errors
-    /// Everything that is wrong with any of them, once.
+    /// Returns the problems of all requests, each problem once.
     ///
     /// # Panics
-    /// If there is no design of that number.
+    /// Panics if `set` has no element with a request's number.
     pub fn compared(requests: &[(Request, usize)], set: &[String]) -> Result<Vec<Self>, ConfigError> {
         let set = Asked::list("--design-set", set);
         let mut problems = Problems::default();
@@ -129,13 +130,14 @@ impl Resolved {
     }
 }
 
-/// Where a machine or design file is: names have no folder and no ending.
+/// Returns the path of a machine or design file, or `None` for the name of a built-in one, which has neither
+/// a folder nor an extension.
 fn as_file(name: &str) -> Option<PathBuf> {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     is_file.then(|| PathBuf::from(name))
 }
 
-/// A machine as its file has it, for tests.
+/// Resolves a machine without changes, for tests.
 #[cfg(test)]
 pub(crate) fn preset(machine: &str) -> MachineConfig {
     let request = Request { machine: machine.to_owned(), ..Request::default() };

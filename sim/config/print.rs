@@ -1,4 +1,4 @@
-//! A resolved configuration as text: TOML that can be read again as a machine file, and a hash.
+//! Output of a resolved configuration: as TOML that can be read again as a machine file, and as a hash.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,23 +9,23 @@ use super::Resolved;
 use super::fields::{Field, shown};
 use super::source::Giver;
 
-/// A field as people read it.
+/// Field in printable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stated {
-    /// Dotted path: `l1.sets`.
+    /// Dotted path, such as `l1.sets`.
     pub path: String,
-    /// Its value as TOML.
+    /// Value of the field as TOML.
     pub value: String,
-    /// Where it was given: a line of a file, or the text of an option.
+    /// Place that gave the value: a line of a file, or the text of an option.
     pub place: String,
-    /// What the machine says, where a design or `--set` says something else.
+    /// Value in the machine file, if a design or `--set` overrides it.
     pub was: Option<String>,
-    /// No paper gives the value: it was chosen.
+    /// True if no paper states the value, so that it was chosen.
     pub assumed: bool,
 }
 
 impl Resolved {
-    /// Every field with the place that states it.
+    /// Iterates over all fields with the place that gave each.
     pub fn stated(&self) -> impl Iterator<Item = Stated> {
         self.fields.iter().map(|field| {
             let source = self.sources.of(&field.place);
@@ -45,7 +45,7 @@ impl Resolved {
         })
     }
 
-    /// Every field as TOML, with where it comes from unless a paper gives it. The text is a machine
+    /// Formats every field as TOML, with the origin of each value that no paper states. The text is a machine
     /// file that resolves to the same fields.
     #[must_use]
     pub fn to_toml(&self) -> String {
@@ -66,7 +66,7 @@ impl Resolved {
         }
         line("]");
         let mut group = "";
-        // Fields of the root come first: after a table header they would belong to the table.
+        // Fields of the root come first: after a table header they would belong to that table.
         let (root, grouped): (Vec<_>, Vec<_>) = self.fields.iter().partition(|field| !field.path.contains('.'));
         for field in root.into_iter().chain(grouped) {
             let (inside, key) = field.path.split_once('.').unwrap_or(("", &field.path));
@@ -83,8 +83,8 @@ impl Resolved {
         text
     }
 
-    /// 64 bits that depend on the fields' values alone, as 16 hexadecimal digits: FNV-1a over the
-    /// lines `path=value` in alphabetical order.
+    /// Returns a 64-bit hash that depends only on the values of the fields, as 16 hexadecimal digits. It is
+    /// the FNV-1a hash of the lines `path=value` in alphabetical order.
     #[must_use]
     pub fn hash(&self) -> String {
         let lines = self.values().into_iter().map(|(path, value)| format!("{path}={value}\n"));
@@ -93,7 +93,7 @@ impl Resolved {
         format!("{:016x}", fnv1a(lines.concat().as_bytes()))
     }
 
-    /// Every field by its path, with its value as TOML.
+    /// Returns every field by path, with its value as TOML.
     #[must_use]
     pub fn values(&self) -> BTreeMap<String, String> {
         let mut values = BTreeMap::new();
@@ -117,13 +117,13 @@ impl Resolved {
     }
 }
 
-/// FNV-1a of 64 bits.
+/// Computes the 64-bit FNV-1a hash.
 #[must_use]
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// `path=value` for every scalar and array, so that the order of keys does not count.
+/// Collects `path=value` for every scalar and array, so that the order of keys does not matter.
 fn leaves(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
     match value {
         Value::Table(table) => table.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, values)),

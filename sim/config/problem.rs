@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and where.
+//! Problems of a configuration and their places.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use thiserror::Error;
 
 use super::source::{Place, Sources};
 
-/// Why there is no configuration: every broken rule. Printed through `miette`, each problem shows its line.
+/// Error with every problem of a configuration. Printed through `miette`, each problem shows its line.
 #[derive(Debug, Error, Diagnostic)]
 #[error("the configuration has {}", counted(problems.len()))]
 pub struct ConfigError {
-    /// What is wrong, in the order in which the texts apply.
+    /// Problems, in the order in which the texts are applied.
     #[related]
     pub problems: Vec<Problem>,
 }
 
-/// One broken rule.
+/// One violated rule or invalid value.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct Problem {
-    /// Key, value, what is legal, and why.
+    /// Key, value, legal values and reason.
     pub message: String,
-    /// Names that may have been meant, or what to do.
+    /// Similar names, or advice.
     #[help]
     pub help: Option<String>,
     #[source_code]
@@ -34,7 +34,7 @@ pub struct Problem {
 }
 
 impl ConfigError {
-    /// One line per problem, `file:line:column: message (help)`.
+    /// Formats one line per problem, as `file:line:column: message (help)`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.problems.iter().map(Problem::line).collect()
@@ -42,13 +42,13 @@ impl ConfigError {
 }
 
 impl Problem {
-    /// The file or option that gives the value at fault, and the text of it.
+    /// Returns the name of the file or option that gives the invalid value, and its text.
     #[must_use]
     pub fn given(&self) -> (&str, &str) {
         (self.text.name(), self.text.text())
     }
 
-    /// `file:line:column: message (help)`.
+    /// Formats the problem as `file:line:column: message (help)`.
     #[must_use]
     pub fn line(&self) -> String {
         let (line, column) = self.text.place(self.span.offset());
@@ -61,7 +61,7 @@ fn counted(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
-/// Problems that are told with names that may have been meant.
+/// Maximum number of problems reported with similar names.
 const HELPED: usize = 100;
 
 /// Collects the problems of a configuration.
@@ -69,7 +69,8 @@ const HELPED: usize = 100;
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Whether a problem would still be told with names that may have been meant; nobody reads on so far.
+    /// True if the next problem should still suggest similar names. Later ones do not, since few users read
+    /// that many.
     pub fn wants_help(&self) -> bool {
         self.0.len() < HELPED
     }
@@ -80,7 +81,8 @@ impl Problems {
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
-    /// Adds those of another configuration, as far as they are others: two that differ elsewhere share some.
+    /// Adds the problems of another configuration that are not known yet. Configurations that differ in other
+    /// values can share problems.
     pub fn merge(&mut self, others: ConfigError) {
         let key = |problem: &Problem| {
             let Problem { message, text, span, .. } = problem;
@@ -90,7 +92,7 @@ impl Problems {
         self.0.extend(others.problems.into_iter().filter(|other| known.insert(key(other))));
     }
 
-    /// `value`, unless there are problems.
+    /// Returns `value`, or an error if there are problems.
     pub fn or<T>(self, value: T) -> Result<T, ConfigError> {
         if self.0.is_empty() { Ok(value) } else { Err(ConfigError { problems: self.0 }) }
     }

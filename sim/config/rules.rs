@@ -1,4 +1,4 @@
-//! The rules of the typed configuration, each broken one a problem at the place of its field.
+//! Validation rules of the typed configuration. Each violation is reported at the place of its field.
 
 use rtl::config::Violation;
 use rtl::machine::MachineConfig;
@@ -9,8 +9,8 @@ use super::source::Giver;
 use super::typed;
 
 impl Loader {
-    /// The typed configuration. Rules are not asked where a file is lacking: what that would have stated may
-    /// be what they miss.
+    /// Returns the typed configuration after validation. Rules are skipped if a file is missing, since its
+    /// values could be the ones that a rule requires.
     pub fn checked(&mut self, fields: &Fields) -> MachineConfig {
         let config = self.typed(&mut fields.clone());
         if !self.lacks_file {
@@ -19,12 +19,14 @@ impl Loader {
         config
     }
 
-    /// The rules that a configuration breaks. One between several fields is laid to the one that was given last.
+    /// Returns the violated rules. A rule about several fields is attributed to the field that was given
+    /// last.
     fn broken(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
-            // A side that this machine does not have is never the one at fault.
+            // A field that this machine does not have cannot cause the violation.
             let source = fields.known_place_of(path)?.source;
-            // The file of a machine is read ahead of the one that it is based on.
+            // A machine file is read before the one that it is based on, so a lower index means a later
+            // value.
             match self.sources.get(source).giver {
                 Giver::Set => Some((2, source)),
                 Giver::Design(_) => Some((1, source)),
@@ -34,8 +36,8 @@ impl Loader {
         config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
     }
 
-    /// Reports broken rules, but none that is broken only because another is: with a legal value in the other's
-    /// field it holds, and not the other way round.
+    /// Reports the violations, except those that only follow from others. A violation follows if a legal
+    /// value in the other's field removes it, but not vice versa.
     fn report(&mut self, broken: Vec<Violation>, fields: &Fields) {
         let still: Vec<_> = broken.iter().map(|violation| self.broken_without(&violation.path, fields)).collect();
         let follows = |one: usize, other: usize| {
@@ -50,7 +52,7 @@ impl Loader {
         }
     }
 
-    /// The paths that break rules when the field that holds `path` has a legal value.
+    /// Returns the paths of the rules that are violated if the field that contains `path` has a legal value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.mended(path, fields);
         mended.follow();
@@ -58,7 +60,7 @@ impl Loader {
         self.broken(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
-    /// The fields with a legal value for `path`: for a key beside a kind, what it is by default.
+    /// Returns the fields with a legal value for `path`. For a key next to a kind, this is its default.
     fn mended(&self, path: &str, fields: &Fields) -> Fields {
         let mut mended = fields.clone();
         let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();

@@ -1,41 +1,41 @@
-//! The texts a configuration is made of, and places in them.
+//! Texts that contribute to a configuration, and places in them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use input::Text;
 
-/// Who states a value.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Giver {
-    /// A machine file.
+    /// Machine file.
     Machine,
-    /// A design, by name.
+    /// Design, by name.
     Design(String),
-    /// `--set`.
+    /// Option `--set`.
     Set,
-    /// Another option of the command line, such as `--machine`.
+    /// Another command-line option, such as `--machine`.
     Option,
 }
 
-/// One text.
+/// Text with its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub giver: Giver,
-    /// The text, called by the path of a file or the option.
+    /// Contents, named by the path of the file or by the option.
     pub text: Arc<Text>,
 }
 
-/// A place in one of the texts.
+/// Place in one of the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Index of the text in [`Sources`].
     pub source: usize,
-    /// Bytes of it.
+    /// Range in the text, in bytes.
     pub span: Range<usize>,
 }
 
-/// A name that an option gives, alone or in a list.
+/// Name given by an option, alone or in a list.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     option: &'static str,
@@ -44,12 +44,12 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The option gives this name.
+    /// Creates the name from an option with a single name.
     pub fn alone(option: &'static str, name: &str) -> Self {
         Self { option, text: name.to_owned(), span: 0..name.len() }
     }
 
-    /// The option gives these names, with commas between them.
+    /// Creates the names from an option with a comma-separated list.
     pub fn list(option: &'static str, names: &[String]) -> Vec<Self> {
         let mut start = 0;
         let mut asked = |name: &String| {
@@ -65,28 +65,28 @@ impl Asked {
     }
 }
 
-/// Every text read so far.
+/// All texts read so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text; the result names it in a [`Place`].
+    /// Adds a text and returns its index for a [`Place`].
     pub fn add(&mut self, giver: Giver, name: &str, text: &str) -> usize {
         self.0.push(Source { giver, text: Arc::new(Text::new(name, text)) });
         self.0.len() - 1
     }
 
-    /// Adds the text of an option; where the name stands in it.
+    /// Adds the text of an option and returns the place of the name in it.
     pub fn ask(&mut self, asked: &Asked) -> Place {
         Place { source: self.add(Giver::Option, asked.option, &asked.text), span: asked.span.clone() }
     }
 
-    /// The text of a place.
+    /// Returns the text that contains a place.
     pub fn of(&self, place: &Place) -> &Source {
         &self.0[place.source]
     }
 
-    /// A text by its number.
+    /// Returns the text with this index.
     pub fn get(&self, source: usize) -> &Source {
         &self.0[source]
     }

@@ -1,8 +1,9 @@
-//! What may have been meant by a name that does not exist.
+//! Suggestions for a name that does not exist.
 
 use input::{listed, nearest};
 
-/// `did you mean ..?` for a typing slip, else the list of names, introduced by `what`.
+/// Formats `did you mean ..?` for a misspelled name, and otherwise the list of candidates, introduced by
+/// `what`.
 pub fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
     match near(name, candidates) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -11,7 +12,7 @@ pub fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
     }
 }
 
-/// The candidate of which a name is a typing slip.
+/// Returns the candidate of which the name is a misspelling, or `None` if no candidate is close enough.
 #[must_use]
 pub fn near<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     nearest(name, candidates.iter().copied())

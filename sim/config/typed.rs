@@ -1,8 +1,8 @@
-//! From fields to the typed configuration, with every field that has the wrong type reported.
+//! Conversion of fields to the typed configuration, with a report of every field of the wrong type.
 //!
-//! The reader knows the path of every value, so that a message can point at the place where the
-//! value was given. It stops at the first wrong field; that field is then given the value that it had
-//! before and the reading is repeated, until nothing is wrong.
+//! The deserializer tracks the path of every value, so that a message can point at the place that gave the
+//! value. It stops at the first wrong field. That field then gets its previous value back, and the conversion
+//! is repeated until no error remains.
 
 use std::fmt;
 
@@ -17,10 +17,11 @@ use super::problem::Problems;
 use super::source::Sources;
 use super::suggest::suggestion;
 
-/// Reads the fields. Every one whose value has the wrong type is a problem, and gets its value of `legal`.
+/// Converts the fields. Every field of the wrong type is reported and gets its value from `legal`.
 ///
 /// # Panics
-/// If those have the wrong type too: the preset lacks a field, which the tests rule out.
+/// Panics if the value in `legal` has the wrong type too. The preset would then lack a field, which the tests
+/// rule out.
 pub(super) fn restore(
     fields: &mut Fields,
     legal: &Fields,
@@ -46,8 +47,8 @@ pub(super) fn restore(
     }
 }
 
-/// The path of the key that is wrong in a table with a `kind`, where its type says no more than that it is one of them: all
-/// goes well ahead of the next fault with a legal value in its place.
+/// Finds the wrong key in a table with a `kind` if the error names only the table. It is the first key whose
+/// replacement by a legal value lets deserialization proceed to the next error.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
@@ -75,10 +76,10 @@ fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field)
     fields.get(holder)?.inner_paths().into_iter().find(is_at_fault)
 }
 
-/// What a rule says is legal at a path, where the value given is none of its type: it is asked of the nearest value that is
-/// one, or of the largest.
+/// Returns the legal values that a rule states for a path whose value is out of its type's range. The rule is
+/// evaluated for the nearest value in the range, or for the largest.
 fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
-    // A number of 64 bits is no size of anything: nobody has to reckon with the largest.
+    // The largest 64-bit number is no realistic value, and rules need not be able to compute with it.
     let largest = Some(most).filter(|&most| most < i64::MAX);
     let is_below = |value: &Value| value.as_integer().is_some_and(|integer| integer < 0);
     let least = Some(0).filter(|_| is_below(given) || given.as_array().is_some_and(|all| all.iter().any(is_below)));
@@ -100,12 +101,12 @@ fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fi
     })
 }
 
-/// Reads the fields, if every one has the right type.
+/// Converts the fields, or returns `None` if one has the wrong type.
 pub(super) fn read(fields: &Fields) -> Option<MachineConfig> {
     MachineConfig::deserialize(Node { value: &fields.to_value() }).ok()
 }
 
-/// What a type says about a value that it does not take.
+/// Reason why a type rejects a value.
 #[derive(Debug)]
 enum Fault {
     Variant {
@@ -120,14 +121,14 @@ enum Fault {
     Value {
         expected: String,
     },
-    /// An integer that the type does not hold, which has this one as the largest.
+    /// Integer outside the type's range, whose maximum is `most`.
     Range {
         most: i64,
     },
     Other(String),
 }
 
-/// A value that was not taken, and its keys from the innermost to the outermost.
+/// Rejected value: the keys that lead to it, from the innermost to the outermost, and the reason.
 #[derive(Debug)]
 struct TypeError {
     keys: Vec<String>,
@@ -144,7 +145,7 @@ impl TypeError {
         keys.join(".")
     }
 
-    /// Message and help for the field that holds the value at a path.
+    /// Returns the message and the help text for the field that contains the value at a path.
     fn explain(&self, path: &str, field: &Field, legal: &Fields) -> (String, Option<String>) {
         let given = field.at(path);
         let value = shown(given.unwrap_or(&field.value));
@@ -176,7 +177,8 @@ impl TypeError {
     }
 }
 
-/// In words that read well behind a value: an error of a scheme's keys comes back as its text alone.
+/// Error text, phrased to follow a value in a message. An error in the keys of a scheme is passed on as text
+/// only.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {
@@ -200,7 +202,7 @@ impl std::error::Error for TypeError {}
 impl serde::de::Error for TypeError {
     fn custom<T: fmt::Display>(reason: T) -> Self {
         let reason = reason.to_string();
-        // The keys of a scheme are read elsewhere, and what is wrong with them comes as the text of such an error.
+        // The keys of a scheme are deserialized elsewhere, and their error arrives as text.
         let within = reason.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
         let (path, rest) = within.map_or(("", reason.as_str()), |(path, rest)| (path, rest));
         match rest.strip_prefix(OUT_OF_TYPE).and_then(|most| most.parse().ok()) {
@@ -239,12 +241,13 @@ impl serde::de::Error for TypeError {
     }
 }
 
-/// What is expected where a type is one of integers.
+/// Expected type in messages about integers.
 const INTEGER: &str = "an integer";
-/// What is said of an integer that its type does not hold, ahead of the largest.
+/// Start of the message for an integer outside its type's range, followed by the maximum.
 const OUT_OF_TYPE: &str = "expected 0 to ";
 
-/// The largest integer of a file that a Rust type holds.
+/// Returns the largest integer in a TOML file that fits the Rust integer type named `expected`; `None` for
+/// other types.
 fn largest(expected: &str) -> Option<i64> {
     match expected {
         "u8" => Some(u8::MAX.into()),
@@ -255,7 +258,7 @@ fn largest(expected: &str) -> Option<i64> {
     }
 }
 
-/// A value to be read.
+/// Value to be deserialized.
 struct Node<'a> {
     value: &'a Value,
 }
@@ -302,7 +305,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
     }
 }
 
-/// The entries of a table; a fault in a value learns the key it lies under.
+/// Entries of a table. An error in a value is extended by the key of that value.
 struct Entries<'a> {
     entries: toml::map::Iter<'a, String, Value>,
     next: Option<(&'a String, &'a Value)>,
@@ -320,7 +323,7 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.next.take() else {
             return Err(TypeError::custom("a value was asked for ahead of its key"));
         };
-        // A kind that is no text is none of those that there are, which are then named.
+        // A kind that is not a string is passed on as text, so that the error lists the existing kinds.
         let read = match value {
             Value::String(_) => seed.deserialize(Node { value }),
             other if key == KIND => seed.deserialize(shown(other).into_deserializer()),

@@ -1,6 +1,6 @@
-//! Numbers with a unit, which no field takes: what may have been meant.
+//! Advice for numbers with a unit, which no field accepts.
 
-/// A number and the letters behind it: `16KB`, `1.4 GHz`.
+/// Splits a number from the unit after it: `16KB`, `1.4 GHz`.
 pub(super) fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
@@ -9,7 +9,7 @@ pub(super) fn split(text: &str) -> Option<(&str, &str)> {
     (is_unit && number.starts_with(|c: char| c.is_ascii_digit())).then_some((number, unit))
 }
 
-/// How a number with a unit is written in the field `path`, which takes an integer.
+/// Suggests how to write a number with a unit in the integer field `path`.
 pub(super) fn meant(path: &str, given: &str) -> Option<String> {
     let (number, unit) = split(given)?;
     let number: f64 = number.replace('_', "").parse().ok()?;
@@ -33,7 +33,7 @@ pub(super) fn meant(path: &str, given: &str) -> Option<String> {
     })
 }
 
-/// The factor of a unit: sizes are powers of 1,024, frequencies of 1,000.
+/// Returns the factor of a unit: powers of 1,024 for sizes, and of 1,000 for frequencies.
 fn scale(unit: &str) -> Option<f64> {
     let (prefix, base) = match unit.strip_suffix("Hz") {
         Some(prefix) => (prefix, 1e3),

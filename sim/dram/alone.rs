@@ -1,9 +1,10 @@
-//! # The DRAM channels of a machine, alone
-//! A feeder offers the requests of a trace in their order, one a cycle, each from its cycle on; one
-//! that finds no room is offered again and holds up those behind it. Lines go round among the
-//! channels as in the machine. Replies are taken at once.
+//! # DRAM channels of a machine, alone
+//! Runs a request trace through the channels without the rest of the machine. A feeder sends the requests in
+//! trace order, at most one per cycle, each not before its cycle. A request that finds its channel full is
+//! retried and blocks those behind it. Lines are interleaved over the channels as in the machine. Replies are
+//! always accepted.
 //!
-//! Cycles are counted from the one in which the first request can be taken.
+//! Cycle 0 is the first cycle in which a channel can accept a request.
 
 use std::collections::VecDeque;
 use std::slice::from_mut;
@@ -19,80 +20,81 @@ use rtl::machine::MachineConfig;
 use super::trace::TraceRequest;
 use rtl::kernel::link;
 
-/// Cycles between the edge at which the feeder sends its first request and the one at which a
-/// channel can take it.
+/// Latency of the link from the feeder to a channel in cycles: a request sent at one edge can be accepted
+/// this much later.
 const LEAD: u64 = 1;
-/// Edges between two looks at the progress.
+/// Number of edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
-/// Cycles without an accepted or served request after which a waiting channel is stuck: no distance
-/// between commands is that long.
+/// Number of cycles without an accepted or served request after which a waiting channel counts as stuck. No
+/// distance between commands is that long.
 const PATIENCE: u64 = 1 << 24;
 const PERIODS: [u32; 1] = [1];
 const FEEDER: u8 = 0;
 
-/// What happened.
+/// Event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A command on a bus of a channel, in the order of time; of one cycle that of a row first.
+    /// Command on a channel's bus, in order of time. Within a cycle, a row command precedes a column command.
     Command {
-        /// The channel.
+        /// Index of the channel.
         channel: usize,
-        /// The command.
+        /// Command with its cycle, bank, row and column.
         command: &'a Command,
     },
-    /// The next request of the trace, all those before it reported already.
+    /// Next request of the trace that was served; all earlier requests have been reported.
     Served(Served),
-    /// How far the run is.
+    /// Progress of the run.
     Progress {
-        /// Cycle.
+        /// Current cycle of the run.
         cycle: u64,
-        /// Requests that have been taken.
+        /// Number of requests sent so far.
         taken: u64,
     },
 }
 
-/// A request that was served.
+/// Request that was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Its place in the trace.
+    /// Index in the trace.
     pub index: u64,
-    /// Its channel.
+    /// Index of the channel.
     pub channel: usize,
-    /// Cycle in which the channel took it.
+    /// Cycle in which the channel accepted the request.
     pub accept: u64,
-    /// Cycle after its data: of a read when they leave, of a write when they are in the memory.
+    /// Cycle after the last data: for a read, when the data leave the channel; for a write, when they are in
+    /// the memory.
     pub complete: u64,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     /// Cycle after the data of the last request, or the cycle of the interruption.
     pub cycles: u64,
-    /// Statistics of each channel.
+    /// Counters of each channel.
     pub channels: Vec<Counts>,
-    /// Commands on all channels.
+    /// Number of commands on all channels.
     pub commands: u64,
-    /// Requests that were not served: the run was interrupted, or nothing moved any more.
+    /// Number of requests that were not served, because the run was interrupted or no channel made progress.
     pub unserved: u64,
 }
 
-/// Which channel holds an address, and the burst inside it.
+/// Returns the channel that holds an address, and the burst inside that channel.
 pub(super) fn locate(config: &MachineConfig, address: u64) -> (usize, u64) {
     let burst_bytes = config.dram.burst_bytes();
     config.channels(burst_bytes).place(address / u64::from(burst_bytes))
 }
 
-/// A channel with its links.
+/// Channel with its links.
 struct Port {
     dut: DramChannel,
     req: Chan<DramRequest>,
     rsp: Chan<DramReply>,
-    /// Requests on their way to the channel, by their place in the trace.
+    /// Requests in flight to the channel, by their index in the trace.
     sent: VecDeque<u64>,
 }
 
-/// A request that the feeder has sent.
+/// Request that the feeder has sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     channel: usize,
@@ -103,12 +105,12 @@ struct Pending {
 struct Bench<'a> {
     config: &'a MachineConfig,
     trace: &'a [TraceRequest],
-    /// Place of the next request in the trace.
+    /// Index of the next request in the trace.
     next: usize,
-    /// Nothing is due before the cycle of that request.
+    /// True if the feeder waits for the cycle of that request.
     waits: bool,
     ports: Vec<Port>,
-    /// Requests whose replies came at the last edge.
+    /// Requests whose replies arrived at the last edge.
     replies: Vec<u32>,
 }
 
@@ -145,7 +147,7 @@ impl<'a> Bench<'a> {
             return Sleep::UntilEvent;
         }
         if let Err(error) = dut.store_mut().map(burst..burst + 1) {
-            // The trace was read for this machine's memory.
+            // The trace was checked against this machine's memory size.
             panic!("cycle {}, {error}", at.cycle);
         }
         let index = self.next as u64;
@@ -200,7 +202,7 @@ impl Blocks for Bench<'_> {
     }
 }
 
-/// Requests between the oldest that is not served yet and the youngest that was sent.
+/// Requests from the oldest unserved to the youngest sent.
 #[derive(Default)]
 struct Window {
     first: u64,
@@ -212,12 +214,12 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// The place in the trace that a command or a reply names by its low bits.
+    /// Returns the trace index of the request whose low bits a command or a reply carries.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }
 
-    /// Takes off the oldest request, if it is served.
+    /// Removes the oldest request if it was served.
     fn pop(&mut self) -> Option<Served> {
         let &Pending { channel, accept, complete } = self.pending.front()?;
         let complete = complete?;
@@ -227,10 +229,11 @@ impl Window {
     }
 }
 
-/// Runs a trace until every request is served or `interrupt` is not 0, and tells what happens as it happens.
+/// Runs a trace until every request is served or `interrupt` is not 0. Reports every event through `tell` as
+/// it occurs.
 ///
 /// # Errors
-/// What `tell` returns; the run ends there.
+/// Stops the run at the first error that `tell` returns.
 pub fn run<E>(
     config: &MachineConfig,
     trace: &[TraceRequest],
@@ -245,11 +248,12 @@ pub fn run<E>(
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
-            // A block's own wish for a cycle so far ahead would wake it many times before.
+            // Sleeping until a cycle this far ahead would wake the block many times before, so the simulator
+            // is notified directly.
             sim.rouse_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
-        // What was sent at this edge comes in the order of the trace.
+        // Requests are sent in trace order.
         let sent = bench.next as u64 - window.first;
         for _ in window.pending.len() as u64..sent {
             window.pending.push_back(Pending::default());
@@ -278,7 +282,7 @@ pub fn run<E>(
         }
         for id in bench.replies.drain(..) {
             let index = window.index(id);
-            // A reply is seen one cycle after it was sent.
+            // A reply becomes visible one cycle after it was sent.
             window.at(index).complete = Some(now - 1);
         }
         while let Some(served) = window.pop() {

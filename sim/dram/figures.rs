@@ -1,13 +1,13 @@
-//! Figures of a run: how long requests waited.
+//! Latency statistics of the requests of a run.
 
 use std::collections::BTreeMap;
 
 use super::alone::Served;
 
-/// Latencies counted one by one; longer ones are rare and stand in a map.
+/// Number of latencies with a counter in the vector; longer ones are rare and counted in a map.
 const DENSE: usize = 1 << 14;
 
-/// How often each latency, in cycles from acceptance to the end of the data, occurred.
+/// Histogram of request latencies, from acceptance to the end of the data, in cycles.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     dense: Vec<u64>,
@@ -17,7 +17,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Counts a request.
+    /// Adds a request.
     pub fn add(&mut self, served: &Served) {
         let latency = served.complete - served.accept;
         let place = latency as usize;
@@ -33,7 +33,7 @@ impl Latencies {
         self.sum += latency;
     }
 
-    /// Every latency that occurred and how often, the shortest first.
+    /// Iterates over the latencies that occurred and their counts, in ascending order.
     fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let dense = (0..).zip(&self.dense).filter(|(_, count)| **count > 0);
         dense
@@ -41,13 +41,14 @@ impl Latencies {
             .chain(self.long.iter().map(|(latency, count)| (*latency, *count)))
     }
 
-    /// Mean latency; none without requests.
+    /// Returns the mean latency; `None` without requests.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The latency that `part` of the requests do not exceed: 0 is the shortest, 1 the longest.
+    /// Returns the latency that a fraction `part` of the requests does not exceed: 0 gives the shortest, 1
+    /// the longest.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let wanted = ((self.count as f64 * part).ceil() as u64).max(1);
@@ -58,8 +59,8 @@ impl Latencies {
         })
     }
 
-    /// Requests by powers of two of their latency: the first and last latency of a class and its
-    /// requests, from the shortest that occurred to the longest.
+    /// Returns the number of requests per power of two of the latency, from the shortest class that occurred
+    /// to the longest. Each element holds the first latency, the last latency and the count of a class.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64, u64)> {
         let mut classes: Vec<(u64, u64, u64)> = Vec::new();

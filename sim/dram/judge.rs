@@ -1,5 +1,6 @@
-//! # The golden command checker over the channels of a machine
-//! Translates what a channel says, and collects it until the end of a run.
+//! # Golden command checker for the channels of a machine
+//! Converts the commands and requests that the channels report, collects them, and checks them at the end of
+//! a run.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
@@ -12,7 +13,7 @@ use rtl::machine::MachineConfig;
 use super::alone::{Event, locate};
 use super::trace::TraceRequest;
 
-/// What the channels did with a trace.
+/// Commands and requests of all channels while a trace runs.
 #[derive(Clone, Debug)]
 pub struct Witness<'a> {
     config: &'a MachineConfig,
@@ -28,13 +29,13 @@ struct Seen {
 }
 
 impl<'a> Witness<'a> {
-    /// Nothing is seen yet.
+    /// Creates an empty record.
     #[must_use]
     pub fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
         Self { config, trace, channels: vec![Seen::default(); config.num_channels() as usize] }
     }
 
-    /// Takes note of an event.
+    /// Records an event.
     pub fn see(&mut self, event: &Event<'_>) {
         match *event {
             Event::Command { channel, command: seen } => {
@@ -56,7 +57,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Every broken rule, in words.
+    /// Returns a message for every violated timing or service rule.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let dram = &self.config.dram;
@@ -71,7 +72,7 @@ impl<'a> Witness<'a> {
     }
 }
 
-/// The address mapping of a configuration.
+/// Converts the address mapping of a configuration for the checker.
 #[must_use]
 pub fn mapping(config: &DramConfig) -> Mapping {
     let geometry = Geometry {
@@ -90,7 +91,7 @@ pub fn mapping(config: &DramConfig) -> Mapping {
     Mapping::new(layout, geometry, config.group_bits == GroupBits::Low)
 }
 
-/// A command of a channel; none while the bus is idle.
+/// Converts a channel's command for the checker; `None` for a NOP.
 #[must_use]
 pub fn command(config: &DramConfig, command: &Command) -> Option<Judged> {
     let Command { cycle, kind, bank, row, column, id: _ } = *command;
@@ -113,7 +114,7 @@ pub fn command(config: &DramConfig, command: &Command) -> Option<Judged> {
     })
 }
 
-/// The distances of a configuration.
+/// Converts the timing parameters of a configuration for the checker.
 #[must_use]
 pub fn timing(config: &DramConfig) -> Timing {
     let t = &config.timing;

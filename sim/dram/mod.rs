@@ -1,10 +1,10 @@
 //! # DRAM channels alone
-//! | module      | holds                                                                        |
+//! | module      | content                                                                      |
 //! |-------------|------------------------------------------------------------------------------|
-//! | [`trace`]   | traces of requests                                                           |
+//! | [`trace`]   | request traces                                                               |
 //! | [`alone`]   | runs a trace through the channels of a machine without the rest of it        |
-//! | [`judge`]   | what the channels did, given to the command checker of `golden::dram`        |
-//! | [`figures`] | latencies                                                                    |
+//! | [`judge`]   | checks the channels' commands with the command checker of `golden::dram`     |
+//! | [`figures`] | latency statistics                                                           |
 //! | [`tables`]  | commands and served requests as CSV                                          |
 
 pub mod alone;

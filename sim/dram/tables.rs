@@ -1,11 +1,11 @@
-//! Command streams and request results as CSV.
+//! Output of commands and served requests as CSV.
 //!
 //! | table    | columns                                                                            |
 //! |----------|------------------------------------------------------------------------------------|
 //! | commands | `cycle,cmd,bankgroup,bank,row,col`; PRE has neither row nor column, PREA and REF no bank |
 //! | requests | `idx,op,addr,arrival,accept,complete`                                              |
 //!
-//! With more than one channel a last column `channel` follows.
+//! If the machine has several channels, a last column `channel` follows.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use super::alone::Served;
 use super::judge;
 use super::trace::TraceRequest;
 
-/// A table under construction.
+/// CSV table under construction.
 #[derive(Debug)]
 pub struct Table<W> {
     to: W,
@@ -25,18 +25,18 @@ pub struct Table<W> {
 }
 
 impl<W: Write> Table<W> {
-    /// A table of commands, of one channel or several.
+    /// Starts a table of commands; `channels` is the number of channels.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Fails if the output cannot be written.
     pub fn of_commands(to: W, channels: usize) -> io::Result<Self> {
         Self::new(to, "cycle,cmd,bankgroup,bank,row,col", channels)
     }
 
-    /// A table of requests.
+    /// Starts a table of requests; `channels` is the number of channels.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Fails if the output cannot be written.
     pub fn of_requests(to: W, channels: usize) -> io::Result<Self> {
         Self::new(to, "idx,op,addr,arrival,accept,complete", channels)
     }
@@ -50,7 +50,7 @@ impl<W: Write> Table<W> {
     /// Writes a command.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Fails if the output cannot be written.
     pub fn command(&mut self, config: &DramConfig, channel: usize, command: &Command) -> io::Result<()> {
         let Some(command) = judge::command(config, command) else { return Ok(()) };
         let name = match command.kind {
@@ -74,10 +74,10 @@ impl<W: Write> Table<W> {
         self.end(channel)
     }
 
-    /// Writes a request that was served.
+    /// Writes a served request.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Fails if the output cannot be written.
     pub fn request(&mut self, request: &TraceRequest, served: &Served) -> io::Result<()> {
         let TraceRequest { cycle, write, address } = request;
         let Served { index, channel, accept, complete } = served;
@@ -90,10 +90,10 @@ impl<W: Write> Table<W> {
         if self.with_channel { writeln!(self.to, ",{channel}") } else { self.to.write_all(b"\n") }
     }
 
-    /// The writer, everything written to it.
+    /// Flushes the output and returns it.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Fails if the output cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.flush()?;
         Ok(self.to)

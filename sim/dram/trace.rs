@@ -1,7 +1,7 @@
 //! # Request traces
-//! CSV with a heading and a request a line: the cycle from which it is offered, `R` or `W`, and a
-//! byte address. Row, bank, bank group and column may follow; they say where the address lies in
-//! the mapping of whoever wrote the trace, so they are not read: the machine has its own mapping.
+//! CSV with a header line and one request per line: the first cycle in which it may be sent, `R` or `W`, and
+//! a byte address. The columns row, bank, bank group and column may follow. They refer to the address mapping
+//! of the program that wrote the trace and are ignored, since the machine has its own mapping.
 
 use std::path::{Path, PathBuf};
 
@@ -10,63 +10,63 @@ use thiserror::Error;
 
 use crate::content::Content;
 
-/// Columns that a trace begins with.
+/// Required columns of a trace.
 const NEEDED: [&str; 3] = ["cycle", "op", "addr"];
-/// Columns that may follow.
+/// Optional columns, which are ignored.
 const REMARKS: [&str; 4] = ["row", "bank", "bankgroup", "col"];
-/// Latest cycle: 10^15 command clocks are weeks.
+/// Latest legal cycle: 10^15 command clocks are weeks of simulated time.
 const LAST_CYCLE: u64 = 1_000_000_000_000_000;
 
-/// One request.
+/// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRequest {
-    /// Cycle of the command clock from which it is offered.
+    /// First cycle of the command clock in which it may be sent.
     pub cycle: u64,
-    /// Store rather than load.
+    /// True for a store, false for a load.
     pub write: bool,
     /// Byte address in the memory of all channels.
     pub address: u64,
 }
 
-/// Why there is no trace.
+/// Reason why a trace cannot be read.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// The file could not be read.
     #[error("{}: cannot read the trace: {reason}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the operating system.
         reason: std::io::Error,
     },
-    /// A line is not a request.
+    /// A line is not a valid request.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Invalid {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Character of the line, from 1.
+        /// Column in the line, in characters, from 1.
         column: usize,
-        /// Field, value, what is legal, and why.
+        /// Field, value, legal values and reason.
         message: String,
     },
 }
 
-/// Reads the trace of a machine with `memory_bytes` of memory.
+/// Reads a trace for a machine with `memory_bytes` bytes of memory.
 ///
 /// # Errors
-/// The file cannot be read, or a line of it is no request; the first such line is named.
+/// Fails if the file cannot be read or a line is not a valid request. The error names the first such line.
 pub fn read(path: &Path, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
     let text =
         Content::DramTrace.read(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
     read_text(path, &text, memory_bytes)
 }
 
-/// Reads a text as if it stood in the file `path`.
+/// Parses `text` as the contents of the file `path`.
 ///
 /// # Errors
-/// A line of it is no request; the first such line is named.
+/// Fails if a line is not a valid request. The error names the first such line.
 pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
     parse(text, memory_bytes).map_err(|Wrong { line, column, message }| TraceError::Invalid {
         path: path.to_owned(),
@@ -76,7 +76,7 @@ pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<Trace
     })
 }
 
-/// What is wrong in a text, and where.
+/// Mistake in a trace, with its place.
 #[derive(Debug, PartialEq, Eq)]
 struct Wrong {
     line: usize,
@@ -84,7 +84,7 @@ struct Wrong {
     message: String,
 }
 
-/// A field and the character at which it begins.
+/// Field of a line, with the column at which it starts in characters.
 type Cell<'a> = (usize, &'a str);
 
 fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
@@ -107,7 +107,7 @@ fn parse(text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, Wrong> {
     filled.map(request).collect()
 }
 
-/// How many columns the heading announces.
+/// Returns the number of columns that the header line declares.
 fn heading_columns(heading: &str) -> Result<usize, (usize, String)> {
     let legal: Vec<&str> = NEEDED.into_iter().chain(REMARKS).collect();
     let expected = || format!("expected the heading `{}`, or its first three columns", legal.join(","));

@@ -1,10 +1,10 @@
-//! What a design has more or less than another.
+//! Differences between the costs of two designs.
 
 use super::{Block, Delta};
 
 impl Block {
-    /// Puts the differences to another design beside every scope. A scope that only the other has
-    /// stands among the rest, empty.
+    /// Adds to every scope the differences from another design. A scope that only the other design has is
+    /// added as an empty one.
     #[must_use]
     pub fn against(mut self, other: &Self) -> Self {
         let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();
@@ -40,7 +40,7 @@ impl Block {
         }
     }
 
-    /// Whether anything in it differs from the other design.
+    /// True if any figure of the scope or of a scope inside it differs from the other design.
     #[must_use]
     pub fn differs(&self) -> bool {
         let Delta { bits, flops, um2, leakage_mw: _ } = self.delta.unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What a run took: accesses of each memory, bytes over the networks and to the DRAM, times the energy
-//! of each; leakage times the time.
+//! Energy of a run. Dynamic energy is the number of memory accesses, network bytes and DRAM bytes, each times
+//! its energy. Leakage energy is leakage power times run time.
 //!
-//! Memories count what goes through their ports. Channels, logic and flip-flops outside memories have no
-//! energy of an event here, only their leakage: nobody counts how often they switch.
+//! Memories count the accesses at their ports. Channels, logic and flip-flops outside memories have only
+//! leakage, because their switching is not counted.
 
 use area::{Kind, Node, Technology};
 use serde::{Deserialize, Serialize};
@@ -11,24 +11,25 @@ use super::{Array, Block};
 use crate::readers::{ArrayCount, Counts};
 use crate::run::RunReport;
 
-/// A mW for a second, in pJ.
+/// Energy of 1 mW over 1 s in pJ.
 const PJ_PER_MJ: f64 = 1e9;
 
-/// All that a run did.
+/// Activity of a run that consumes energy.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity<'a> {
-    /// What it ran on, with the accesses of each memory.
+    /// Structures of the machine, with the number of accesses of each memory.
     pub structures: &'a Counts,
-    /// Time of the machine.
+    /// Simulated time, in seconds.
     pub seconds: f64,
-    /// Bytes over the networks of requests and of replies: once through a crossbar, or over each link of their way.
+    /// Traffic of the request and the reply network, in bytes. A byte counts once for a crossbar, and once
+    /// per link on its route otherwise.
     pub crossed: [u64; 2],
-    /// Bytes read from and written to the DRAM.
+    /// Data read from and written to the DRAM, in bytes.
     pub dram_bytes: u64,
 }
 
 impl<'a> Activity<'a> {
-    /// What a run did; `None` if it was not asked to count structures.
+    /// Extracts the activity of a run; `None` if the run did not count structures.
     #[must_use]
     pub fn of(report: &'a RunReport) -> Option<Self> {
         let counters = &report.counters;
@@ -43,53 +44,54 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// The energy of a run. Figures of a unit include those of the units inside; the blocks make up the whole.
+/// Energy of a run. Figures of a unit include those of the units inside it, and the figures of all blocks add
+/// up to the total.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Energy {
-    /// Technology node.
+    /// Technology node, in nm.
     pub node_nm: u32,
-    /// Millimetres that a byte goes over a crossbar, or from one router to the next.
+    /// Distance that a byte travels over a crossbar, or from one router to the next, in mm.
     pub hop_mm: f64,
-    /// Of all events.
+    /// Dynamic energy of all events, in pJ.
     pub dynamic_pj: f64,
-    /// Of all structures over the time.
+    /// Leakage energy of all structures over the simulated time, in pJ.
     pub leakage_pj: f64,
     /// Outermost blocks, then the wires of the networks and the DRAM devices.
     pub blocks: Vec<Unit>,
 }
 
-/// Blocks that differ in their numbers only, added up.
+/// Sum over blocks whose names differ only in their numbers.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
-    /// Their name, without a number if they are several in one scope.
+    /// Name of the blocks, without a number if a scope has several.
     pub block: String,
-    /// How many they are.
+    /// Number of blocks.
     pub units: u64,
-    /// Of all events.
+    /// Dynamic energy of all events, in pJ.
     pub dynamic_pj: f64,
-    /// Of all structures over the time.
+    /// Leakage energy of all structures over the simulated time, in pJ.
     pub leakage_pj: f64,
-    /// Their own events.
+    /// Events of the blocks themselves, without those of the units inside.
     pub events: Vec<Events>,
-    /// Units inside.
+    /// Units inside the blocks.
     pub children: Vec<Self>,
 }
 
-/// Events of one kind.
+/// Number and energy of the events of one kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Events {
-    /// The memory, or what else they happen to.
+    /// Name of the memory or other resource on which the events occur.
     pub name: String,
-    /// What happens: `read`, `write`, `search`, `byte`.
+    /// Event type: `read`, `write`, `search` or `byte`.
     pub event: String,
-    /// How often.
+    /// Number of events.
     pub count: u64,
-    /// Each.
+    /// Energy of one event, in pJ; `None` if unknown.
     pub pj_each: Option<f64>,
 }
 
 impl Events {
-    /// All of them; nothing where it is not known.
+    /// Energy of all these events, in pJ; 0 if the energy of one is unknown.
     #[must_use]
     pub fn pj(&self) -> f64 {
         self.count as f64 * self.pj_each.unwrap_or(0.0)
@@ -97,7 +99,7 @@ impl Events {
 }
 
 impl Energy {
-    /// The energy of `activity`, whose bytes go `hop_mm` each way.
+    /// Computes the energy of `activity`, with `hop_mm` as the length of a hop.
     #[must_use]
     pub fn of(activity: &Activity<'_>, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;
@@ -119,7 +121,7 @@ impl Energy {
         Self { node_nm: node.nm(), hop_mm, dynamic_pj, leakage_pj, blocks }
     }
 
-    /// All of it.
+    /// Total energy, in pJ.
     #[must_use]
     pub fn pj(&self) -> f64 {
         self.dynamic_pj + self.leakage_pj
@@ -127,13 +129,13 @@ impl Energy {
 }
 
 impl Unit {
-    /// Something outside the structures.
+    /// Creates a unit for energy consumed outside the structures.
     fn leaf(name: &str, events: Vec<Events>) -> Self {
         let dynamic_pj = sum(events.iter().map(Events::pj));
         Self { block: name.to_owned(), units: 1, dynamic_pj, leakage_pj: 0.0, events, children: Vec::new() }
     }
 
-    /// A scope, priced as `block`.
+    /// Computes the energy of a scope, with costs from `block`.
     fn of(counts: &Counts, block: &Block, seconds: f64) -> Self {
         let events: Vec<_> =
             counts.arrays.iter().zip(&block.arrays).flat_map(|(count, array)| events(count, array)).collect();
@@ -156,7 +158,7 @@ impl Unit {
         }
     }
 
-    /// Takes in another of its kind.
+    /// Adds the figures of another unit of the same kind.
     fn add(&mut self, other: Self) {
         let Self { block: _, units, dynamic_pj, leakage_pj, events, children } = other;
         self.units += units;
@@ -174,12 +176,12 @@ impl Unit {
     }
 }
 
-/// A sum that is 0 of nothing, where the standard library's is -0.
+/// Sums up values. The empty sum is 0, whereas the standard library returns -0.
 fn sum(parts: impl Iterator<Item = f64>) -> f64 {
     parts.fold(0.0, |sum, part| sum + part)
 }
 
-/// A scope's name without its number: `sm` of `sm3`, `entry` of `entry[3]`, `from_l2` of `from_l2_3`.
+/// Strips the number from a scope's name: `sm` for `sm3`, `entry` for `entry[3]`, `from_l2` for `from_l2_3`.
 fn stem(name: &str) -> &str {
     let name = name.strip_suffix(']').map_or(name, |open| open.trim_end_matches(|c: char| c.is_ascii_digit()));
     let name = name.strip_suffix('[').unwrap_or_else(|| name.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -193,7 +195,7 @@ fn add_to(units: &mut Vec<Unit>, unit: Unit) {
     }
 }
 
-/// What happened at a memory.
+/// Lists the access events of a memory.
 fn events(count: &ArrayCount, array: &Array) -> impl Iterator<Item = Events> {
     let reading = if array.memory.kind == Kind::Cam { "search" } else { "read" };
     let both =
@@ -223,7 +225,7 @@ mod tests {
         Energy::of(activity, Technology::built_in().unwrap(), Node::N45, hop_mm)
     }
 
-    /// The same machine with every access made `times` over.
+    /// Multiplies all access counts by `times`.
     fn repeated(counts: &Counts, times: u64) -> Counts {
         let mut more = counts.clone();
         for array in &mut more.arrays {

@@ -1,22 +1,22 @@
-//! Scopes alike, one row for all of them.
+//! Combines equal scopes into one row.
 
 use super::Block;
 
-/// Scopes that follow each other and differ in their numbers only.
+/// Consecutive scopes that differ only in their numbers.
 #[derive(Clone, Debug)]
 pub struct Folded<'a> {
-    /// `l1`, or `sm0..sm14`.
+    /// Name or range of names: `l1` or `sm0..sm14`.
     pub name: String,
-    /// How many.
+    /// Number of scopes.
     pub count: u32,
-    /// The first of them.
+    /// First of the scopes.
     pub one: &'a Block,
-    /// Scopes inside each of them.
+    /// Combined rows of the scopes inside each of these scopes.
     pub children: Vec<Self>,
 }
 
 impl<'a> Folded<'a> {
-    /// A scope with those inside it folded.
+    /// Creates the row of a scope, with the scopes inside it combined.
     #[must_use]
     pub fn of(block: &'a Block) -> Self {
         let mut children: Vec<Self> = Vec::new();
@@ -33,7 +33,7 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// The name without its number.
+/// Strips the number from a scope's name.
 fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || "[]_".contains(c))
 }

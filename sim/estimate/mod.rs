@@ -1,13 +1,13 @@
-//! # What a machine costs
-//! The structure counts of a machine with the area and leakage of each structure, scope by scope. A
-//! design's overhead is its figures less those of another design on the same machine.
+//! # Cost of a machine
+//! Combines the structures of a machine, scope by scope, with the area and leakage of each structure. The
+//! overhead of a design is the difference of its figures from those of another design on the same machine.
 //!
-//! | file    | gives                                                             |
+//! | file    | content                                                           |
 //! |---------|-------------------------------------------------------------------|
-//! | `price` | each structure of a scope as the technology knows it              |
-//! | `delta` | what a design has more or less than another                       |
-//! | `energy`| what a run took, from what went through the ports of its memories |
-//! | `fold`  | scopes alike, one row for all of them: fifteen SMs, 32 entries     |
+//! | `price` | conversion of a scope's structures to those of the technology     |
+//! | `delta` | differences between two designs                                   |
+//! | `energy`| energy of a run, from the accesses at the ports of its memories   |
+//! | `fold`  | one row for equal scopes, such as 15 SMs or 32 entries            |
 
 mod delta;
 mod energy;
@@ -23,74 +23,74 @@ use serde::Serialize;
 
 use crate::readers::Counts;
 
-/// One scope. Its figures include those of the scopes inside; arrays and logic are its own.
+/// Cost of one scope. Its figures include those of the scopes inside; `arrays` and `logic` list only its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
-    /// Name inside the parent: `l1`.
+    /// Name inside the parent scope, such as `l1`.
     pub block: String,
-    /// Bits of arrays.
+    /// Storage of arrays, in bits.
     pub bits: u64,
-    /// Flip-flops outside arrays.
+    /// Number of flip-flops outside arrays.
     pub flops: u64,
-    /// Own arrays and channels.
+    /// Arrays and channels directly in this scope.
     pub arrays: Vec<Array>,
-    /// Own logic.
+    /// Logic directly in this scope.
     pub logic: Vec<Piece>,
-    /// Area.
+    /// Area, in µm².
     pub um2: f64,
-    /// Leakage.
+    /// Leakage, in mW.
     pub leakage_mw: f64,
-    /// What it has more than the design it is compared with.
+    /// Difference from the design to which it is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
-    /// Scopes inside.
+    /// Costs of the scopes inside this one.
     pub children: Vec<Self>,
 }
 
-/// A memory of a scope.
+/// Memory of a scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Array {
-    /// Name inside its scope; a channel is called `beats`.
+    /// Name inside its scope; `beats` for a channel.
     pub name: String,
-    /// How it is built.
+    /// Type, dimensions and ports.
     #[serde(flatten)]
     pub memory: Memory,
-    /// Bits of all banks.
+    /// Storage of all banks, in bits.
     pub bits: u64,
-    /// What it costs.
+    /// Area, leakage and access energies.
     #[serde(flatten)]
     pub cost: area::Cost,
 }
 
-/// A piece of logic of a scope.
+/// Logic structure of a scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
     /// Name inside its scope.
     pub name: String,
-    /// What it is.
+    /// Type and size of the structure.
     #[serde(flatten)]
     pub logic: Logic,
-    /// Area.
+    /// Area, in µm².
     pub um2: f64,
-    /// Leakage.
+    /// Leakage, in mW.
     pub leakage_mw: f64,
 }
 
-/// The figures of a scope, more or less than those of another design.
+/// Differences of a scope's figures from those of another design; positive if the scope has more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Delta {
-    /// Bits of arrays.
+    /// Storage of arrays, in bits.
     pub bits: i64,
-    /// Flip-flops outside arrays.
+    /// Number of flip-flops outside arrays.
     pub flops: i64,
-    /// Area.
+    /// Area, in µm².
     pub um2: f64,
-    /// Leakage.
+    /// Leakage, in mW.
     pub leakage_mw: f64,
 }
 
 impl Block {
-    /// Prices counted structures.
+    /// Computes the cost of counted structures.
     #[must_use]
     pub fn of(counts: &Counts, technology: &Technology, node: Node) -> Self {
         let children: Vec<_> = counts.children.iter().map(|inner| Self::of(inner, technology, node)).collect();
@@ -115,19 +115,20 @@ impl Block {
         }
     }
 
-    /// Flip-flops of this scope alone.
+    /// Number of flip-flops of this scope without those inside.
     #[must_use]
     pub fn own_flops(&self) -> u64 {
         self.flops - self.children.iter().map(|child| child.flops).sum::<u64>()
     }
 
-    /// Area of this scope and all inside of one name: every `l1` of a machine.
+    /// Sums the area of all scopes with this name at or inside this one, such as every `l1` of a machine, in
+    /// µm².
     #[must_use]
     pub fn um2_of(&self, name: &str) -> f64 {
         if self.block == name { self.um2 } else { self.children.iter().map(|child| child.um2_of(name)).sum() }
     }
 
-    /// Every scope with its path, outermost first.
+    /// Visits every scope with its path, outermost first.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&str, &'a Self)) {
         self.walk_from("", visit);
     }

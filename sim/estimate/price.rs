@@ -1,4 +1,4 @@
-//! Structures as the design lists them, turned into those that the technology knows.
+//! Conversion of the structures that a design declares to those of the technology model.
 
 use area::{Kind, Memory, Node, Ports, Technology};
 use rtl::kernel::{Access, Storage};
@@ -6,10 +6,10 @@ use rtl::kernel::{Access, Storage};
 use super::{Array, Piece};
 use crate::readers::{ArrayCount, Counts};
 
-/// Name of the array that a channel is.
+/// Name of a channel's array.
 const BEATS: &str = "beats";
 
-/// A memory as its ports see it: as many words as they can name, each as wide as they reach.
+/// Converts an array to a memory with one word per address that a port can access, as wide as one access.
 fn memory(array: &ArrayCount) -> Memory {
     let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access, accesses: _ } = array;
     let (entries, width, banks) = match access {
@@ -25,7 +25,7 @@ fn memory(array: &ArrayCount) -> Memory {
     Memory { kind, entries, width, ports: Ports { shared: 0, reads, writes }, banks }
 }
 
-/// A scope's own memories, channels among them.
+/// Prices the memories of a scope, including its channels.
 pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Vec<Array> {
     let memories = counts.arrays.iter().map(|array| (array.name.clone(), memory(array)));
     let channels = counts.channels.iter().map(|channel| {
@@ -40,7 +40,7 @@ pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Ve
     priced.collect()
 }
 
-/// A scope's own logic.
+/// Prices the logic of a scope.
 pub(super) fn logic(counts: &Counts, technology: &Technology, node: Node) -> Vec<Piece> {
     let priced = counts.logic.iter().map(|count| {
         let cost = technology.logic(node, count.logic);

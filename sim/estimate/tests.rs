@@ -1,5 +1,5 @@
-//! Testpoints: bits and area add up; a wider field costs more without an edit elsewhere; differences
-//! to another design; blocks alike in one row.
+//! Testpoints: bits and area add up; a wider field costs more without a change elsewhere; differences from
+//! another design; equal blocks share one row.
 
 use area::{Kind, Node, Technology};
 use rtl::kernel::{BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep};
@@ -53,7 +53,7 @@ fn the_l1_has_the_bits_of_its_lines_and_tags() {
     let data = l1.arrays.iter().find(|array| array.name == "data").unwrap();
     assert_eq!((data.memory.entries, data.memory.width, data.bits), (128, 1024, 131_072));
     let tags = &at(l1, "tags").arrays[0];
-    // 32 sets, a word a set of four ways.
+    // 32 sets, with one word of four ways per set.
     assert_eq!((tags.memory.entries, tags.memory.kind), (32, Kind::Sram));
     assert_eq!(u64::from(tags.memory.width) * 32, tags.bits);
 }
@@ -72,7 +72,7 @@ fn pric_adds_five_xor_trees_an_l1_and_nothing_else() {
     let pric = fermi(&["pric"], &["l1.index.addr_bits=27"]).against(&baseline);
     let Delta { bits, flops, um2, .. } = pric.delta.unwrap();
     assert_eq!((bits, flops), (0, 0));
-    // Fan-ins 10, 10, 10, 9, 9: so many gates less five, in 15 SMs.
+    // Fan-ins of 10, 10, 10, 9 and 9 take one gate less per tree, in 15 SMs.
     let gates = f64::from((10 + 10 + 10 + 9 + 9 - 5) * 15);
     assert!((um2 - gates * 1.596).abs() < 1e-3, "{um2}");
     let mut fan_ins = Vec::new();
@@ -97,7 +97,8 @@ fn twice_the_ways_add_their_lines_and_tags() {
     assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
 }
 
-/// Each has comparators and a port of the tags and of the sectors; the data and the table of loads under way stay.
+/// Each lookup adds comparators and a port to the tags and the sectors. The data array and the table of
+/// pending loads do not change.
 #[test]
 fn further_lookups_add_ports_and_logic_and_no_storage() {
     let one = fermi(&["l1-sectored"], &[]);
@@ -144,7 +145,7 @@ fn what_only_the_other_design_has_stands_as_less() {
     assert_eq!(missing.um2, 0.0);
 }
 
-/// The widths of li2015 section 4.1, with a third bit for the free lines, which start at 4.
+/// Field widths of li2015 section 4.1, with a third bit for the free-line counter, which starts at 4.
 #[test]
 fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     let decoupled = fermi(&["decoupled"], &[]).against(&fermi(&[], &[]));
@@ -153,7 +154,7 @@ fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     assert!(l1.flops <= 2 && l1.um2 > 0.0, "{l1:?}");
 }
 
-/// candel2018 section 4: the lines of an FRC are all the array bits that it adds.
+/// candel2018 section 4: the lines of an FRC are the only array bits that it adds.
 #[test]
 fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
     let lines = 16;
@@ -176,7 +177,7 @@ fn sms_alike_are_one_row() {
     assert!((total - machine.children.iter().map(|child| child.um2).sum::<f64>()).abs() < 1e-3);
 }
 
-/// A block of one register and one channel, both as wide as it is told.
+/// Block with one channel of configurable width and an optional flag register.
 struct Small {
     link: Chan<Beat>,
     width: u32,

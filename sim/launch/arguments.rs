@@ -1,5 +1,4 @@
-//! Launches against the kernels they name: does the kernel exist, do its parameters take the
-//! arguments.
+//! Checks launches against their kernels: the kernel must exist and its parameters must accept the arguments.
 
 use std::path::Path;
 
@@ -12,42 +11,42 @@ use super::model::{Argument, KernelLaunch, LaunchFile};
 use super::problem::{LaunchError, Problems};
 use crate::config::suggestion;
 
-/// What a PTX file says about one kernel.
+/// Declaration of a kernel in a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelShape {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
-    /// Its parameters, in order.
+    /// Parameters in order.
     pub parameters: Vec<ParameterShape>,
-    /// Shared memory that it declares itself, in bytes.
+    /// Statically declared shared memory, in bytes.
     pub shared_bytes: u32,
-    /// Launches that it takes.
+    /// Limits on the shape of launches.
     pub limits: LaunchLimits,
 }
 
-/// What a PTX file says about one parameter of a kernel.
+/// Declaration of a kernel parameter in a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterShape {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
-    /// Its PTX type, of an array that of its elements.
+    /// PTX type; for an array, the type of its elements.
     pub ty: Type,
-    /// Its size in bytes; for an array, of all of it.
+    /// Size of the parameter or of the whole array, in bytes.
     pub bytes: usize,
 }
 
-/// Addresses are 64 bits wide in every PTX file that we run.
+/// Size of an address in bytes: supported PTX files use 64-bit addresses.
 const ADDRESS_BYTES: usize = 8;
 
 impl LaunchFile {
-    /// Checks that every launch names a kernel of its PTX file, has a shape that this takes, and passes
-    /// it arguments of the number, size and kind that it declares. `kernels_of` lists the kernels of a PTX
-    /// file, `sm_shared_bytes` is the shared memory of an SM.
+    /// Checks every launch. Its kernel must be in its PTX file and accept the launch's shape, and the
+    /// arguments must match the parameters in number, size and kind. `kernels_of` lists the kernels of a PTX
+    /// file, and `sm_shared_bytes` is the shared memory of an SM.
     ///
-    /// Signs are not compared, as compilers do not keep them: an `i32` goes into a `.u32`.
+    /// Signedness is not compared, because compilers do not preserve it: an `i32` is accepted for a `.u32`.
     ///
     /// # Errors
-    /// Lists every launch and argument that does not fit.
+    /// Lists every launch and argument that does not match.
     pub fn check_kernels<'k>(
         &self,
         sm_shared_bytes: u32,
@@ -126,14 +125,14 @@ impl KernelLaunch {
     }
 }
 
-/// The kind of a value within an argument: its type, or an address.
+/// Kind of a value in an argument: an address, or a number of an element type.
 #[derive(Clone, Copy)]
 enum Kind {
     Address,
     Value(ElementType),
 }
 
-/// A size in words.
+/// Formats a size in bytes.
 fn in_bytes(bytes: usize) -> String {
     format!("{bytes} {}", noun(bytes, "byte", "bytes"))
 }
@@ -147,12 +146,12 @@ impl ParameterShape {
         }
     }
 
-    /// Number of elements: 1 unless it is an array or a vector.
+    /// Number of elements: 1 unless the parameter is an array or a vector.
     fn elements(&self) -> usize {
         self.bytes / (self.ty.bytes() as usize).max(1)
     }
 
-    /// What it takes, in words.
+    /// Describes the arguments that the parameter accepts.
     fn legal(&self) -> String {
         let Self { ty, bytes, .. } = self;
         if self.elements() > 1 {
@@ -174,20 +173,20 @@ impl ParameterShape {
         }
     }
 
-    /// Names of the types of a launch file that one of its elements takes.
+    /// Names of the launch-file types that an element of the parameter accepts.
     fn element_names(&self) -> Vec<&'static str> {
         let all = ElementType::ALL.into_iter();
         let fitting = all.filter(|&element| self.suits(Kind::Value(element)) == Some(true));
         fitting.map(ElementType::name).collect()
     }
 
-    /// True if the argument has the size of the parameter and no value in it is of another kind than the
-    /// element whose place it takes.
+    /// True if the argument has the size of the parameter and none of its values conflicts with the kind of
+    /// the element at its position.
     fn takes(&self, argument: &Argument) -> bool {
         let suits = |kind| self.suits(kind);
         match argument {
             Argument::Struct { .. } => {
-                // A struct may leave the end of a parameter of bytes alone, whose last members may be empty.
+                // The last members of a struct may be empty, so it may be smaller than a parameter of bytes.
                 let fits = match self.ty {
                     Type::B8 => argument.bytes() <= self.bytes,
                     _ => argument.padded_bytes() == self.bytes,
@@ -201,20 +200,20 @@ impl ParameterShape {
         }
     }
 
-    /// True if a value can be an element, false if it is as wide but of another kind; `None` if it has another width,
-    /// so that it can only be a piece of elements or a run of them.
+    /// True if a value can be an element. False if it has the width of an element but another kind. `None` if
+    /// it has another width, so that it covers part of an element or several.
     fn suits(&self, kind: Kind) -> Option<bool> {
         let (bytes, is_real) = match kind {
             Kind::Address => (ADDRESS_BYTES, false),
             Kind::Value(element) => (element.bytes(), element.is_real()),
         };
-        // Bytes without a type are a value of any width.
+        // An untyped byte parameter is a value of any width.
         let is_element = bytes == self.ty.bytes() as usize || (self.ty == Type::B8 && bytes == self.bytes);
         is_element.then(|| self.ty.is_untyped() || is_real == self.ty.is_float())
     }
 }
 
-/// The kind of every value within an argument.
+/// Iterates over the kinds of all values in an argument.
 fn kinds(argument: &Argument) -> Box<dyn Iterator<Item = Kind> + '_> {
     match argument {
         Argument::Buffer { .. } | Argument::Texture(_) => Box::new(std::iter::once(Kind::Address)),

@@ -1,4 +1,4 @@
-//! `[[buffer]]`: names, types, sizes and initial contents.
+//! Reader of `[[buffer]]`: names, types, sizes and initial contents.
 
 use std::collections::HashSet;
 
@@ -13,14 +13,14 @@ use super::structs::{Field, StructType, read_struct_init};
 use super::texture::read_texture;
 use crate::config::suggestion;
 
-/// A buffer as far as it could be read: others may name it even if it breaks a rule.
+/// Buffer as far as it could be read. Other tables may refer to it even if it breaks a rule.
 pub(super) struct Declared {
     pub name: String,
-    /// Type of its elements as it is written.
+    /// Element type as written in the file.
     pub type_name: String,
     pub element: Option<ElementType>,
     pub elements: Option<usize>,
-    /// Its structs; `None` if their type broke a rule.
+    /// Fields if the elements are structs; `None` if the struct type breaks a rule.
     pub fields: Option<Vec<Field>>,
     init: Option<Init>,
     symbol: Option<String>,
@@ -36,7 +36,7 @@ impl Declared {
     }
 }
 
-/// A buffer must leave room for others in a 32-bit address space.
+/// Maximum size of a buffer in bytes, which leaves space for others in a 32-bit address space.
 const MAX_BYTES: usize = 1 << 31;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Declared> {
@@ -88,7 +88,7 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     declared
 }
 
-/// The type of the elements, bytes with their fields if they are structs.
+/// Reads the element type. For structs, returns bytes and the fields.
 fn read_type(
     scope: &Scope<'_>,
     table: &Table<'_>,
@@ -104,7 +104,7 @@ fn read_type(
     }
 }
 
-/// An element type; `others` are names that were legal here too.
+/// Reads an element type; `others` are further legal names, for the suggestion.
 pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Problems<'_>) -> Option<ElementType> {
     let name = node.text("the name of an element type", problems)?;
     let element = ElementType::from_name(name);
@@ -116,7 +116,7 @@ pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Prob
     element
 }
 
-/// Bytes and initial contents of an array of structs.
+/// Reads the size in bytes and the initial contents of an array of structs.
 fn read_structs(
     scope: &Scope<'_>,
     table: &Table<'_>,
@@ -135,7 +135,7 @@ fn read_structs(
     (structs.map(|structs| structs * bytes), init)
 }
 
-/// Element count and initial contents; each may depend on the other.
+/// Reads the element count and the initial contents, either of which may determine the other.
 fn read_contents(
     scope: &Scope<'_>,
     table: &Table<'_>,
@@ -193,7 +193,7 @@ pub(super) fn read_init(
         }
         (Some(("random", inner)), None) => read_random(&inner, element, problems),
         (Some(("file", inner)), None) => read_file(scope, &inner, element, problems),
-        // An unknown key has been reported.
+        // The unknown key has already been reported.
         (Some(_), None) => None,
         _ => {
             problems.refuse(&node.place, forms);
@@ -243,7 +243,7 @@ fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_
     let low = low.and_then(|node| read_number(&node, element, problems));
     let high_node = table.require("high", problems);
     let high = high_node.as_ref().and_then(|node| {
-        // The end is excluded, so it may lie one beyond the type.
+        // `high` is excluded, so it may be one above the maximum of the type.
         match (node.number(), element.integer_range()) {
             (Some(Number::Integer(end)), Some((_, last))) if end == last + 1 => Some(Number::Integer(end)),
             _ => read_number(node, element, problems),
@@ -282,8 +282,8 @@ fn read_file(scope: &Scope<'_>, node: &Node<'_>, element: ElementType, problems:
     }
 }
 
-/// A value of the element type: an integer in its range, or a real number rounded to the type,
-/// finite after that.
+/// Reads a value of the element type: an integer in its range, or a real number that is finite after rounding
+/// to the type.
 pub(super) fn read_number(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
     if let Some((low, high)) = element.integer_range() {
         let why = format!("the values of {element}");

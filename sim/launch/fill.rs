@@ -1,4 +1,4 @@
-//! What buffers hold before the first launch, and what outputs should hold after the last.
+//! Initial contents of buffers, and expected contents of outputs.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::structs::{Field, StructType};
 use super::view::View;
 
 impl LaunchFile {
-    /// An error about the `symbol` or `texture` of a buffer.
+    /// Creates an error about the `symbol` or `texture` of a buffer.
     pub(crate) fn refuse_buffer(&self, buffer: &Buffer, message: String) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         problems.add(buffer.place.span.clone(), message, None);
@@ -21,16 +21,16 @@ impl LaunchFile {
         }
     }
 
-    /// The initial contents of every buffer, in order. The same on every machine.
+    /// Returns the initial contents of every buffer in order; they are the same on every machine.
     pub fn initial(&self) -> Vec<Array> {
         self.buffers.iter().map(Buffer::initial).collect()
     }
 
-    /// What each output should hold, given the buffers' initial contents.
+    /// Computes the expected contents of each output from the initial buffers.
     ///
     /// # Errors
-    /// If a reference cannot be computed from its inputs and parameters, or gives more or fewer
-    /// values than the output has elements. All such problems are listed.
+    /// Fails if a reference cannot be computed from its inputs and parameters, or its number of values
+    /// differs from the output's elements. All such problems are listed.
     pub fn expected(&self, initial: &[Array]) -> Result<Vec<Option<Expected>>, LaunchError> {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut all = Vec::new();
@@ -76,7 +76,7 @@ impl Output {
 }
 
 impl Buffer {
-    /// What the buffer holds before the first launch.
+    /// Returns the contents of the buffer before the first launch.
     pub fn initial(&self) -> Array {
         let Init::Fields(fields) = &self.init else { return self.init.contents(self.element, self.elements) };
         let mut bytes = vec![0; self.bytes()];
@@ -90,13 +90,14 @@ impl Buffer {
         Array::from_bytes(self.element, bytes)
     }
 
-    /// A field of all its structs.
+    /// Returns the view of one field in all structs.
     fn field(&self, buffer: BufferId, field: &Field) -> View {
         let (element, start, stride) = (field.element, field.offset, StructType::bytes(&self.fields));
         View { buffer, element, start, stride, bytes: element.bytes(), count: self.bytes() / stride }
     }
 
-    /// What messages call its parts: itself, or the fields of its structs.
+    /// Returns the names and views of the buffer's sections for messages: the whole buffer, or each field of
+    /// its structs.
     pub(crate) fn parts(&self, buffer: BufferId) -> Vec<(String, View)> {
         let fields = self.fields.iter();
         let fields: Vec<_> =
@@ -108,7 +109,7 @@ impl Buffer {
 }
 
 impl Init {
-    /// So many elements of a plain type.
+    /// Creates `count` elements of a scalar type.
     fn contents(&self, element: ElementType, count: usize) -> Array {
         match self {
             Self::Zeros | Self::Module | Self::Fields(_) => Array::zeros(element, count),
@@ -134,8 +135,8 @@ fn filled(element: ElementType, values: impl Iterator<Item = Number>) -> Array {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Written out so that the data of a launch file
-/// stay the same whatever becomes of a library's generator.
+/// Random generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Implemented here so that the data of a
+/// launch file do not depend on the version of a library.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -147,13 +148,13 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// Even over `low..high`, which must not be empty and not wider than 2^64.
+    /// Returns a uniform integer in `low..high`, which must not be empty and not be wider than 2^64.
     fn integer(&mut self, low: i128, high: i128) -> i128 {
         low + ((u128::from(self.bits()) * (high - low) as u128) >> 64) as i128
     }
 
-    /// Even over `low..high`, a value of the element type. Draws again where rounding to the type
-    /// would give `high` itself.
+    /// Returns a uniform value of the element type in `low..high`. Draws again if rounding to the type gives
+    /// `high` itself.
     fn real(&mut self, low: f64, high: f64, element: ElementType) -> f64 {
         loop {
             let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -190,7 +191,7 @@ mod tests {
         let mut random = SplitMix(7);
         let high = f64::from(1.0_f32.next_up());
         for _ in 0..100 {
-            // Rounding to f32 leaves only two values here, 1 and `high`.
+            // Rounding to f32 leaves only the values 1 and `high`.
             assert_eq!(random.real(1.0, high, ElementType::F32), 1.0);
         }
     }

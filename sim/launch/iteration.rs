@@ -1,4 +1,4 @@
-//! `iteration` of a step: numbers that follow its iterations, for arguments of its launches.
+//! Reader of a step's `iteration`: numbers that change with the iteration, for the arguments of its launches.
 
 use golden::reference::ElementType;
 
@@ -7,15 +7,15 @@ use super::node::{Node, Table};
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// What the launches of a step may follow.
+/// Numbers declared by a step's `iteration`.
 pub(super) struct Iterations {
-    /// Iterations at most, at least 1.
+    /// Maximum number of iterations, at least 1.
     times: u32,
     names: Vec<(String, Sequence)>,
 }
 
 impl Iterations {
-    /// `"k"`, which counts from 0, or a table of names and how each counts.
+    /// Reads `"k"`, which counts from 0, or a table of names with start and step.
     pub fn read(node: Option<&Node<'_>>, times: u32, problems: &mut Problems<'_>) -> Option<Self> {
         let counting = Sequence { start: Number::Integer(0), step: Number::Integer(1) };
         let names = match node {
@@ -37,7 +37,8 @@ impl Iterations {
         Some(Self { times, names })
     }
 
-    /// The numbers that a name stands for, all of which an element of the type holds.
+    /// Returns the sequence that a name stands for. Reports an error if the element type cannot hold all its
+    /// numbers.
     pub fn numbers(&self, node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Sequence> {
         let sequence = self.named(node, problems)?;
         let ends = [sequence.at(0), sequence.at(u64::from(self.times) - 1)];
@@ -52,7 +53,8 @@ impl Iterations {
         self.within(node, &sequence, low, high, &format!("the values of {element}"), problems)
     }
 
-    /// The numbers that a name stands for, all of which are elements of a buffer that has so many.
+    /// Returns the sequence that a name stands for. Reports an error unless all its numbers are indices into
+    /// a buffer of `count` elements.
     pub fn elements(
         &self,
         node: &Node<'_>,

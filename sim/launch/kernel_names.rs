@@ -1,4 +1,4 @@
-//! Names of kernels as their source spells them: C++ compilers mangle them into one word.
+//! Resolution of kernel names as written in the source, which C++ compilers mangle.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -12,11 +12,12 @@ use super::problem::{LaunchError, Problems};
 use crate::config::suggestion;
 
 impl LaunchFile {
-    /// Replaces the kernel names of all launches by those in the PTX files, whose kernels `kernels` lists. `reduce`,
-    /// `ns::reduce<float, 256>` and `reduce(float*, int)` may stand for a mangled name that no other fits.
+    /// Replaces the kernel names of all launches by those in the PTX files, which `kernels` lists. `reduce`,
+    /// `ns::reduce<float, 256>` and `reduce(float*, int)` can stand for a mangled name if they match only
+    /// one.
     ///
     /// # Errors
-    /// Lists every name that no kernel has, or several.
+    /// Lists every name that matches no kernel or several.
     pub fn resolve_kernels(&mut self, kernels: &BTreeMap<PathBuf, Vec<String>>) -> Result<(), LaunchError> {
         let (path, text) = (self.path.clone(), self.text.clone());
         let mut problems = Problems::new(&path, &text);
@@ -32,11 +33,12 @@ impl LaunchFile {
     }
 }
 
-/// The kernels of a PTX file.
+/// Kernels of a PTX file.
 struct Kernels<'k> {
     names: HashSet<&'k str>,
     all: &'k [String],
-    /// Their names as C++ has them, in full and in parts: spelled out when a launch names none as it stands.
+    /// Demangled names, whole and parsed. Computed at the first launch that does not use a name from the PTX
+    /// file.
     spelled: OnceCell<Vec<(&'k str, String, Spelling)>>,
 }
 
@@ -92,21 +94,21 @@ impl<'k> Kernels<'k> {
     }
 }
 
-/// A name as C++ has it; one that is not mangled stays as it is.
+/// Demangles a C++ name; other names stay unchanged.
 fn demangled(name: &str) -> String {
     let symbol = Symbol::new(name).ok().filter(|_| name.starts_with("_Z"));
     let spelled = symbol.and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::default()).ok());
     let spelled = spelled.unwrap_or_else(|| name.to_owned());
-    // Templates name what they return, which is nothing for a kernel.
+    // A demangled template starts with its return type, which is `void` for a kernel.
     spelled.strip_prefix("void ").map_or(spelled.clone(), str::to_owned)
 }
 
-/// The parts of a name that is spelled out.
+/// Components of a demangled name.
 #[derive(Debug, PartialEq, Eq)]
 struct Spelling {
     /// Namespaces, then the name.
     path: Vec<String>,
-    /// Of a template.
+    /// Template arguments; `None` without an argument list.
     arguments: Option<Vec<String>>,
     parameters: Option<Vec<String>>,
 }
@@ -119,12 +121,12 @@ impl Spelling {
         let (rest, arguments) = without_group(rest, '<', '>');
         let path = split(rest, "::").into_iter().map(|part| part.trim().to_owned()).collect();
         let list = |group: &str| split(group, ",").into_iter().map(plain).filter(|one| !one.is_empty()).collect();
-        // `k(void)` and `k()` are the same.
+        // `k(void)` and `k()` are equivalent.
         let parameters = parameters.map(|group| if group.trim() == "void" { Vec::new() } else { list(group) });
         Self { path, arguments: arguments.map(list), parameters }
     }
 
-    /// Whether this name, which is complete, is one that `asked` may stand for.
+    /// True if `asked` can stand for this complete name.
     fn fits(&self, asked: &Self) -> bool {
         let same = |mine: &Option<Vec<String>>, asked: &Option<Vec<String>>| asked.is_none() || mine == asked;
         self.path.ends_with(&asked.path)
@@ -133,7 +135,7 @@ impl Spelling {
     }
 }
 
-/// A text without the group in brackets that it ends with, and what is in the group.
+/// Splits off the bracketed group at the end of a text. Returns the text before it, and its contents.
 fn without_group(text: &str, open: char, close: char) -> (&str, Option<&str>) {
     let Some(inner) = text.strip_suffix(close) else { return (text, None) };
     let mut depth = 1;
@@ -146,7 +148,7 @@ fn without_group(text: &str, open: char, close: char) -> (&str, Option<&str>) {
     (text, None)
 }
 
-/// The parts of a text between separators that stand in no brackets.
+/// Splits a text at the separators outside brackets.
 fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
     for (at, letter) in text.char_indices() {
@@ -160,8 +162,8 @@ fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     parts
 }
 
-/// A type or a number in one form of those that mean the same: `const unsigned *` and `unsigned int const*`,
-/// `(unsigned int)256`, `256u` and `256`.
+/// Normalizes a type or a number, so that equivalent spellings become equal: `const unsigned *` and `unsigned
+/// int const*`, or `(unsigned int)256`, `256u` and `256`.
 fn plain(text: &str) -> String {
     let text = text.trim();
     let text = match text.strip_prefix('(').and_then(|rest| rest.split_once(')')) {

@@ -1,4 +1,4 @@
-//! `[[step.launch]]`: which kernel runs, in which shape, with which arguments.
+//! Reader of `[[step.launch]]`: kernel, shape and arguments of a launch.
 
 use golden::reference::{Array, ElementType};
 
@@ -10,13 +10,14 @@ use super::problem::Problems;
 use super::read::{Scope, existing_file};
 use super::view::read_field;
 
-/// Largest extent of a grid and of a block in x, y, z, as PTX defines them.
+/// Maximum extents of a grid and of a block in x, y and z, as defined by PTX.
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
 const MAX_BLOCK: [i128; 3] = [1024, 1024, 64];
 const MAX_THREADS: u32 = 1024;
-/// Most dynamic shared memory that a launch file may ask for; what the machine has is looked at with the kernel.
+/// Maximum dynamic shared memory in a launch file in bytes. The machine's limit is checked together with the
+/// kernel.
 const MAX_SHARED_BYTES: i128 = 1 << 30;
-/// Largest alignment of a struct [bytes], as PTX takes it.
+/// Maximum alignment of a struct in bytes, as defined by PTX.
 const MAX_ALIGN: i128 = 128;
 /// Name of the null pointer among the arguments.
 pub(super) const NULL: &str = "null";
@@ -71,7 +72,7 @@ pub(super) fn read_launch(
     })
 }
 
-/// One to three extents; those left out are 1.
+/// Reads one to three extents; missing ones are 1.
 fn read_extents(node: &Node<'_>, most: [i128; 3], problems: &mut Problems<'_>) -> Option<[u32; 3]> {
     let elements = node.elements("1 to 3 integers: x, y, z", problems)?;
     if elements.is_empty() || elements.len() > 3 {
@@ -148,7 +149,7 @@ fn read_arg(
     read_scalar(iterations, node, problems)
 }
 
-/// `{ texture = "a" }`.
+/// Reads `{ texture = "a" }`.
 fn read_texture_handle(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let table = node.table(&["texture"], problems)?;
     let buffer = scope.buffer(&table.require("texture", problems)?, problems)?;
@@ -159,7 +160,8 @@ fn read_texture_handle(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Proble
     Some(Argument::Texture(buffer))
 }
 
-/// `{ buffer = "a", offset = 4096 }`: the address of an element. The offset may follow the iteration.
+/// Reads `{ buffer = "a", offset = 4096 }`, the address of an element. The offset may depend on the
+/// iteration.
 fn read_address(
     scope: &Scope<'_>,
     iterations: &Iterations,
@@ -185,7 +187,7 @@ fn read_address(
     Some(Argument::Buffer { buffer, offset })
 }
 
-/// `{ struct = ["a", { i32 = 5 }] }`, with `align = 16` for one that is aligned beyond its members.
+/// Reads `{ struct = ["a", { i32 = 5 }] }`; `align = 16` requests an alignment beyond that of its members.
 fn read_struct(
     scope: &Scope<'_>,
     iterations: &Iterations,
@@ -208,7 +210,7 @@ fn read_struct(
     read_members(scope, iterations, &members, align, problems)
 }
 
-/// `["a", { i32 = 5 }]`: the members of a struct or the elements of an array, structs and arrays among them.
+/// Reads `["a", { i32 = 5 }]`: the members of a struct or the elements of an array, which may be nested.
 fn read_members(
     scope: &Scope<'_>,
     iterations: &Iterations,
@@ -222,7 +224,7 @@ fn read_members(
     Some(Argument::Struct { members, align })
 }
 
-/// `{ bytes = [0, 255] }` or `{ bytes = "00ff" }`: bytes in the order of memory.
+/// Reads `{ bytes = [0, 255] }` or `{ bytes = "00ff" }`: bytes in memory order.
 fn read_bytes(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let legal = "bytes in the order of memory: integers from 0 to 255, or text of two hexadecimal digits for each";
     let value = node.table(&["bytes"], problems)?.require("bytes", problems)?;
@@ -236,7 +238,7 @@ fn read_bytes(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> 
     bytes.map(|bytes| Argument::Scalar(Array::from_bytes(ElementType::U8, bytes)))
 }
 
-/// The bytes of `"00 ff_7f"`: two digits for each, spaces and underscores anywhere between digits.
+/// Parses `"00 ff_7f"`: two hexadecimal digits per byte, with spaces and underscores anywhere between digits.
 fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.chars().filter(|c| !c.is_whitespace() && *c != '_').map(|c| c.to_digit(16));
     let digits: Vec<u32> = digits.collect::<Option<_>>()?;
@@ -244,8 +246,8 @@ fn parse_hex(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| (high << 4 | low) as u8).collect())
 }
 
-/// `{ f32 = 1.5 }`, `{ u32 = [1, 2, 3] }` for the elements of an array, or `{ i32 = "k" }` for a value that follows the
-/// iteration.
+/// Reads `{ f32 = 1.5 }`, or `{ u32 = [1, 2, 3] }` for the elements of an array. `{ i32 = "k" }` is a value
+/// that depends on the iteration.
 fn read_scalar(iterations: &Iterations, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let table = node.table(&ElementType::ALL.map(ElementType::name), problems)?;
     let mut entries = table.entries();
@@ -264,7 +266,7 @@ fn read_scalar(iterations: &Iterations, node: &Node<'_>, problems: &mut Problems
     Some(Argument::Scalar(read_value(&value, element, problems)?.array(element)))
 }
 
-/// `[1, 2, 3]`: elements of an array, at least one.
+/// Reads `[1, 2, 3]`: elements of an array, at least one.
 fn read_list(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Argument> {
     let nodes = node.elements(&format!("values of {element}"), problems)?;
     if nodes.is_empty() {
@@ -277,8 +279,8 @@ fn read_list(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>)
     Some(Argument::Scalar(Array::from_bytes(element, bytes)))
 }
 
-/// A value of the element type. Unlike in a buffer, a real one may be `inf` or `nan`, if it is written so: kernels take
-/// such as bounds.
+/// Reads a value of the element type. Unlike in a buffer, a real value may be `inf` or `nan` if written that
+/// way, since kernels use these as bounds.
 fn read_value(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
     let is_named = node.written().ends_with("inf") || node.written().ends_with("nan");
     match node.number() {

@@ -1,16 +1,16 @@
-//! # Launch files: what to run, on which data, and what should come out
-//! A TOML file names buffers and how they begin, kernel launches in order, and expected results.
-//! [`LaunchFile::read`] turns it into a typed model or refuses it with every rule it breaks, each
-//! with line, column, value and what would be legal. `docs/launch-files.md` lists every key.
+//! # Launch files: kernels to run, their data, and their expected results
+//! A TOML file describes buffers with their initial contents, kernel launches in order, and expected results.
+//! [`LaunchFile::read`] converts it to a typed model. If it is invalid, the error lists every broken rule
+//! with line, column, value and the legal values. `docs/launch-files.md` lists every key.
 //!
-//! What a run does with it, in order:
+//! A run uses it in this order:
 //! 1. [`LaunchFile::read`]; parse the PTX files it names; [`LaunchFile::resolve_kernels`];
 //!    [`LaunchFile::check_kernels`].
-//! 2. [`LaunchFile::initial`] gives each buffer's bytes; [`LaunchFile::expected`] each output's.
-//! 3. Run the [`Step`]s. Before each iteration of a [`Repeat::UntilZero`] the host clears the
-//!    flag buffer; after it, the step ends if every byte of the flag is zero.
-//! 4. `golden::reference::compare` judges each [`Output`]; [`write_npy`] stores those that ask
-//!    for it.
+//! 2. [`LaunchFile::initial`] returns the initial bytes of each buffer, and [`LaunchFile::expected`] the
+//!    expected values of each output.
+//! 3. Run the [`Step`]s. Before each iteration of a [`Repeat::UntilZero`] the host clears the flag buffer;
+//!    after it, the step ends if every byte of the flag is zero.
+//! 4. `golden::reference::compare` judges each [`Output`]; [`write_npy`] writes those that request it.
 
 mod arguments;
 mod buffers;

@@ -1,4 +1,4 @@
-//! The typed contents of a launch file, after every rule has been checked.
+//! Typed contents of a launch file, after all rules have been checked.
 
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -10,40 +10,40 @@ use super::node::Place;
 use super::structs::Field;
 use super::view::View;
 
-/// A launch file that breaks no rule.
+/// Valid launch file.
 #[derive(Debug)]
 pub struct LaunchFile {
-    /// Where it was read from.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it is for, in one line.
+    /// Description in one line.
     pub title: Option<String>,
-    /// The buffers; a [`BufferId`] indexes them.
+    /// Buffers; a [`BufferId`] is an index into this list.
     pub buffers: Vec<Buffer>,
-    /// What to run, in order.
+    /// Steps to run, in order.
     pub steps: Vec<Step>,
-    /// Which buffers are results, and what they should hold.
+    /// Buffers or sections of them that are results, with their expected contents.
     pub outputs: Vec<Output>,
     pub(super) text: String,
-    /// The data files that were read.
+    /// Paths of the data files that were read.
     pub(super) data: Vec<PathBuf>,
 }
 
 impl LaunchFile {
-    /// Has every launch take its kernel from this PTX file.
+    /// Makes every launch take its kernel from this PTX file.
     #[must_use]
     pub fn with_ptx(mut self, ptx: &Path) -> Self {
         self.launches_mut().for_each(|launch| launch.ptx = ptx.to_owned());
         self
     }
 
-    /// Every file that is read, each with what it is.
+    /// Iterates over all input files, each with a description.
     pub fn reads(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let ptx = self.launches().map(|launch| ("the PTX file", launch.ptx.as_path()));
         let data = self.data.iter().map(|path| ("the data file", path.as_path()));
         iter::once(("the launch file", self.path.as_path())).chain(ptx).chain(data)
     }
 
-    /// Every file that is written when the launches are done, each with its output.
+    /// Iterates over all files written after the last launch, each with the name of its output.
     pub fn writes(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.outputs.iter().filter_map(|output| Some((output.name.as_str(), output.write.as_deref()?)))
     }
@@ -53,61 +53,61 @@ impl LaunchFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferId(pub usize);
 
-/// A piece of device memory.
+/// Buffer in device memory.
 #[derive(Debug)]
 pub struct Buffer {
     /// Name, unique in the file.
     pub name: String,
-    /// Type of its elements; `u8` if they are structs.
+    /// Type of the elements; `u8` if they are structs.
     pub element: ElementType,
-    /// Number of elements, at least 1; of structs, of their bytes.
+    /// Number of elements, at least 1; for structs, their size in bytes.
     pub elements: usize,
-    /// The fields of its structs; none if its elements are plain.
+    /// Fields of its structs; empty if the elements are scalars.
     pub fields: Vec<Field>,
-    /// What it holds before the first launch.
+    /// Contents before the first launch.
     pub init: Init,
-    /// The variable of the PTX file that it is.
+    /// Variable of the PTX file that the buffer represents.
     pub symbol: Option<String>,
-    /// How it is read as a texture.
+    /// Texture through which kernels read the buffer.
     pub texture: Option<TextureShape>,
     pub(super) place: Place,
 }
 
-/// The shape of a texture.
+/// Shape and addressing of a texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// The texture reference that it is bound to; `None` if kernels get its handle only.
+    /// Texture reference to which it is bound; `None` if kernels use only its handle.
     pub name: Option<String>,
-    /// Texels along x, y, z.
+    /// Number of texels along x, y and z.
     pub extent: [u32; 3],
-    /// Elements of a texel: 1, 2 or 4.
+    /// Number of elements per texel: 1, 2 or 4.
     pub channels: u32,
-    /// What is read outside.
+    /// Addressing mode outside the texture.
     pub outside: Outside,
-    /// Whether coordinates run from 0 to 1.
+    /// True if coordinates range from 0 to 1.
     pub normalized: bool,
-    /// Whether integers are read as reals from 0 to 1.
+    /// True if integers are read as real numbers from 0 to 1.
     pub unit: bool,
 }
 
 impl Buffer {
-    /// Size in bytes.
+    /// Size of the buffer, in bytes.
     pub const fn bytes(&self) -> usize {
         self.elements * self.element.bytes()
     }
 }
 
-/// A number of the file: real for buffers of reals, integer for the others.
+/// Number in the file: real for buffers of a real type, integer for others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// An integer.
+    /// Integer of any type up to 64 bits.
     Integer(i128),
-    /// A real number.
+    /// Real number, before rounding to the element type.
     Real(f64),
 }
 
 impl Number {
-    /// As a real number.
+    /// Converts to a real number.
     pub const fn real(self) -> f64 {
         match self {
             Self::Integer(integer) => integer as f64,
@@ -115,7 +115,7 @@ impl Number {
         }
     }
 
-    /// As an integer, if it is one.
+    /// Returns the integer, or `None` for a real number.
     pub const fn integer(self) -> Option<i128> {
         match self {
             Self::Integer(integer) => Some(integer),
@@ -123,7 +123,7 @@ impl Number {
         }
     }
 
-    /// As an array of one element, whose type it must fit.
+    /// Converts to an array with one element, whose type must fit.
     pub fn array(self, element: ElementType) -> Array {
         match self {
             Self::Integer(integer) if !element.is_real() => Array::from_integers(element, [integer]),
@@ -132,22 +132,22 @@ impl Number {
     }
 }
 
-/// Numbers at a fixed distance.
+/// Arithmetic sequence: numbers with a constant difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sequence {
-    /// The first.
+    /// First number.
     pub start: Number,
-    /// From one to the next.
+    /// Difference between consecutive numbers.
     pub step: Number,
 }
 
 impl Sequence {
-    /// The same integer again and again.
+    /// Creates a sequence of equal integers.
     pub const fn constant(integer: i128) -> Self {
         Self { start: Number::Integer(integer), step: Number::Integer(0) }
     }
 
-    /// The number at an index.
+    /// Returns the number at an index.
     pub fn at(&self, idx: u64) -> Number {
         match (self.start, self.step) {
             (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + i128::from(idx) * step),
@@ -155,69 +155,69 @@ impl Sequence {
         }
     }
 
-    /// Whether all numbers are the same.
+    /// True if all numbers are equal.
     pub fn is_constant(&self) -> bool {
         self.step.real() == 0.0
     }
 }
 
-/// What a buffer holds before the first launch.
+/// Contents of a buffer before the first launch.
 #[derive(Debug)]
 pub enum Init {
-    /// Zeros.
+    /// All zeros.
     Zeros,
-    /// What the PTX file says of the variable that the buffer is.
+    /// Initial value of the PTX variable that the buffer represents.
     Module,
-    /// Each element the next number.
+    /// Consecutive numbers of a sequence.
     Iota(Sequence),
-    /// Even distribution over `low` to `high`, `high` excluded; the same for the same seed.
+    /// Uniform distribution from `low` to `high`, with `high` excluded. Equal seeds give equal values.
     Random {
-        /// Chooses the sequence.
+        /// Seed of the random generator.
         seed: u64,
-        /// Smallest value.
+        /// Smallest value of the range.
         low: Number,
-        /// First value beyond.
+        /// End of the range, excluded.
         high: Number,
     },
-    /// The contents of a `.npy` file.
+    /// Contents of a `.npy` file.
     File(Array),
-    /// Of structs: each field that does not begin with zeros.
+    /// Initial contents of each struct field that does not start as zeros.
     Fields(Vec<(Field, Init)>),
 }
 
 /// One or more actions, run once or repeatedly.
 #[derive(Debug)]
 pub struct Step {
-    /// How often.
+    /// Number of iterations, or the condition that ends them.
     pub repeat: Repeat,
-    /// What happens in an iteration, in order.
+    /// Actions of an iteration, in order.
     pub actions: Vec<Action>,
 }
 
-/// What a step does.
+/// Action of a step.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all actions of a launch file are launches")]
 pub enum Action {
-    /// A kernel runs.
+    /// Launch of a kernel.
     Launch(KernelLaunch),
-    /// The host fills elements of a buffer.
+    /// Host fill of elements of a buffer.
     Fill {
-        /// Which.
+        /// Elements of the buffer to fill.
         to: View,
-        /// The bytes of each.
+        /// Bytes of each element.
         value: Vec<u8>,
     },
-    /// The host copies elements to as many others, none of which are the same.
+    /// Host copy of elements to an equal number of elements that do not overlap them.
     Copy {
-        /// What is copied.
+        /// Source elements.
         from: View,
-        /// What is overwritten.
+        /// Destination elements.
         to: View,
     },
 }
 
 impl LaunchFile {
-    /// Every launch, in order.
+    /// Iterates over all launches in order.
     pub fn launches(&self) -> impl Iterator<Item = &KernelLaunch> {
         self.steps.iter().flat_map(|step| &step.actions).filter_map(|action| match action {
             Action::Launch(launch) => Some(launch),
@@ -225,7 +225,7 @@ impl LaunchFile {
         })
     }
 
-    /// Every launch, in order.
+    /// Iterates mutably over all launches in order.
     pub fn launches_mut(&mut self) -> impl Iterator<Item = &mut KernelLaunch> {
         self.steps.iter_mut().flat_map(|step| &mut step.actions).filter_map(|action| match action {
             Action::Launch(launch) => Some(launch),
@@ -234,34 +234,35 @@ impl LaunchFile {
     }
 }
 
-/// How often a step runs.
+/// Repetition of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// So many times.
+    /// Fixed number of iterations.
     Times(u32),
-    /// Until the flag buffer is all zeros after an iteration. It is cleared before each.
+    /// Iterations until the flag buffer is all zeros after one of them. The flag is cleared before each
+    /// iteration.
     UntilZero {
-        /// The flag.
+        /// Buffer that serves as the flag.
         flag: BufferId,
-        /// Iterations after which a flag still set is an error.
+        /// Maximum number of iterations; it is an error if the flag is still set after them.
         at_most: u32,
     },
 }
 
-/// One kernel launch.
+/// Launch of a kernel.
 #[derive(Debug)]
 pub struct KernelLaunch {
-    /// File that holds the kernel.
+    /// Path of the PTX file that contains the kernel.
     pub ptx: PathBuf,
-    /// Its name; in the PTX file after [`LaunchFile::resolve_kernels`].
+    /// Name of the kernel; after [`LaunchFile::resolve_kernels`], its name in the PTX file.
     pub kernel: String,
-    /// CTAs in x, y, z.
+    /// Number of CTAs in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a CTA in x, y, z: 1 to 1024 in all.
+    /// Number of threads per CTA in x, y and z, 1 to 1024 in total.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a CTA, on top of what the kernel declares.
+    /// Dynamic shared memory per CTA, in bytes, in addition to the kernel's own.
     pub shared_bytes: u32,
-    /// One argument per parameter of the kernel.
+    /// Arguments, one per parameter of the kernel.
     pub args: Vec<Argument>,
     pub(super) kernel_place: Place,
     pub(super) block_place: Place,
@@ -271,43 +272,43 @@ pub struct KernelLaunch {
     pub(super) arg_places: Vec<Place>,
 }
 
-/// An argument of a launch.
+/// Argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// An address in a buffer.
+    /// Address in a buffer.
     Buffer {
-        /// The buffer.
+        /// Buffer that contains the address.
         buffer: BufferId,
-        /// Bytes from its beginning, in each iteration.
+        /// Offset from its start in each iteration, in bytes.
         offset: Sequence,
     },
-    /// A value, or the elements of an array: at least one element.
+    /// Value, or the elements of an array: at least one element.
     Scalar(Array),
-    /// A value that follows the iteration.
+    /// Value that depends on the iteration.
     Iteration {
-        /// Its type.
+        /// Type of the value.
         element: ElementType,
-        /// The value in each iteration.
+        /// Value in each iteration.
         values: Sequence,
     },
-    /// The handle of a buffer's texture.
+    /// Handle of a buffer's texture.
     Texture(BufferId),
-    /// A struct or an array by value.
+    /// Struct or array passed by value.
     Struct {
-        /// The members in order, each at the next multiple of its alignment.
+        /// Members in order, each at the next multiple of its alignment.
         members: Vec<Argument>,
-        /// Least alignment of the whole, in bytes.
+        /// Minimum alignment of the whole, in bytes.
         align: usize,
     },
 }
 
 impl Argument {
-    /// The null pointer.
+    /// Returns the null pointer.
     pub fn null() -> Self {
         Self::Scalar(Array::zeros(ElementType::U64, 1))
     }
 
-    /// Size in bytes, of a struct without the padding behind its last member.
+    /// Size, in bytes; for a struct, without the padding after its last member.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
@@ -317,12 +318,12 @@ impl Argument {
         }
     }
 
-    /// Size in bytes, of a struct with the padding that C adds behind its last member.
+    /// Size, in bytes; for a struct, with the padding that C adds after its last member.
     pub fn padded_bytes(&self) -> usize {
         self.bytes().next_multiple_of(self.align())
     }
 
-    /// Alignment in bytes: that of the strictest member of a struct.
+    /// Alignment, in bytes; for a struct, that of its strictest member.
     pub fn align(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
@@ -332,7 +333,7 @@ impl Argument {
         }
     }
 
-    /// True if it differs from iteration to iteration.
+    /// True if the value differs between iterations.
     pub fn varies(&self) -> bool {
         match self {
             Self::Buffer { offset: values, .. } | Self::Iteration { values, .. } => !values.is_constant(),
@@ -341,7 +342,7 @@ impl Argument {
         }
     }
 
-    /// Offsets of the members of a struct, and the end of the last one.
+    /// Returns the offsets of a struct's members, and the end of the last one, in bytes.
     pub fn offsets(members: &[Self]) -> (Vec<usize>, usize) {
         let mut end = 0usize;
         let place = |member: &Self| {
@@ -354,50 +355,50 @@ impl Argument {
     }
 }
 
-/// Elements of a buffer whose contents after the last launch matter.
+/// Elements of a buffer that are a result of the run.
 #[derive(Debug)]
 pub struct Output {
-    /// What messages call it: the buffer, its field, the elements if not all.
+    /// Name in messages: the buffer, the field, and the range of elements unless it covers all.
     pub name: String,
-    /// Which elements.
+    /// Elements of the output.
     pub view: View,
-    /// Where to write it as `.npy`.
+    /// Path of the `.npy` file to write.
     pub write: Option<PathBuf>,
-    /// What it should hold.
+    /// Expected contents, if the file states any.
     pub expect: Option<Expect>,
-    /// How it is compared with what the functional interpreter leaves in memory.
+    /// Comparison with the memory contents of the functional interpreter.
     pub compare: Comparison,
     pub(super) place: Place,
 }
 
-/// How a result of the clocked machine is compared with the functional interpreter's.
+/// Comparison of a clocked machine's result with that of the functional interpreter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// By this rule. Anything but [`Rule::Exact`] comes with a reason in the file.
+    /// Comparison by this rule. Any rule other than [`Rule::Exact`] requires a reason in the file.
     Rule(Rule),
-    /// Not at all: only [`Output::expect`] judges it.
+    /// No comparison: only [`Output::expect`] judges the result.
     Reference,
 }
 
-/// What an output should hold.
+/// Expected contents of an output.
 #[derive(Debug)]
 pub enum Expect {
-    /// The contents of a `.npy` file.
+    /// Contents of a `.npy` file.
     File {
-        /// The values.
+        /// Expected values.
         values: Array,
-        /// How far the output may be off.
+        /// Permitted deviation of the output.
         rule: Rule,
     },
-    /// What a built-in reference computes from the initial buffers.
+    /// Result of a built-in reference, computed from the initial buffers.
     Reference {
-        /// The reference.
+        /// Reference that computes the values.
         reference: &'static Reference,
-        /// Its inputs, by its names.
+        /// Inputs of the reference, by its own names for them.
         inputs: Vec<(&'static str, View)>,
-        /// Its parameters, by name.
+        /// Parameters of the reference, by name.
         parameters: Vec<(&'static str, ParameterValue)>,
-        /// How far the output may be off, if not as far as the reference says.
+        /// Permitted deviation of the output; `None` applies the deviation that the reference states.
         rule: Option<Rule>,
     },
 }

@@ -1,4 +1,4 @@
-//! Values of a parsed TOML file, a launch file or another, together with where they stand.
+//! Values of a parsed TOML file together with their positions.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -10,28 +10,28 @@ use super::model::Number;
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// Where a value stands in a launch file, and how it is written there.
+/// Position of a value in a file, and its text.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Its key path, such as `step[0].launch[1].grid`.
+    /// Key path, such as `step[0].launch[1].grid`.
     pub path: String,
-    /// The value as written, cut to one short line.
+    /// Value as written, truncated to one short line.
     pub value: String,
     /// Byte range in the file.
     pub span: Range<usize>,
 }
 
-/// A value of the file.
+/// Value in the file.
 pub struct Node<'a> {
-    /// Where it stands.
+    /// Position of the value.
     pub place: Place,
     value: &'a DeValue<'a>,
     text: &'a str,
 }
 
-/// A table of the file.
+/// Table in the file.
 pub struct Table<'a> {
-    /// Its key path; empty for the whole file.
+    /// Key path; empty for the whole file.
     pub path: String,
     /// Byte range in the file.
     pub span: Range<usize>,
@@ -39,7 +39,7 @@ pub struct Table<'a> {
     text: &'a str,
 }
 
-/// Longest excerpt of a value in a message.
+/// Maximum length of a value in a message in characters.
 const SHOWN: usize = 40;
 
 impl<'a> Node<'a> {
@@ -54,7 +54,7 @@ impl<'a> Node<'a> {
         Self { place: Place { path, value: shown, span }, value: value.get_ref(), text }
     }
 
-    /// The table, all of whose keys must be among `keys`.
+    /// Returns the table. Keys outside `keys` are reported.
     pub fn table(&self, keys: &[&str], problems: &mut Problems<'_>) -> Option<Table<'a>> {
         let Some(table) = self.any_table() else {
             problems.refuse(&self.place, format!("a table of {}", keys.join(", ")));
@@ -64,38 +64,38 @@ impl<'a> Node<'a> {
         Some(table)
     }
 
-    /// The table, whatever its keys are.
+    /// Returns the table without checking its keys; `None` for other values.
     pub fn any_table(&self) -> Option<Table<'a>> {
         let (path, span) = (self.place.path.clone(), self.place.span.clone());
         self.value.as_table().map(|entries| Table { path, span, entries, text: self.text })
     }
 
-    /// Whether this is a table.
+    /// True if this is a table.
     pub fn is_table(&self) -> bool {
         self.value.is_table()
     }
 
-    /// Whether this is a table with such a key.
+    /// True if this is a table that contains the key.
     pub fn has_key(&self, key: &str) -> bool {
         self.value.as_table().is_some_and(|t| t.contains_key(key))
     }
 
-    /// Whether this is an array.
+    /// True if this is an array.
     pub fn is_array(&self) -> bool {
         self.value.is_array()
     }
 
-    /// The value as the file has it.
+    /// Value as written in the file.
     pub fn written(&self) -> &'a str {
         self.text.get(self.place.span.clone()).unwrap_or_default()
     }
 
-    /// The string, if this is one.
+    /// Returns the string, or `None` for other values.
     pub fn as_text(&self) -> Option<&'a str> {
         self.value.as_str()
     }
 
-    /// The elements of an array; `what` says what they should be.
+    /// Returns the elements of an array; `what` describes them for the error.
     pub fn elements(&self, what: &str, problems: &mut Problems<'_>) -> Option<Vec<Node<'a>>> {
         let Some(array) = self.value.as_array() else {
             problems.refuse(&self.place, format!("an array of {what}"));
@@ -107,7 +107,7 @@ impl<'a> Node<'a> {
         Some(nodes.collect())
     }
 
-    /// A non-empty string; `what` says what it should be.
+    /// Returns a nonempty string; `what` describes it for the error.
     pub fn text(&self, what: impl Display, problems: &mut Problems<'_>) -> Option<&'a str> {
         let text = self.as_text().filter(|text| !text.is_empty());
         if text.is_none() {
@@ -116,7 +116,7 @@ impl<'a> Node<'a> {
         text
     }
 
-    /// An integer or a real number.
+    /// Returns an integer or a real number.
     pub fn number(&self) -> Option<Number> {
         match self.value {
             DeValue::Integer(integer) => {
@@ -127,7 +127,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// An integer in `range`; `why` says where the range comes from.
+    /// Returns an integer in `range`; `why` justifies the range in the error.
     pub fn integer(&self, range: RangeInclusive<i128>, why: &str, problems: &mut Problems<'_>) -> Option<i128> {
         match self.number() {
             Some(Number::Integer(value)) if range.contains(&value) => Some(value),
@@ -139,7 +139,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// `true` or `false`.
+    /// Returns `true` or `false`.
     pub fn flag(&self, problems: &mut Problems<'_>) -> Option<bool> {
         let value = self.value.as_bool();
         if value.is_none() {
@@ -148,7 +148,7 @@ impl<'a> Node<'a> {
         value
     }
 
-    /// A finite real number that is not negative, as a tolerance is.
+    /// Returns a finite, nonnegative real number, such as a tolerance.
     pub fn distance(&self, problems: &mut Problems<'_>) -> Option<f64> {
         let value = self.number().map(Number::real).filter(|&v| v >= 0.0 && v.is_finite());
         if value.is_none() {
@@ -159,18 +159,18 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The whole document.
+    /// Creates the table of the whole document.
     pub fn root(document: &'a Spanned<DeTable<'a>>, text: &'a str) -> Self {
         Self { path: String::new(), span: 0..0, entries: document.get_ref(), text }
     }
 
-    /// The value of a key, if present.
+    /// Returns the value of a key if present.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let value = self.entries.get(key)?;
         Some(Node::new(self.path_of(key), value, self.text))
     }
 
-    /// The value of a key that must be present.
+    /// Returns the value of a required key.
     pub fn require(&self, key: &str, problems: &mut Problems<'_>) -> Option<Node<'a>> {
         let node = self.get(key);
         if node.is_none() {
@@ -184,14 +184,14 @@ impl<'a> Table<'a> {
         node
     }
 
-    /// The elements of an array of tables; none if the key is absent.
+    /// Returns the elements of an array of tables; none if the key is absent.
     pub fn tables(&self, key: &str, problems: &mut Problems<'_>) -> Vec<Node<'a>> {
         let node = self.get(key);
         let elements = node.and_then(|node| node.elements("tables", problems));
         elements.unwrap_or_default()
     }
 
-    /// Every entry, in the order of the file.
+    /// Iterates over all entries in file order.
     pub fn entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
         self.entries.iter().map(|(key, value)| {
             let key: &str = key.get_ref();
@@ -199,7 +199,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Refuses every key that is not among `keys`.
+    /// Reports every key outside `keys`.
     pub fn refuse_unknown(&self, keys: &[&str], problems: &mut Problems<'_>) {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();

@@ -1,4 +1,4 @@
-//! `.npy` files: reading them as arrays of one type, writing them whole or not at all.
+//! `.npy` files: read as arrays of one type, and written atomically.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, IntoInnerError, Read, Write};
@@ -12,56 +12,56 @@ use waves::part_file::PartFile;
 
 use crate::content::Content;
 
-/// Bytes that say what the file is, and its version.
+/// Size of the magic number and the version in bytes.
 const MAGIC: u64 = 8;
-/// Bytes of a header at most: that of a record with a hundred fields has a tenth of it.
+/// Maximum size of a header in bytes: ten times that of a record with a hundred fields.
 const MOST_HEADER_BYTES: u64 = 64 << 10;
-/// Bytes of all elements at most, as of a buffer.
+/// Maximum size of all elements in bytes, like that of a buffer.
 const MOST_BYTES: u64 = 2 << 30;
-/// How deep brackets stand in each other in a header at most: those of a record that holds one with arrays.
+/// Maximum nesting of brackets in a header: that of a record inside a record with arrays.
 const MOST_NESTED: usize = 6;
 
-/// Why a `.npy` file could not be used.
+/// Reason why a `.npy` file cannot be used.
 #[derive(Debug, Error)]
 pub enum NpyError {
-    /// It could not be opened.
+    /// The file could not be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the operating system.
         source: io::Error,
     },
-    /// It is no `.npy` file, or ends early.
+    /// The file is not a `.npy` file, or is truncated.
     #[error("{} is not a readable .npy file: {source}", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the reader says.
+        /// Error reported by the reader.
         source: io::Error,
     },
-    /// Its elements have another type.
+    /// The elements have another type.
     #[error("{} holds {found}, expected {expected}", path.display())]
     Type {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The type it states.
+        /// Type stated in the file.
         found: String,
-        /// The type of the buffer.
+        /// Type of the buffer.
         expected: ElementType,
     },
-    /// Its elements are in an order that a flat buffer does not have.
+    /// The elements are in Fortran order, which a flat buffer does not support.
     #[error("{} is in Fortran order, expected C order: a buffer has its last index fastest", path.display())]
     Order {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It could not be written.
+    /// The file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the operating system.
         source: io::Error,
     },
 }
@@ -69,7 +69,7 @@ pub enum NpyError {
 /// Reads a `.npy` file of any shape as a flat array of `element`.
 ///
 /// # Errors
-/// If it cannot be read, or holds another type.
+/// Fails if the file cannot be read or has another type.
 pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
     let open = |source| NpyError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(open)?;
@@ -77,10 +77,10 @@ pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
     read_npy_bytes(path, BufReader::new(file), element)
 }
 
-/// Reads bytes as if they stood in the file `path`.
+/// Reads bytes as the contents of the file `path`.
 ///
 /// # Errors
-/// If they are no `.npy` file, or hold another type.
+/// Fails if they are not a `.npy` file or have another type.
 pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Result<Array, NpyError> {
     let path = || path.to_owned();
     let format = |source| NpyError::Format { path: path(), source };
@@ -120,7 +120,8 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     Ok(Array::from_bytes(element, data))
 }
 
-/// Looks how deep the brackets of the header stand in each other: the library takes a multiple of time for each more.
+/// Checks the nesting of brackets in the header, because the library's parsing time grows by a factor with
+/// each level.
 fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     let mut read = Vec::new();
     bytes.by_ref().take(MAGIC).read_to_end(&mut read)?;
@@ -145,7 +146,7 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     if most > MOST_NESTED {
         return refuse(format!("the brackets of its header are {most} deep, expected {MOST_NESTED} at most"));
     }
-    // The library multiplies what the shape says without a look at what comes out.
+    // The library multiplies the extents of the shape without an overflow check.
     let header = String::from_utf8_lossy(&read[start.min(read.len())..]);
     let shape = header.split_once("shape").and_then(|(_, rest)| rest.split_once('(')?.1.split_once(')'));
     if let Some((shape, _)) = shape {
@@ -157,7 +158,7 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     Ok(Cursor::new(read).chain(bytes))
 }
 
-/// Whether a file of type `found`, in either byte order, holds `element`.
+/// True if a file of type `found`, in either byte order, contains elements of type `element`.
 fn holds(found: &DType, element: ElementType) -> bool {
     let kind = match element {
         _ if element.is_real() => TypeChar::Float,
@@ -181,10 +182,10 @@ fn read_as<T: Deserialize, const N: usize>(
     Ok(bytes)
 }
 
-/// Writes a one-dimensional `.npy` file. A file of that name is replaced only by a whole one.
+/// Writes a one-dimensional `.npy` file. An existing file is replaced only when the new one is complete.
 ///
 /// # Errors
-/// If the file cannot be written; then nothing is left behind.
+/// Fails if the file cannot be written; no partial file remains.
 pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
     let write = || -> io::Result<()> {
         let mut out = BufWriter::new(PartFile::create(path)?);

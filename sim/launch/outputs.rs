@@ -1,4 +1,4 @@
-//! `[[output]]`: which buffers are results, what they should hold, how they are compared.
+//! Reader of `[[output]]`: results, their expected contents and their comparison.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -26,10 +26,10 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     outputs.into_iter().collect()
 }
 
-/// The outputs so far. An element is one output's, and a file holds one.
+/// Outputs read so far. Each element may belong to only one output, and each file to only one.
 #[derive(Default)]
 struct Above {
-    /// Elements of each buffer that are outputs, with the names of these.
+    /// Output elements of each buffer, with the names of the outputs.
     views: HashMap<usize, Vec<(View, String)>>,
     files: HashSet<PathBuf>,
 }
@@ -73,7 +73,7 @@ fn read_output(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) 
     Some(Output { name, view, write: write?, expect: expect?, compare: compare?, place: node.place.clone() })
 }
 
-/// Which elements an output is, and what messages call them.
+/// Reads the elements of an output. Returns their name in messages and their view.
 fn read_results(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -96,7 +96,7 @@ fn read_results(
     Some((name, view))
 }
 
-/// Whole structs are neither judged nor read by a reference.
+/// Reports whole structs, which can neither be judged nor be the input of a reference. Returns true for them.
 fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
     let is_struct = view.bytes != view.element.bytes();
     if is_struct {
@@ -261,7 +261,8 @@ fn read_reference(
     Some(reference)
 }
 
-/// The buffers that a reference reads, or parts of them: those of the same name, unless `inputs` maps another.
+/// Reads the inputs of a reference. By default an input is the buffer of the same name; `inputs` can map it
+/// to another buffer or a section of one.
 fn read_inputs(
     scope: &Scope<'_>,
     expect: &Table<'_>,

@@ -1,4 +1,4 @@
-//! What is wrong with a TOML file, a launch file or another, and where.
+//! Problems of a launch file or another TOML file, with their positions.
 
 use std::fmt::Display;
 use std::io;
@@ -14,24 +14,24 @@ use toml::de::DeTable;
 
 use super::node::Place;
 
-/// Why a launch file cannot be used. Printed through `miette`, each problem shows its line.
+/// Reason why a launch file cannot be used. Printed through `miette`, each problem shows its line.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LaunchError {
-    /// The file itself could not be read.
+    /// The file could not be read.
     #[error("{}: cannot read the launch file: {reason}", path.display())]
     Unreadable {
-        /// The launch file.
+        /// Path of the launch file.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the operating system.
         reason: io::Error,
     },
-    /// The file breaks rules: all of them are listed.
+    /// The file breaks rules, all of which are listed.
     #[error("{}: {}", text.name(), counted(problems.len()))]
     Invalid {
-        /// The launch file's path and contents.
+        /// Path and contents of the launch file.
         #[source_code]
         text: Arc<Text>,
-        /// Every broken rule, in the order of the file's lines.
+        /// Broken rules in the order of the file's lines.
         #[related]
         problems: Vec<Problem>,
     },
@@ -41,21 +41,21 @@ pub enum LaunchError {
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct Problem {
-    /// Key, value, what is legal, and why.
+    /// Key, value, legal values and reason.
     pub message: String,
-    /// Names that may have been meant, or all that are legal.
+    /// Similar names, or all legal names.
     #[help]
     pub help: Option<String>,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Column, in characters, from 1.
     pub column: usize,
     #[label]
     span: SourceSpan,
 }
 
 impl LaunchError {
-    /// One line per problem, `file:line:column: message`, for a terminal without excerpts.
+    /// Formats one line per problem, `file:line:column: message`, for terminals without excerpts.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Unreadable { .. } => vec![self.to_string()],
@@ -78,19 +78,19 @@ fn counted(problems: usize) -> String {
     }
 }
 
-/// Bytes of a file in which the reader goes on behind an error.
+/// Maximum size of a file in which the parser continues after an error in bytes.
 const MOST_RECOVERED: usize = 1 << 20;
-/// Problems that are told with names that may have been meant.
+/// Maximum number of problems reported with similar names.
 const HELPED: usize = 100;
 
-/// Collects problems, so that one reading reports all of them.
+/// Collects problems, so that one pass reports all of them.
 pub struct Problems<'a> {
     path: &'a Path,
     text: &'a str,
     list: Vec<Found>,
 }
 
-/// A problem before its line is known.
+/// Problem before its line has been computed.
 struct Found {
     span: Range<usize>,
     message: String,
@@ -98,17 +98,18 @@ struct Found {
 }
 
 impl<'a> Problems<'a> {
-    /// None yet, of a file and its text.
+    /// Creates an empty collection for a file and its text.
     pub fn new(path: &'a Path, text: &'a str) -> Self {
         let list = Vec::new();
         Self { path, text, list }
     }
 
-    /// Parses a text as TOML. `None`, with problems, if it is something else.
+    /// Parses a text as TOML. Returns `None` and adds problems if it is invalid.
     pub fn document<'t>(&mut self, text: &'t str) -> Option<Spanned<DeTable<'t>>> {
         let errors = match DeTable::parse(text) {
             Ok(document) => return Some(document),
-            // All that is wrong is told of a file of the usual size; of a long one that is something else, the first.
+            // In a file of usual size all syntax errors are reported. A long file of another kind would have
+            // too many, so only the first is.
             Err(_) if text.len() <= MOST_RECOVERED => DeTable::parse_recoverable(text).1,
             Err(first) => vec![first],
         };
@@ -118,32 +119,33 @@ impl<'a> Problems<'a> {
         None
     }
 
-    /// Any problem at a span of the file.
+    /// Adds a problem at a span of the file.
     pub fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
         self.list.push(Found { span, message, help });
     }
 
-    /// The value at `place` is not legal: `expected` says what is, and why.
+    /// Adds the problem that the value at `place` is not legal; `expected` describes the legal values and the
+    /// reason.
     pub fn refuse(&mut self, place: &Place, expected: impl Display) {
         self.refuse_with_help(place, expected, None);
     }
 
-    /// Like [`refuse`](Self::refuse), with names that may have been meant.
+    /// Like [`refuse`](Self::refuse), with similar names.
     pub fn refuse_with_help(&mut self, place: &Place, expected: impl Display, help: Option<String>) {
         let message = format!("`{}` is {}, expected {expected}", place.path, place.value);
         self.add(place.span.clone(), message, help);
     }
 
-    /// Whether a problem would still be told with names that may have been meant. To look for one among many names takes
-    /// time, and nobody reads on so far.
+    /// True if the next problem should still suggest similar names. Later ones do not: the search takes time,
+    /// and few users read that many.
     pub fn wants_help(&self) -> bool {
         self.list.len() < HELPED
     }
 
-    /// `value`, unless problems were found.
+    /// Returns `value`, or an error if there are problems.
     ///
     /// # Panics
-    /// If a reader gave up (`None`) without saying why.
+    /// Panics if `value` is `None` but no problem was added.
     pub fn or<T>(mut self, value: Option<T>) -> Result<T, LaunchError> {
         if self.list.is_empty() {
             return Ok(value.expect("a reader that gives up adds a problem"));

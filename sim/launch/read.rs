@@ -1,6 +1,6 @@
-//! Reading a launch file: TOML to the typed model, with every broken rule reported.
+//! Reader of launch files: converts TOML to the typed model and reports every broken rule.
 //!
-//! The document is walked by hand rather than derived: a derived reader stops at its first error.
+//! The document is traversed by hand, because a derived deserializer stops at its first error.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,38 +18,38 @@ use super::{buffers, outputs, steps, structs};
 use crate::config::suggestion;
 use crate::content::Content;
 
-/// What the rest of the file may refer to.
+/// Definitions to which the rest of the file may refer.
 pub(super) struct Scope<'a> {
-    /// Folder that paths are relative to.
+    /// Folder to which paths are relative.
     pub folder: &'a Path,
-    /// The structs that it declares.
+    /// Struct types declared in the file.
     pub types: Vec<StructType>,
-    /// The buffers, as far as they could be read.
+    /// Buffers, as far as they could be read.
     pub buffers: Vec<buffers::Declared>,
-    /// Numbers of the buffers by their names.
+    /// Index of each buffer by name.
     pub numbers: HashMap<String, usize>,
-    /// The PTX file of launches that name none, if it is one.
+    /// Default PTX file of launches: `None` if the file states none, `Some(None)` if the stated one is
+    /// invalid.
     pub ptx: Option<Option<PathBuf>>,
-    /// The data files so far.
+    /// Paths of the data files read so far.
     pub data: RefCell<Vec<PathBuf>>,
 }
 
 impl LaunchFile {
-    /// Reads and checks a launch file and the data files that it names. PTX files must exist, but
-    /// are not opened.
+    /// Reads and checks a launch file and its data files. PTX files must exist but are not opened.
     ///
     /// # Errors
-    /// If the file cannot be read, or with every rule that it breaks.
+    /// Fails if the file cannot be read, or returns every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
         let text =
             Content::Launch.read(path).map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
         Self::parse(path, &text)
     }
 
-    /// Reads a text as if it stood in the file `path`.
+    /// Parses `text` as the contents of the file `path`.
     ///
     /// # Errors
-    /// With every rule that it breaks.
+    /// Returns every rule that the text breaks.
     pub fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, text);
         let Some(document) = problems.document(text) else { return problems.or(None) };
@@ -85,7 +85,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     })
 }
 
-/// The path of a file that must exist.
+/// Returns the path of a file that must exist.
 pub(super) fn existing_file(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -108,7 +108,7 @@ pub(super) fn existing_file(
 }
 
 impl Scope<'_> {
-    /// The elements of a data file.
+    /// Reads the elements of a data file.
     pub fn data(&self, path: &str, element: ElementType) -> Result<Array, NpyError> {
         let path = self.folder.join(path);
         let array = read_npy(&path, element);
@@ -116,7 +116,7 @@ impl Scope<'_> {
         array
     }
 
-    /// The buffer that a value names.
+    /// Returns the buffer that a value names.
     pub fn buffer(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<BufferId> {
         let name = node.text("the name of a buffer", problems)?;
         let found = self.named(name);
@@ -128,12 +128,13 @@ impl Scope<'_> {
         found
     }
 
-    /// The buffer of that name.
+    /// Returns the buffer with this name.
     pub fn named(&self, name: &str) -> Option<BufferId> {
         self.numbers.get(name).copied().map(BufferId)
     }
 
-    /// All elements of a buffer, and their fields if they are structs; `None` if it broke a rule.
+    /// Returns the view of all elements of a buffer, and the fields if these are structs. `None` if the
+    /// buffer breaks a rule.
     pub fn whole(&self, buffer: BufferId) -> Option<(&[Field], View)> {
         let declared = &self.buffers[buffer.0];
         let (element, elements, fields) = (declared.element?, declared.elements?, declared.fields.as_deref()?);
@@ -142,7 +143,7 @@ impl Scope<'_> {
         Some((fields, View { buffer, element, start: 0, stride: bytes, bytes, count }))
     }
 
-    /// Whether a buffer is a texture.
+    /// True if the buffer is a texture.
     pub fn has_texture(&self, buffer: BufferId) -> bool {
         self.buffers[buffer.0].texture.is_some()
     }

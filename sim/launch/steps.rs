@@ -1,4 +1,4 @@
-//! `[[step]]`: what happens, in order.
+//! Reader of `[[step]]`: repetitions and actions.
 
 use super::buffers::read_number;
 use super::iteration::Iterations;
@@ -9,7 +9,7 @@ use super::problem::Problems;
 use super::read::Scope;
 use super::view::{View, read_part, read_view};
 
-/// What an iteration may do. Its actions come in the order of the file, whatever their kinds.
+/// Kinds of actions of a step. Actions run in file order, independent of their kinds.
 const ACTIONS: [&str; 3] = ["launch", "fill", "copy"];
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Step>> {
@@ -134,7 +134,7 @@ fn read_copy(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) ->
     Some(Action::Copy { from, to })
 }
 
-/// What the elements of a view are, in words.
+/// Describes the type of a view's elements for messages.
 fn type_of(scope: &Scope<'_>, view: &View) -> String {
     let is_plain = view.bytes == view.element.bytes();
     let name = scope.buffers[view.buffer.0].type_name.clone();

@@ -1,4 +1,4 @@
-//! `[[type]]`: structs, and what buffers of them hold before the first launch.
+//! Reader of `[[type]]`: struct types, and the initial contents of buffers of structs.
 
 use golden::reference::ElementType;
 use input::noun;
@@ -10,26 +10,26 @@ use super::problem::Problems;
 use super::read::Scope;
 use crate::config::suggestion;
 
-/// A field of a struct.
+/// Field of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// Name of the field.
     pub name: String,
-    /// Its type.
+    /// Type of the field.
     pub element: ElementType,
-    /// Bytes from the beginning of the struct.
+    /// Offset from the start of the struct, in bytes.
     pub offset: usize,
 }
 
-/// A struct that the file declares.
+/// Struct type declared in the file.
 pub(super) struct StructType {
     pub name: String,
-    /// None if they broke a rule.
+    /// Fields; `None` if they break a rule.
     pub fields: Option<Vec<Field>>,
 }
 
 impl StructType {
-    /// Bytes from a struct to the next in an array, as C has it.
+    /// Size of a struct in an array, in bytes, including the padding of C.
     pub fn bytes(fields: &[Field]) -> usize {
         let end = fields.last().map_or(0, |field| field.offset + field.element.bytes());
         end.next_multiple_of(fields.iter().map(|field| field.element.bytes()).max().unwrap_or(1))
@@ -55,7 +55,7 @@ pub(super) fn read(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<StructT
     types
 }
 
-/// Each field lies at the next multiple of its size.
+/// Reads the fields. Each is placed at the next multiple of its size.
 fn read_fields(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<Field>> {
     let what = "a table of fields and their types, such as { x = \"f32\", n = \"i32\" }";
     let entries = node.any_table().map(|table| table.entries().collect::<Vec<_>>());
@@ -74,7 +74,8 @@ fn read_fields(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<Field
     fields.into_iter().collect()
 }
 
-/// What each field begins with: `{ x = "iota", n = { file = "n.npy" } }`. Those left out are zeros.
+/// Reads the initial contents of each field: `{ x = "iota", n = { file = "n.npy" } }`. Missing fields are
+/// zeros.
 pub(super) fn read_struct_init(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -108,7 +109,7 @@ pub(super) fn read_struct_init(
     inits.into_iter().collect::<Option<_>>().map(Init::Fields)
 }
 
-/// A buffer has no field of this name.
+/// Reports that a buffer has no field with this name.
 pub(super) fn refuse_field(place: &Place, name: &str, buffer: &str, fields: &[Field], problems: &mut Problems<'_>) {
     if fields.is_empty() {
         problems.refuse(place, format!("none: the elements of buffer `{buffer}` are no structs"));

@@ -1,4 +1,4 @@
-//! Textures: buffers that kernels read by coordinates.
+//! Reader of textures: buffers that kernels read by coordinates.
 
 use golden::reference::ElementType;
 
@@ -7,10 +7,10 @@ use super::node::Node;
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// Largest extent along an axis.
+/// Maximum extent along an axis in texels.
 const MAX_EXTENT: i128 = 1 << 27;
 
-/// `texture = "NAME"`, or a table that also gives the shape of a buffer of `elements`.
+/// Reads `texture = "NAME"`, or a table that also gives the shape of a buffer with `elements` elements.
 pub(super) fn read_texture(
     node: &Node<'_>,
     element: ElementType,

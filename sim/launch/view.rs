@@ -1,4 +1,4 @@
-//! Parts of buffers: all elements, a run of them, or one field of a run of structs.
+//! Views of buffers: all elements, a range of them, or one field of a range of structs.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,25 +11,25 @@ use super::problem::Problems;
 use super::read::Scope;
 use super::structs::refuse_field;
 
-/// Elements of a buffer at a fixed distance.
+/// Elements of a buffer with a constant stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// The buffer.
+    /// Buffer that contains the elements.
     pub buffer: BufferId,
     /// Type of the elements; `u8` if they are whole structs.
     pub element: ElementType,
-    /// Bytes from the beginning of the buffer to the first element.
+    /// Offset of the first element in the buffer, in bytes.
     pub start: usize,
-    /// Bytes from an element to the next.
+    /// Distance between two elements, in bytes.
     pub stride: usize,
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub bytes: usize,
     /// Number of elements, at least 1.
     pub count: usize,
 }
 
 impl View {
-    /// The byte ranges of the buffer that its elements take, in order: one where they leave no gap.
+    /// Iterates over the byte ranges of the elements in order. Elements without gaps form a single range.
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> {
         let (count, bytes) = match self.stride == self.bytes {
             true => (1, self.bytes * self.count),
@@ -38,13 +38,13 @@ impl View {
         (0..count).map(move |idx| self.start + idx * self.stride).map(move |start| start..start + bytes)
     }
 
-    /// The elements in the contents of the buffer.
+    /// Extracts the elements from the contents of the buffer.
     pub fn of(self, contents: &[u8]) -> Array {
         let bytes: Vec<u8> = self.ranges().flat_map(|range| &contents[range]).copied().collect();
         Array::from_bytes(self.element, bytes)
     }
 
-    /// The same of an array, which is lent where it is all of the elements.
+    /// Extracts the elements from an array, which is borrowed if the view covers all of it.
     pub fn of_array(self, array: &Array) -> Cow<'_, Array> {
         match self.element == array.element() && self.count == array.len() {
             true => Cow::Borrowed(array),
@@ -52,17 +52,17 @@ impl View {
         }
     }
 
-    /// Whether two have a byte in common.
+    /// True if two views share a byte.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meet = |a: Range<usize>, b: Range<usize>| a.start < b.end && b.start < a.end;
-        // Of one buffer, all have the same stride.
+        // All views of a buffer have the same stride.
         let elements = |view: &Self| view.start / view.stride..view.start / view.stride + view.count;
         let field = |view: &Self| view.start % view.stride..view.start % view.stride + view.bytes;
         self.buffer == other.buffer && meet(elements(self), elements(other)) && meet(field(self), field(other))
     }
 }
 
-/// `"a"`, or `{ buffer = "a", ... }` with some of the keys of [`read_part`].
+/// Reads `"a"`, or `{ buffer = "a", ... }` with some of the keys of [`read_part`].
 pub(super) fn read_view(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -77,7 +77,7 @@ pub(super) fn read_view(
     read_part(scope, buffer, &table, problems)
 }
 
-/// The elements of a buffer that `field`, `offset` and `elements` of a table pick; all without them.
+/// Reads the elements selected by `field`, `offset` and `elements` in a table; by default all.
 pub(super) fn read_part(
     scope: &Scope<'_>,
     buffer: BufferId,
@@ -105,7 +105,7 @@ pub(super) fn read_part(
     Some(View { start: view.start + offset * view.stride, count, ..view })
 }
 
-/// All elements of a buffer, or `field` of all.
+/// Returns all elements of a buffer, or their `field` if the table has this key.
 pub(super) fn read_field(
     scope: &Scope<'_>,
     buffer: BufferId,

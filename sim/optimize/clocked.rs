@@ -1,5 +1,5 @@
-//! The protocol of xie2013 section 4.3 on the clocked machine: a run for each load and each pair of
-//! loads, in which these alone are cached.
+//! Measures loads on the clocked machine with the protocol of xie2013 section 4.3. Each run caches only one
+//! load or one pair of loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,31 +15,31 @@ use waves::part_file::Scratch;
 use super::Subject;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
-/// A launch file on a machine, whose text it runs with any set of loads cached.
+/// Launch file on a machine, whose PTX can be run with any set of loads cached.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocked<'a> {
-    /// The text.
+    /// PTX file under optimization.
     pub subject: &'a Subject,
-    /// The launch file.
+    /// Path of the launch file.
     pub launch: &'a Path,
-    /// The machine.
+    /// Configuration of the machine.
     pub config: &'a MachineConfig,
 }
 
 impl Clocked<'_> {
-    /// Runs the text with these loads cached and all others to choose from bypassed.
+    /// Runs the PTX with these loads cached and all other selectable loads bypassed.
     ///
     /// # Errors
-    /// Bad input, or a run without an end or with a wrong result.
+    /// Fails on bad input, or if a run does not finish or its result is wrong.
     pub fn run(&self, cached: &BTreeSet<usize>) -> Result<RunReport, RunError> {
         self.run_text(&self.text(cached)?)
     }
 
-    /// The metrics of every kernel, hits as this machine counts them: one that waits for a line on its
-    /// way is a hit, for it asks the L2 for nothing. `tick` is called after each run.
+    /// Measures the metrics of every kernel, with hits as counted by this machine. A load that waits for a
+    /// pending fill counts as a hit, because it sends no request to the L2. `tick` is called after each run.
     ///
     /// # Errors
-    /// As for [`Self::run`].
+    /// Returns the errors of [`Self::run`].
     pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Result<Vec<Characterisation>, RunError> {
         self.subject.characterise_by(&|kernel, cached| {
             let cached = BTreeSet::from(cached);
@@ -86,7 +86,7 @@ impl Clocked<'_> {
     }
 }
 
-/// The number of each load by its line and column.
+/// Maps the line and column of each load to its number.
 fn places(loads: &[StaticLoad]) -> BTreeMap<(u32, u32), usize> {
     loads.iter().enumerate().map(|(number, load)| ((load.line, load.column), number)).collect()
 }

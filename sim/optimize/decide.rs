@@ -1,4 +1,4 @@
-//! From what was measured to a decision for each load.
+//! Derives a decision for each load from the measurements.
 
 use std::collections::BTreeSet;
 
@@ -10,49 +10,49 @@ use ptx::PtxError;
 
 use super::Subject;
 
-/// A subject with its graph and all solutions.
+/// PTX file with its graph and the solutions of all methods.
 #[derive(Debug)]
 pub struct Optimised<'a> {
-    /// What was measured on.
+    /// PTX file that was measured.
     pub subject: &'a Subject,
-    /// Each kernel, measured.
+    /// Measurements of each kernel.
     pub kernels: Vec<Characterisation>,
-    /// Where the traffic of bypassed loads comes from.
+    /// Model for the traffic of bypassed loads.
     pub how: Bypassed,
-    /// The graph of all loads that can be chosen.
+    /// Graph of all selectable loads.
     pub graph: Graph,
-    /// What the heuristic did.
+    /// Steps of the heuristic.
     pub steps: Vec<Step>,
-    /// Every method, in the order of [`Method::ALL`].
+    /// Solutions of all methods, in the order of [`Method::ALL`].
     pub solutions: Vec<Solution>,
-    /// L2 bytes with every load cached.
+    /// L2 traffic with every load cached, in bytes.
     pub cache_all_bytes: u64,
-    /// L2 bytes with every load bypassed.
+    /// L2 traffic with every load bypassed, in bytes.
     pub bypass_all_bytes: u64,
 }
 
-/// What a method came to.
+/// Solution of one method.
 #[derive(Debug)]
 pub struct Solution {
-    /// The method.
+    /// Method that found the solution.
     pub method: Method,
-    /// Its choice, or why it has none.
+    /// Loads that the method caches, or the reason why it found no solution.
     pub choice: Result<Choice, String>,
-    /// Bytes that all loads ask of the L2 with this choice.
+    /// L2 traffic of all loads with this choice, in bytes.
     pub l2_bytes: Option<u64>,
 }
 
-/// What becomes of a load, and why.
+/// Decision about a load, with its reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The operator that it is given; none if it stays as it is.
+    /// Cache operator of the load; `None` if the load stays unchanged.
     pub operator: Option<Operator>,
-    /// The reason, in words.
+    /// Reason for the decision, as text for the report.
     pub reason: String,
 }
 
 impl<'a> Optimised<'a> {
-    /// Solves the graph of what was measured by every method.
+    /// Builds the graph of the measurements and solves it with every method.
     #[must_use]
     pub fn new(subject: &'a Subject, kernels: Vec<Characterisation>, how: Bypassed) -> Self {
         let graph = Graph::measured(&kernels, how);
@@ -75,16 +75,16 @@ impl<'a> Optimised<'a> {
         Self { subject, kernels, how, graph, steps, solutions, cache_all_bytes, bypass_all_bytes }
     }
 
-    /// The solution of a method.
+    /// Returns the solution of a method.
     #[must_use]
     pub fn solution(&self, method: Method) -> &Solution {
         &self.solutions[method as usize]
     }
 
-    /// A decision for each load of the text.
+    /// Returns a decision for each load of the PTX file.
     ///
     /// # Errors
-    /// Why the method came to none.
+    /// Returns the reason if the method found no solution.
     pub fn decisions(&self, method: Method) -> Result<Vec<Decision>, String> {
         let choice = self.solution(method).choice.as_ref().map_err(Clone::clone)?;
         let loads = self.subject.loads.iter().enumerate();
@@ -116,10 +116,10 @@ impl<'a> Optimised<'a> {
         Decision { operator: Some(operator), reason }
     }
 
-    /// The text with the operators of these decisions.
+    /// Rewrites the PTX with the operators of these decisions.
     ///
     /// # Errors
-    /// If a load can have no other operator.
+    /// Fails if a load does not permit another operator.
     pub fn text(&self, decisions: &[Decision]) -> Result<String, PtxError> {
         let operators: Vec<_> = decisions.iter().map(|decision| decision.operator).collect();
         rewrite(&self.subject.source, &operators)

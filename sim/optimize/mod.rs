@@ -1,8 +1,8 @@
-//! # Choosing the loads that go through the L1
-//! The compiler of xie2013 on this model: a launch file runs once on the functional interpreter, the
-//! golden L1 without time answers for every set of cached loads that is asked about ([`Subject`]), and
-//! [`compiler`] turns what was measured into decisions. The clocked machine answers the same questions
-//! run by run ([`Clocked`]).
+//! # Choosing the loads that use the L1
+//! Applies the compiler method of xie2013 to this model. A launch file runs once on the functional
+//! interpreter. From this recording, the untimed golden L1 computes the hits for any set of cached loads
+//! ([`Subject`]), and [`compiler`] derives decisions from these measurements. Alternatively, the clocked
+//! machine measures each set in a separate run ([`Clocked`]).
 
 mod clocked;
 mod decide;

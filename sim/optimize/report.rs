@@ -1,4 +1,4 @@
-//! The report as JSON, schema 1.
+//! Optimization report as JSON, schema 1.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Decision, Optimised};
 use crate::config::Resolved;
 
-/// All that was measured and decided.
+/// All measurements and decisions.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
     schema: u32,
@@ -39,14 +39,14 @@ struct L1 {
     line_bytes: u32,
 }
 
-/// A load of the text.
+/// Load of the PTX file.
 #[derive(Debug, Serialize)]
 struct Load<'a> {
     load: usize,
     function: &'a str,
     line: u32,
     text: &'a str,
-    /// `null` if it stays as it is.
+    /// `null` if the load stays unchanged.
     operator: Option<Operator>,
     reason: &'a str,
 }
@@ -61,13 +61,13 @@ struct Kernel<'a> {
     pairs: Vec<Pair>,
 }
 
-/// A load in the run in which it alone is cached.
+/// Measurements of a load in the run in which only this load is cached.
 #[derive(Debug, Serialize)]
 struct Measured {
     load: usize,
     accesses: u64,
     hits: u64,
-    /// Without time, where `hits` is what the clocked machine counted.
+    /// Hits of the untimed model, given if `hits` comes from the clocked machine.
     untimed_hits: Option<u64>,
     sectors: u64,
     t_on: u64,
@@ -75,7 +75,7 @@ struct Measured {
     t_off_exact: f64,
 }
 
-/// Two loads in the run in which they alone are cached.
+/// Two loads in the run in which only these two are cached.
 #[derive(Debug, Serialize)]
 struct Pair {
     loads: [usize; 2],
@@ -86,7 +86,7 @@ struct Pair {
 #[derive(Debug, Serialize)]
 struct Graph {
     nodes: Vec<Node>,
-    /// Those that weigh something.
+    /// Edges with a nonzero weight.
     edges: Vec<Edge>,
 }
 
@@ -102,7 +102,7 @@ struct Edge {
     weight: f64,
 }
 
-/// All loads cached, or none.
+/// Results with all loads cached, or with none.
 #[derive(Debug, Serialize)]
 struct Extreme {
     objective: f64,
@@ -112,17 +112,18 @@ struct Extreme {
 #[derive(Debug, Serialize)]
 struct Solution<'a> {
     method: Method,
-    /// Bytes saved over caching nothing, as the graph has it; `null` if the method came to no choice.
+    /// L2 traffic saved compared with caching nothing, according to the graph in bytes; `null` if the method
+    /// found no solution.
     objective: Option<f64>,
-    /// Bytes asked of the L2, as the caches have it.
+    /// L2 traffic according to the cache model in bytes.
     l2_bytes: Option<u64>,
     cached: Option<Vec<usize>>,
     refused: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
-    /// The report on what one method decided. `untimed` is what the caches without time say, if the
-    /// clocked machine was asked.
+    /// Creates the report on the decisions of one method. `untimed` contains the measurements of the untimed
+    /// model if the clocked machine was used.
     #[must_use]
     pub fn new(
         launch: &Path,

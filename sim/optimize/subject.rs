@@ -1,4 +1,4 @@
-//! A PTX file under measurement: its loads, and what they ask for when a launch file runs.
+//! PTX file under optimization: its loads, and their requests in a run of a launch file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -15,23 +15,23 @@ use crate::content::Content;
 use crate::launch::LaunchFile;
 use crate::run::{RunError, record};
 
-/// A PTX file and the recorded launches of its kernels.
+/// PTX file with the recorded launches of its kernels.
 #[derive(Debug)]
 pub struct Subject {
-    /// The text.
+    /// Text of the file.
     pub source: Source,
-    /// Its loads of global memory, in order.
+    /// Loads from global memory, in order.
     pub loads: Vec<StaticLoad>,
     kernels: Vec<Kernel>,
     l1: Geometry,
     line_bytes: u64,
 }
 
-/// The launches of a kernel.
+/// Launches of one kernel.
 #[derive(Debug)]
 struct Kernel {
     name: String,
-    /// Numbers of the loads that ran and can have another operator, ascending.
+    /// Numbers of the loads that were executed and permit another operator, in ascending order.
     candidates: Vec<usize>,
     launches: Vec<Launch>,
 }
@@ -39,15 +39,15 @@ struct Kernel {
 #[derive(Debug)]
 struct Launch {
     recording: Recording,
-    /// For each load of the recording, its number in the text if its operator is to choose.
+    /// For each load of the recording, its number in the PTX file if its operator is selectable.
     numbers: Vec<Option<usize>>,
 }
 
 impl Subject {
-    /// Runs a launch file once.
+    /// Runs a launch file once and records it.
     ///
     /// # Errors
-    /// Bad input, or an illegal access of a kernel.
+    /// Fails on bad input or an illegal access by a kernel.
     pub fn new(launch: LaunchFile, config: &MachineConfig) -> Result<Self, RunError> {
         let recordings = record(launch, config)?;
         let text = Content::Ptx
@@ -80,7 +80,7 @@ impl Subject {
         self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Lines that each load to choose from asks for, over all launches.
+    /// Returns the number of line requests of each selectable load, over all launches.
     #[must_use]
     pub fn lines_asked(&self) -> BTreeMap<usize, u64> {
         let mut lines = BTreeMap::new();
@@ -90,13 +90,13 @@ impl Subject {
         lines
     }
 
-    /// Runs that [`Subject::characterise`] takes.
+    /// Number of runs that [`Subject::characterise`] takes.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.kernels.iter().map(|kernel| kernel.runs().len()).sum()
     }
 
-    /// The metrics of every kernel; `tick` is called after each run.
+    /// Measures the metrics of every kernel on the untimed model. `tick` is called after each run.
     #[must_use]
     pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Vec<Characterisation> {
         let untimed = |kernel: &Kernel| {
@@ -111,11 +111,11 @@ impl Subject {
         self.kernels.iter().map(untimed).collect()
     }
 
-    /// The same with hits that `hits` counts, given the name of a kernel and the loads that are cached:
-    /// two, or one twice.
+    /// Measures the metrics of every kernel, with hits from the function `hits`. Its arguments are the name
+    /// of a kernel and the numbers of the two cached loads, which are equal for a single load.
     ///
     /// # Errors
-    /// The first of `hits`.
+    /// Returns the first error of `hits`.
     pub fn characterise_by<E, F>(&self, hits: &F) -> Result<Vec<Characterisation>, E>
     where
         E: Send,
@@ -125,8 +125,8 @@ impl Subject {
         self.kernels.iter().map(measured).collect()
     }
 
-    /// Bytes that the loads of all kernels ask of the L2 when these loads are cached and all others to
-    /// choose from are bypassed.
+    /// Computes the L2 traffic of the loads of all kernels when these loads are cached and all other
+    /// selectable ones are bypassed, in bytes.
     #[must_use]
     pub fn l2_bytes(&self, cached: &BTreeSet<usize>) -> u64 {
         let launches: Vec<&Launch> = self.kernels.iter().flat_map(|kernel| &kernel.launches).collect();
@@ -135,7 +135,7 @@ impl Subject {
 }
 
 impl Kernel {
-    /// The loads that are cached in each run: one, then two.
+    /// Returns the cached loads of each run: first single loads, then pairs.
     fn runs(&self) -> Vec<[usize; 2]> {
         let all = &self.candidates;
         let pairs = Triangle::<u64>::pairs(all.len()).map(|(i, j)| [all[i], all[j]]);
@@ -169,18 +169,19 @@ impl Kernel {
 }
 
 impl Launch {
-    /// The loads to choose from: their numbers, and what they asked for.
+    /// Iterates over the selectable loads, with number and requests.
     fn chosen(&self) -> impl Iterator<Item = (usize, &Asked)> {
         self.numbers.iter().zip(self.recording.loads()).filter_map(|(number, asked)| Some(((*number)?, asked)))
     }
 
-    /// Whether each load of the recording goes through the L1 when only these of the choice do.
+    /// Returns for each load of the recording whether it uses the L1, given the decision for the selectable
+    /// ones.
     fn cached(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
         let loads = self.recording.loads().iter();
         self.numbers.iter().zip(loads).map(|(number, asked)| number.map_or(asked.is_cached, &is_cached)).collect()
     }
 
-    /// Hits of the loads that are cached.
+    /// Computes the hits of the cached loads.
     fn hits(&self, l1: Geometry, cached: &[usize]) -> u64 {
         let is_cached = |number: usize| cached.contains(&number);
         if !self.numbers.iter().flatten().any(|&number| is_cached(number)) {

@@ -1,9 +1,9 @@
 //! | testpoint      | intent                                                                            |
 //! |----------------|-----------------------------------------------------------------------------------|
-//! | protocol       | a set of cached loads asked of the recording finds what a run of the rewritten    |
-//! |                | PTX finds                                                                         |
-//! | objective      | where no two loads meet, the graph's savings are those of the caches              |
-//! | decisions      | each load has one, with its reason; what did not run stays as it is               |
+//! | protocol       | for a set of cached loads, the recording gives the same hits as a run of the      |
+//! |                | rewritten PTX                                                                     |
+//! | objective      | without interaction between loads, graph and caches give the same savings         |
+//! | decisions      | each load has one, with its reason; loads that did not run stay unchanged         |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn subject(launch: &str) -> Subject {
     Subject::new(open(&kernels().join(launch), None).unwrap(), &fermi()).unwrap()
 }
 
-/// What the loads of a text find when a launch file runs it: hits and L2 bytes, by line.
+/// Returns the hits and L2 bytes of a PTX text's loads in a run of a launch file, by line.
 fn run(launch: &Path, text: &str) -> BTreeMap<u32, (u64, u64)> {
     let folder = tempfile::tempdir().unwrap();
     let ptx = folder.path().join("rewritten.ptx");
@@ -46,7 +46,8 @@ fn run(launch: &Path, text: &str) -> BTreeMap<u32, (u64, u64)> {
     found
 }
 
-/// The protocol of the paper, run by run: rewrite, run, read the counters.
+/// Measures hits and L2 bytes with the protocol of the paper: rewrites the PTX, runs it and reads the
+/// counters.
 fn hits_of_rewritten(subject: &Subject, launch: &Path, cached: &[usize]) -> (u64, u64) {
     let operator = |number| if cached.contains(&number) { Operator::Ca } else { Operator::Cg };
     let operators: Vec<_> = (0..subject.loads.len()).map(|number| Some(operator(number))).collect();
@@ -101,8 +102,8 @@ fn every_load_has_a_decision_with_its_reason() {
     let optimised = Optimised::new(&subject, subject.characterise(&|| {}), Bypassed::Uniform);
     for method in Method::ALL {
         let decisions = optimised.decisions(method).unwrap();
-        // A stream finds nothing in the L1. It moves whole lines either way, but for its end, an eighth of a
-        // line: three sectors more if it is cached.
+        // A stream has no hits in the L1, and its whole lines cost the same either way. Only its end, an
+        // eighth of a line, differs: caching it fetches three sectors more.
         assert_eq!(decisions.iter().map(|d| d.operator).collect::<Vec<_>>(), [Some(Operator::Cg); 2]);
         assert!(decisions.iter().all(|d| d.reason.contains("saves -96 bytes")), "{decisions:?}");
     }

@@ -1,86 +1,86 @@
-//! # Structure counts: what a machine is built of
-//! Flip-flops, memories, channels and logic of every scope, from the widths that the simulation
-//! itself works with: a field made wider is counted wider, with nothing else to edit.
+//! # Structure counts: the components of a machine
+//! Counts flip-flops, memories, channels and logic of every scope. The widths are those that the simulation
+//! itself uses, so a wider field counts as wider without any other change.
 
 use rtl::kernel::{Access, Accesses, ArrayView, Blocks, Describe, Field, Fields, Logic, Storage};
 use serde::Serialize;
 
 use super::scopes::{Scopes, block_ids};
 
-/// One scope. What is its own is listed apart from what the scopes inside have.
+/// Structures of one scope. Its own structures are listed separately from those of the scopes inside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Name inside the parent: `l1`.
+    /// Name inside the parent scope, such as `l1`.
     pub block: String,
-    /// Storage bits of this scope and of all inside: flip-flops, memories, channels.
+    /// Storage of this scope and all scopes inside: flip-flops, memories and channels, in bits.
     pub bits: u64,
-    /// Own flip-flops.
+    /// Number of flip-flops directly in this scope.
     pub flops: u64,
-    /// Own memories.
+    /// Memories directly in this scope.
     pub arrays: Vec<ArrayCount>,
-    /// The channel that this scope is, if it is one.
+    /// Channel that this scope represents; empty if it is not a channel.
     pub channels: Vec<ChannelCount>,
-    /// Own logic.
+    /// Logic directly in this scope.
     pub logic: Vec<LogicCount>,
-    /// Scopes inside.
+    /// Structures of the scopes inside this one.
     pub children: Vec<Counts>,
 }
 
-/// A memory.
+/// Memory of a scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArrayCount {
     /// Name inside its scope.
     pub name: String,
-    /// How it is built.
+    /// Implementation: SRAM, register file, CAM or flip-flops.
     pub storage: Storage,
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
-    /// Cells a row.
+    /// Number of cells per row.
     pub columns: u32,
-    /// Bits of a cell.
+    /// Width of a cell, in bits.
     pub cell_bits: u32,
-    /// Reads a cycle.
+    /// Number of reads per cycle.
     pub reads: u32,
-    /// Writes a cycle.
+    /// Number of writes per cycle.
     pub writes: u32,
-    /// What each of them reaches.
+    /// Extent of one access: a row, a cell or a bank.
     pub access: Access,
-    /// How often they did, from reset to now.
+    /// Number of reads and writes since reset.
     #[serde(skip)]
     pub accesses: Accesses,
 }
 
 impl ArrayCount {
-    /// Bits of all cells.
+    /// Size of all cells, in bits.
     #[must_use]
     pub fn bits(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.columns) * u64::from(self.cell_bits)
     }
 }
 
-/// A channel, as storage of its receiver.
+/// Channel, counted as storage of its receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChannelCount {
-    /// Beats it holds.
+    /// Capacity, in beats.
     pub depth: u32,
-    /// Bits of a beat.
+    /// Width of a beat, in bits.
     pub beat_bits: u32,
 }
 
 impl ChannelCount {
-    /// Bits of all beats.
+    /// Size of all beats, in bits.
     #[must_use]
     pub fn bits(&self) -> u64 {
         u64::from(self.depth) * u64::from(self.beat_bits)
     }
 }
 
-/// A piece of logic.
+/// Logic structure of a scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogicCount {
     /// Name inside its scope.
     pub name: String,
-    /// What it is.
+    /// Type and size of the structure.
     #[serde(flatten)]
     pub logic: Logic,
 }
@@ -94,7 +94,7 @@ struct Own {
 }
 
 impl Counts {
-    /// Counts a whole machine.
+    /// Counts the structures of a whole machine.
     #[must_use]
     pub fn of(blocks: &impl Blocks) -> Self {
         let mut counter = Counter(Scopes::new());
@@ -105,7 +105,7 @@ impl Counts {
         Self::of_scope(&counter.0, 0)
     }
 
-    /// Storage bits of this scope alone.
+    /// Storage of this scope without those inside, in bits.
     #[must_use]
     pub fn own_bits(&self) -> u64 {
         let arrays: u64 = self.arrays.iter().map(ArrayCount::bits).sum();
@@ -144,7 +144,8 @@ impl Describe for Counter {
     fn stands_alone(&mut self) {
         self.0.is_instance();
     }
-    // Neither is hardware, but both tell where a block stands, as they do for other readers.
+    // Probes and statistics are not hardware, but they show which scope contains the block, as for other
+    // readers.
     fn probe(&mut self, _: Field) {
         self.0.here();
     }

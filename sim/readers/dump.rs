@@ -1,5 +1,5 @@
 //! # Dump: the state of a machine at one moment, as text
-//! Indented scopes with a line for each value, for the report of a deadlock and for `--print`:
+//! Indented scopes with one line per value, for deadlock reports and `--print`:
 //!
 //! ```text
 //! machine
@@ -18,22 +18,22 @@ use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 use super::look::{bytes_text, text};
 use super::scopes::{ROOT, Scopes, block_ids, distinct};
 
-/// What a dump lists.
+/// Contents of a dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Show {
-    /// Values that are zero, and the scopes that hold nothing else.
+    /// Include values that are zero, and scopes with only such values.
     pub zeros: bool,
-    /// The cells of memories.
+    /// Include the cells of memories.
     pub arrays: bool,
 }
 
-/// A scope that is not there.
+/// Error for a scope that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no scope is called `{scope}`; nearest: `{nearest}`")]
 pub struct NoScope {
-    /// The path asked for.
+    /// Path that was requested.
     pub scope: String,
-    /// The existing path most like it.
+    /// Existing path closest to it.
     pub nearest: String,
 }
 
@@ -44,7 +44,7 @@ struct Line {
     zero: bool,
 }
 
-/// The values of a whole machine.
+/// Values of a whole machine.
 #[derive(Clone, Debug)]
 pub struct Dump {
     scopes: Scopes<Vec<Line>>,
@@ -52,7 +52,7 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Describes every block.
+    /// Creates a dump of every block.
     #[must_use]
     pub fn of(blocks: &impl Blocks, show: Show) -> Self {
         let mut dump = Self { scopes: Scopes::new(), show };
@@ -63,7 +63,7 @@ impl Dump {
         dump
     }
 
-    /// The whole machine.
+    /// Formats the whole machine.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -71,15 +71,15 @@ impl Dump {
         text
     }
 
-    /// One scope with all inside, by its path; the root's name may be left out.
+    /// Formats one scope with everything inside it. The root's name may be omitted from the path.
     ///
     /// # Errors
-    /// If there is no such scope.
+    /// Fails if there is no such scope.
     pub fn text_of(&self, path: &str) -> Result<String, NoScope> {
         let paths = self.paths(0, ROOT);
         let below_root = format!("{ROOT}.{path}");
         let Some((_, scope)) = paths.iter().find(|(full, _)| full == path || *full == below_root) else {
-            // To compare takes time by the product of both lengths.
+            // Only a prefix is compared: the cost is proportional to the product of both lengths.
             let begins = &path[..path.floor_char_boundary(input::MOST_COMPARED)];
             let distance = |full: &str| {
                 let short = full.strip_prefix("machine.").unwrap_or(full);
@@ -93,7 +93,7 @@ impl Dump {
         Ok(text)
     }
 
-    /// Every scope with its path.
+    /// Lists every scope at or below `scope` with its path.
     fn paths(&self, scope: usize, path: &str) -> Vec<(String, usize)> {
         let mut all = vec![(path.to_owned(), scope)];
         for &inner in &self.scopes.nodes[scope].inside {
@@ -102,7 +102,7 @@ impl Dump {
         all
     }
 
-    /// True if a scope was printed, that is, had something to show.
+    /// Prints a scope. Returns false, without output, if it has nothing to show.
     fn print(&self, scope: usize, depth: usize, text: &mut String) -> bool {
         let node = &self.scopes.nodes[scope];
         let start = text.len();
@@ -184,7 +184,7 @@ impl Describe for Dump {
     }
 }
 
-/// The fields of a cell on one line.
+/// Formatter for the fields of a cell on one line.
 struct Cell {
     zeros: bool,
     text: String,

@@ -1,7 +1,7 @@
-//! # Follow: the life of one request, from a dump
-//! Lists when a request stood at the head of which port, in order of time. Ports that do not know
-//! the SM (those of a DRAM channel) count only in the partition that the request went to, from then
-//! until it was last seen elsewhere.
+//! # Follow: the path of one request, from a dump
+//! Lists, in order of time, the ports at whose head a request stood. Ports that do not carry the SM (those of
+//! a DRAM channel) count only in the partition to which the request went. They count from its arrival there
+//! until it was last seen at any other port.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,66 +9,66 @@ use std::path::PathBuf;
 use super::places::{Asker, Place, places};
 use super::readback::{Readback, Unreadable};
 
-/// A stay of a request at one place.
+/// Stay of a request at one port or queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// Path of the place below the machine.
+    /// Path of the port or queue below the machine.
     pub path: String,
-    /// First time there, in picoseconds.
+    /// First time at the port, in ps.
     pub from: u64,
-    /// First time no longer there; `None` if the dump ends before.
+    /// First time after the stay, in ps; `None` if the dump ends before.
     pub to: Option<u64>,
-    /// False if the place shows the number but not the SM.
+    /// False if the port carries the request's number but not its SM.
     pub is_certain: bool,
 }
 
-/// The life of a request.
+/// Path of a request through the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// The SM that asked.
+    /// SM that sent the request.
     pub sm: u64,
-    /// Its stays, in order of time.
+    /// Stays in order of time.
     pub stays: Vec<Stay>,
 }
 
-/// Why a request cannot be followed.
+/// Reason why a request cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// The file is no dump that can be read.
+    /// The file is not a readable dump.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// Nothing in the dump carries a request's number.
+    /// No signal in the dump carries a request number.
     #[error("{}: has no signal with a request's number, expected ports such as `machine.sm0.l1.mem_rsp.id` in it", path.display())]
     NoPlaces {
-        /// The file.
+        /// Path of the dump.
         path: PathBuf,
     },
-    /// The number is never seen.
+    /// The request number never appears.
     #[error("{}: request {request} is never seen{}", path.display(), range.map_or(String::new(), |(low, high)| format!(", expected a number from {low} to {high}")))]
     Absent {
-        /// The file.
+        /// Path of the dump.
         path: PathBuf,
-        /// The number.
+        /// Request number that was searched for.
         request: u64,
-        /// Lowest and highest number of the dump.
+        /// Lowest and highest number in the dump.
         range: Option<(u64, u64)>,
     },
-    /// No such SM.
+    /// The SM does not exist.
     #[error("{}: no SM {sm} in this waveform, expected {}", path.display(), join(sms))]
     NoSuchSm {
-        /// The file.
+        /// Path of the dump.
         path: PathBuf,
-        /// The SM.
+        /// SM that was requested.
         sm: u64,
-        /// The SMs that it shows.
+        /// SMs that appear in the dump.
         sms: Vec<u64>,
     },
-    /// Several SMs have a request of that number.
+    /// Several SMs have a request with this number.
     #[error("request {request} exists in SMs {}, choose one with `--sm`", join(sms))]
     Ambiguous {
-        /// The number.
+        /// Request number that was searched for.
         request: u64,
-        /// The SMs.
+        /// SMs that have such a request.
         sms: Vec<u64>,
     },
 }
@@ -77,10 +77,10 @@ fn join(sms: &[u64]) -> String {
     sms.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Follows a request through a dump; without an SM it must be the only one of its number.
+/// Follows a request through a dump. Without an SM, the number must be unique among all SMs.
 ///
 /// # Errors
-/// If the dump cannot be read or the request not be found.
+/// Fails if the dump cannot be read or the request cannot be found.
 pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, FollowError> {
     let path = &wave.path().to_owned();
     let dump = Signals::read(wave)?;
@@ -131,7 +131,7 @@ pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, Fol
     Ok(Life { sm, stays })
 }
 
-/// The places of a dump with their signals.
+/// Dump with the places at which requests are visible.
 struct Signals {
     places: Vec<Place>,
     dump: Readback,
@@ -152,7 +152,7 @@ impl Signals {
         Ok(Self { places, dump })
     }
 
-    /// Number, SM and time of every stay at a place.
+    /// Returns the request number, SM and duration of every stay at a place.
     fn stays(&self, place: &Place) -> Vec<(u64, Option<u64>, Stay)> {
         let signal = |at: usize| self.dump.changes(at);
         let asker = match place.sm {

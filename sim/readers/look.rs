@@ -1,27 +1,27 @@
-//! # Look: how a value is shown
-//! States and kinds by name, single bits as levels, addresses and data in hexadecimal, everything else
-//! as a number. A set with one bit for each member is shown in binary while it is short; a longer one
-//! in hexadecimal or, where it matters how many there are rather than which, by the number of its
-//! members. A number does not know what it is, so its name decides, word by word.
+//! # Look: display format of values
+//! States and kinds are displayed by name, single bits as levels, addresses and data in hexadecimal, and
+//! other values as numbers. A set has one bit per member: a short set is displayed in binary, and a long one
+//! in hexadecimal. If its size matters more than its members, it is displayed as the number of members. The
+//! format follows from the words of a signal's name, since a plain number carries no type.
 
 use rtl::kernel::Field;
 use waves::signal::Display;
 
-/// Words of names whose values are addresses or raw bits.
+/// Words in the names of addresses and raw data.
 const RAW: &[&str] = &["addr", "address", "line", "data", "tag", "pc", "ticket", "word"];
-/// Last words of names whose values are sets, one bit for each member.
+/// Last words in the names of sets, which have one bit per member.
 const SETS: &[&str] = &[
     "mask", "lanes", "fails", "hazard", "memory", "live", "storing", "busy", "open", "banks", "hits", "occupied",
     "writes", "blocked", "finished", "usable", "valid", "warps", "sharers", "got",
 ];
-/// The same, where the number of members is what one wants to know.
+/// Last words in the names of sets of which the number of members matters.
 const COUNTED: &[&str] = &["used", "ready", "closed", "done", "waiting", "left"];
-/// Pipes, by which sets of warps are named.
+/// Pipe names, each of which also names a set of warps.
 const PIPES: &[&str] = &["sp", "sfu", "dp", "int", "tensor", "global", "shared", "param", "control", "barrier"];
-/// Widest set whose bits can be told apart at a glance.
+/// Maximum width of a set displayed in binary in bits.
 const SHORT_SET: u32 = 16;
 
-/// How a field is shown.
+/// Returns the display format of a field.
 pub(super) fn look(field: &Field) -> Display {
     let is_raw = field.name.split('_').any(|word| RAW.contains(&word));
     let ends_in = |words: &[&str]| field.name.split('_').next_back().is_some_and(|word| words.contains(&word));
@@ -37,7 +37,7 @@ pub(super) fn look(field: &Field) -> Display {
     }
 }
 
-/// The value as text.
+/// Formats the value of a field.
 pub(super) fn text(field: &Field) -> String {
     let value = field.value;
     match look(field) {
@@ -51,7 +51,7 @@ pub(super) fn text(field: &Field) -> String {
     }
 }
 
-/// Bytes as one hexadecimal number, least significant byte first.
+/// Formats bytes, least significant first, as one hexadecimal number.
 pub(super) fn bytes_text(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
     let significant = digits.trim_start_matches('0');

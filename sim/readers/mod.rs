@@ -1,24 +1,24 @@
 //! # Readers of a machine's description
-//! Every block lists its registers, memories, channels and logic once, in `describe`. Here are
-//! the readers of that list that a user meets.
+//! Every block lists its registers, memories, channels and logic once, in `describe`. This module contains
+//! the readers of that list that produce output for users, and their helpers.
 //!
-//! | file       | gives                                                                    |
+//! | file       | content                                                                  |
 //! |------------|--------------------------------------------------------------------------|
-//! | `wave`     | a waveform while the machine runs ([`Waveform`])                          |
-//! | `walk`     | the samples of all that a step can have changed, for these three          |
+//! | `wave`     | a waveform, written while the machine runs ([`Waveform`])                 |
+//! | `walk`     | sampling of the signals that a step can have changed, for `wave`, `timeline` and `pipeline` |
 //! | `timeline` | a trace of requests, queues and stalls for Perfetto ([`Timeline`])        |
-//! | `pipeline` | every warp instruction stage by stage, for Konata ([`Pipeline`])            |
-//! | `follow`   | the life of one request, from a dump ([`follow()`])                       |
-//! | `sightings` | what happened to a line, an instruction or a warp, from a dump ([`sightings()`]) |
-//! | `readback` | the signals of a dump, for these two                                     |
-//! | `sizes`    | whether what an FST says it holds has room in it                         |
-//! | `places`   | where a request's number can be seen                                     |
-//! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
+//! | `pipeline` | the pipeline stages of every warp instruction, for Konata ([`Pipeline`])  |
+//! | `follow`   | the path of one request, from a dump ([`follow()`])                       |
+//! | `sightings` | the events of a line, an instruction or a warp, from a dump ([`sightings()`]) |
+//! | `readback` | the signals of a dump, for `follow` and `sightings`                      |
+//! | `sizes`    | validation of the sizes that a dump file claims                           |
+//! | `places`   | the signals that carry a request's number                                 |
+//! | `outline`  | the signals of a machine, elaborated once, with the block that describes each |
 //! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
-//! | `counts`   | flip-flops, memories and logic, scope by scope ([`Counts`])               |
-//! | `queues`   | every queue that is not empty, with its oldest entry ([`queues()`])       |
-//! | `scopes`   | the tree of scopes that all of them share, hence one name for one thing   |
-//! | `look`     | how a value is shown: by name, as a level, in hexadecimal, as a number    |
+//! | `counts`   | flip-flops, memories and logic of each scope ([`Counts`])                 |
+//! | `queues`   | every nonempty queue with its oldest entry ([`queues()`])                 |
+//! | `scopes`   | the scope tree that all readers share, so that names agree                |
+//! | `look`     | display format of a value: name, level, hexadecimal or number             |
 
 mod counts;
 mod dump;

@@ -1,15 +1,15 @@
 //! # Outline: the signals of a machine, elaborated once
-//! Every block is described once and its values are merged into one tree of signals. Afterwards a
-//! value is known by its place in the sequence of its block's description alone: each [`Plan`]
-//! lists the signals in that order, so that sampling compares no names. The sequence of a block
-//! must therefore never depend on its state.
+//! Every block is described once, and its values are merged into one tree of signals. From then on a value is
+//! identified by its position in its block's description. Each [`Plan`] lists the signals in that order, so
+//! that sampling compares no names. The sequence of a block's values must therefore never depend on its
+//! state.
 //!
-//! Statistics stand in a scope `stat` of their own. The cells of a memory are elaborated only
-//! where a glob names it with a bracket (`tags.entries[5]`): scope `entries[5]` holds the fields
-//! of a row, and `entries[5].column[2]` those of one cell if a row has several.
+//! Statistics are in a separate scope `stat`. The cells of a memory are elaborated only if a glob names it
+//! with a bracket (`tags.entries[5]`). Scope `entries[5]` contains the fields of a row; if a row has several
+//! cells, `entries[5].column[2]` contains the fields of one.
 //!
-//! A machine has some hundred thousand signals. Scopes that no glob leads to can be passed over: of a dump of one
-//! SM, the others are never named.
+//! A machine has some hundred thousand signals. Scopes that no glob can match may therefore be skipped: a
+//! dump of one SM elaborates no other SM.
 
 use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 use waves::scope::{Glob, Selection, Trail};
@@ -18,18 +18,18 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use super::look::look;
 use super::scopes::{ROOT, Scopes, block_ids, distinct, name_of};
 
-/// A signal to be.
+/// Signal to be created.
 #[derive(Clone, Debug)]
 struct Value {
     name: &'static str,
     width: u32,
     kind: Kind,
     display: Display,
-    /// Place among all signals of the tree, once it is built.
+    /// Position among all signals of the tree, set when the tree is built.
     place: usize,
 }
 
-/// A memory whose cells are signals to be.
+/// Memory whose cells become signals.
 #[derive(Clone, Debug)]
 struct Memory {
     name: &'static str,
@@ -39,23 +39,23 @@ struct Memory {
     place: usize,
 }
 
-/// What a scope holds.
+/// Signals directly in a scope.
 #[derive(Clone, Debug, Default)]
 struct Signals {
     values: Vec<Value>,
     memories: Vec<Memory>,
 }
 
-/// The signals of one block in the order of its description.
+/// Signals of one block in the order of its description.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// Every value outside memories; `None` if it is not selected.
+    /// Signal of every value outside memories; `None` if it is not selected.
     pub(super) values: Vec<Option<SignalId>>,
-    /// From each value on, how many are not selected.
+    /// For each value, the number of consecutive unselected values from it on.
     pub(super) unselected: Vec<u32>,
-    /// Every scope in the order of `enter`.
+    /// Scopes in the order of `enter`.
     pub(super) spans: Vec<Span>,
-    /// The selected cells of every memory.
+    /// Selected cells of every memory.
     pub(super) memories: Vec<Vec<CellPlan>>,
 }
 
@@ -66,7 +66,7 @@ impl Plan {
     }
 }
 
-/// One selected cell of a memory.
+/// Selected cell of a memory.
 #[derive(Clone, Debug)]
 pub(super) struct CellPlan {
     pub(super) row: u32,
@@ -74,17 +74,18 @@ pub(super) struct CellPlan {
     pub(super) fields: Vec<Option<SignalId>>,
 }
 
-/// A scope of a block: where its description ends, as lengths of the lists of the plan.
+/// Scope of a block, with the position at which its description ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     pub(super) end: Position,
     pub(super) selected: bool,
-    /// Entries from here on, this one among them, of one table and none of them selected; and where they end.
+    /// Number of consecutive unselected entries of one table from this scope on, including it, and the
+    /// position after them.
     pub(super) run: usize,
     pub(super) run_end: Position,
 }
 
-/// How far a description has come.
+/// Progress in a block's description: the numbers of values, spans and memories so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) value: usize,
@@ -92,18 +93,18 @@ pub(super) struct Position {
     pub(super) memory: usize,
 }
 
-/// Where a block's description puts its values in the tree to be.
+/// Mapping of a block's values to the tree under construction.
 #[derive(Clone, Debug, Default)]
 struct Draft {
-    /// Scope and place in its list, of every value.
+    /// Scope of every value and its index in the scope's list.
     values: Vec<(usize, usize)>,
-    /// The same of every memory; `None` if nobody asked for its cells.
+    /// Scope of every memory and its index in the scope's list; `None` if no glob requests its cells.
     memories: Vec<Option<(usize, usize)>>,
-    /// Every scope.
+    /// Scopes in the order of `enter`.
     spans: Vec<Stretch>,
 }
 
-/// Where a scope of a block stands in its description.
+/// Section of a block's description that belongs to one scope.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     name: &'static str,
@@ -116,7 +117,7 @@ struct Stretch {
 pub(super) struct Outline {
     pub(super) tree: Tree,
     scopes: Scopes<Signals>,
-    /// By clock domain and slot.
+    /// Drafts of all blocks, by clock domain and slot.
     drafts: Vec<Vec<Draft>>,
 }
 
@@ -124,17 +125,18 @@ impl Outline {
     /// Describes every block once.
     ///
     /// # Panics
-    /// If two things of one scope have one name, or a name is one that viewers would split.
+    /// Panics if two items in a scope have the same name, or a name contains characters at which viewers
+    /// would split it.
     pub(super) fn of(blocks: &impl Blocks, globs: &[Glob]) -> Self {
         Self::along(blocks, globs, &[], None)
     }
 
-    /// The same with signals of the root that no block has, by name and width. They come first.
+    /// Describes every block once and adds signals at the root, given by name and width. These come first.
     pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, None)
     }
 
-    /// The same without the scopes that no glob leads to.
+    /// Describes every block once, adds signals at the root, and skips scopes that no glob can match.
     pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, Some(&Trail::new(globs, ROOT)))
     }
@@ -166,7 +168,7 @@ impl Outline {
         Self { tree: build.finish(), scopes, drafts }
     }
 
-    /// The plans of all blocks, by clock domain and slot.
+    /// Creates the plans of all blocks, by clock domain and slot.
     pub(super) fn plans(&self, selection: &Selection) -> Vec<Vec<Plan>> {
         let selected: Vec<Option<SignalId>> = self.tree.ids().map(|id| selection.contains(id).then_some(id)).collect();
         let plan = |draft: &Draft| self.plan(draft, &selected);
@@ -206,7 +208,7 @@ impl Outline {
     }
 }
 
-/// The cells of a memory that have a selected field.
+/// Returns the cells of a memory that have a selected field.
 fn cells(memory: &Memory, selected: &[Option<SignalId>]) -> Vec<CellPlan> {
     let mut cells = Vec::new();
     let mut place = memory.place;
@@ -222,7 +224,7 @@ fn cells(memory: &Memory, selected: &[Option<SignalId>]) -> Vec<CellPlan> {
     cells
 }
 
-/// Adds what a scope holds, and notes the place of each signal.
+/// Adds the contents of a scope to the tree and records the position of each signal.
 fn emit(build: &mut TreeBuilder, scopes: &mut Scopes<Signals>, scope: usize, places: &mut usize) {
     let Signals { values, memories } = &mut scopes.nodes[scope].own;
     let first = *places;
@@ -269,16 +271,16 @@ fn value_of_bytes(name: &'static str, bytes: &[u8]) -> Value {
     Value { name, width: bytes.len() as u32 * 8, kind: Kind::Reg, display: Display::Hex, place: 0 }
 }
 
-/// Reads the description of one block.
+/// Reader that elaborates one block.
 struct Elaborator<'a> {
     scopes: &'a mut Scopes<Signals>,
     globs: &'a [String],
-    /// Of the root and the scopes entered since; none if no scope is passed over.
+    /// Match states of the globs at the root and in each entered scope; empty if no scope is skipped.
     trails: Vec<Trail<'a>>,
     draft: Draft,
-    /// Spans entered and not yet left, but those inside a scope passed over.
+    /// Spans of the open scopes, except those inside a skipped scope.
     open: Vec<usize>,
-    /// Scopes open inside the outermost one that no glob leads to, itself included.
+    /// Number of open scopes inside the outermost skipped one, including it.
     skipping: u32,
 }
 
@@ -298,18 +300,18 @@ impl Elaborator<'_> {
         self.draft.values.push((self.scopes.current(), place));
     }
 
-    /// Goes on into a scope, if a glob leads there.
+    /// Advances the globs into a scope. Returns false if none can match there.
     fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
         let Some(trail) = self.trails.last() else { return true };
-        // Which of the two it is will be known at the end of the block.
+        // The end of the block shows whether the scope is an entry or an instance, so both names are tried.
         let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
         let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
         self.trails.push(inside);
         true
     }
 
-    /// True if a glob names the cells of a memory of this name. A glob without a bracket does too:
-    /// it chooses nothing, and its error then points to the cells.
+    /// True if a glob names the cells of this memory. A glob without a bracket counts too: it selects
+    /// nothing, and its error then suggests the cells.
     fn asked(&self, name: &str) -> bool {
         let parts = self.globs.iter().flat_map(|glob| glob.split('.'));
         parts.into_iter().any(|part| match part.split_once('[') {
@@ -341,7 +343,8 @@ impl Describe for Elaborator<'_> {
             self.scopes.enter(name, index);
         } else {
             self.skipping = 1;
-            // What is inside tells no more of how far the block's own scopes reach.
+            // Skipped contents no longer show how far the scopes around the whole block extend, so record the
+            // current scope.
             self.scopes.here();
         }
     }
@@ -410,7 +413,7 @@ impl Describe for Elaborator<'_> {
     }
 }
 
-/// Collects the fields of a cell.
+/// Collector of a cell's fields.
 struct Cell(Vec<Value>);
 
 impl Fields for Cell {

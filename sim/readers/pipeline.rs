@@ -1,22 +1,22 @@
-//! # Pipeline: every warp instruction, for Konata
-//! Written while the machine runs, in the Kanata log format (version 4). One cycle on the screen is one
-//! core cycle, a thread is a warp slot of an SM, and a line goes through the stages
+//! # Pipeline: the stages of every warp instruction, for Konata
+//! Written while the machine runs, in the Kanata log format (version 4). One cycle on the screen is one core
+//! cycle, and a thread is a warp slot of an SM. A line passes through these stages:
 //!
-//! | stage | the instruction                                                                   |
+//! | stage | state of the instruction                                                          |
 //! |-------|-----------------------------------------------------------------------------------|
-//! | `F`   | is fetched, with its neighbour                                                     |
-//! | `D`   | is decoded                                                                        |
-//! | `B`   | waits in the instruction buffer, for operands, a pipe or its turn                  |
-//! | `I`   | is issued                                                                         |
-//! | `O`   | reads its operands; of a memory instruction the address unit has it                |
-//! | `X`   | is executed, shared memory included                                                |
-//! | `M`   | is in the memory system                                                           |
-//! | `W`   | writes its result                                                                 |
+//! | `F`   | being fetched, together with its neighbor                                          |
+//! | `D`   | being decoded                                                                     |
+//! | `B`   | in the instruction buffer, waiting for operands, a pipe or a scheduler grant       |
+//! | `I`   | being issued                                                                      |
+//! | `O`   | reading its operands; a memory instruction is in the address unit                  |
+//! | `X`   | executing, including shared memory accesses                                        |
+//! | `M`   | in the memory system                                                              |
+//! | `W`   | writing its result                                                                |
 //!
-//! An instruction without a result ends with its issue, a store when its last beat has gone. One that was
-//! fetched and not issued, behind a branch that was taken, is marked as flushed.
+//! An instruction without a result ends with its issue, and a store when its last beat has been sent. An
+//! instruction that was fetched but not issued, because it follows a taken branch, is marked as flushed.
 //!
-//! All of it is read off signals that every waveform has; nothing in the machine knows of this reader.
+//! All information comes from signals that every waveform contains. The machine has no code for this reader.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, BufWriter, Write};
@@ -31,31 +31,31 @@ use waves::sink::Sink;
 use super::outline::Outline;
 use super::walk::{Changed, Walker};
 
-/// Entries of tables that are read.
+/// Glob of the table entries that are read.
 const ENTRIES: &str = "**.flight[*]";
-/// Kinds of access whose reply brings a result, by the codes of the address unit: loads and atomics.
+/// Access kinds whose reply carries a result, named as in the address unit: loads and atomics.
 const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
-/// Threads of an SM.
+/// Number of warp slots per SM in the log's thread numbering.
 const WARPS: u64 = 64;
 
-/// A log under way.
+/// Log under construction.
 pub struct Pipeline {
     walker: Walker,
     samples: Samples,
     cores: Vec<Core>,
     log: Log,
-    /// Ticks of a core cycle.
+    /// Period of the core clock in ticks.
     period: u64,
-    /// The cycle that the samples are of.
+    /// Cycle to which the samples belong.
     cycle: Option<u64>,
 }
 
 impl Pipeline {
-    /// Starts a log that appears under this name when it is finished. Operands are read for `operand_read`
-    /// cycles.
+    /// Starts a log. The file appears under this name when the log is finished. `operand_read` is the number
+    /// of cycles in which operands are read.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn create(
         path: &Path,
         blocks: &impl Blocks,
@@ -80,15 +80,15 @@ impl Pipeline {
         })
     }
 
-    /// Names the instructions that are issued from now on, by their program counters.
+    /// Sets the names of the instructions issued from now on, indexed by program counter.
     pub fn load(&mut self, names: Vec<String>) {
         self.log.names = names;
     }
 
-    /// Notes what the last step of the simulator, which ended at `tick`, changed.
+    /// Records the values that the last simulation step, which ended at `tick`, changed.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
         let cycle = tick / self.period;
         if self.cycle != Some(cycle) {
@@ -98,23 +98,23 @@ impl Pipeline {
         self.walker.give(changed, blocks, &mut self.samples)
     }
 
-    /// Makes the next sample describe every block: after a host changed a machine by other means
-    /// than beats.
+    /// Makes the next sample describe every block. Required after a host has changed the machine other than
+    /// through beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
 
-    /// Ends every line and gives the file its name, which is returned.
+    /// Ends every line, renames the temporary file to its final name and returns that name.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(mut self) -> io::Result<PathBuf> {
         self.settle()?;
         self.log.end()?;
         self.log.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
     }
 
-    /// Ends a cycle, all of whose samples are there.
+    /// Processes a cycle after all its samples have arrived.
     fn settle(&mut self) -> io::Result<()> {
         let Some(now) = self.cycle else { return Ok(()) };
         for core in &mut self.cores {
@@ -124,7 +124,7 @@ impl Pipeline {
     }
 }
 
-/// The last value of every signal.
+/// Last value of every signal.
 struct Samples(Vec<u64>);
 
 impl Samples {
@@ -148,12 +148,12 @@ impl Sink for Samples {
     }
 
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
-        // Everything read here is narrow.
+        // All signals read here have at most 64 bits.
         self.sample(id, value[0])
     }
 }
 
-/// Where an instruction is said to be: warp and program counter, with what tells whether it means anything.
+/// Signals that identify an instruction: valid, warp and program counter.
 struct Place {
     valid: SignalId,
     warp: SignalId,
@@ -161,7 +161,7 @@ struct Place {
 }
 
 impl Place {
-    /// The place whose signals begin with `prefix` in the scope `path`.
+    /// Finds the signals that begin with `prefix` in the scope `path`.
     fn find(tree: &Tree, path: &str, prefix: &str) -> Option<Self> {
         let find = |name: &str| signal(tree, path, &format!("{prefix}{name}"));
         Some(Self { valid: find("valid")?, warp: find("warp")?, pc: find("pc")? })
@@ -177,14 +177,14 @@ fn signal(tree: &Tree, scope: &str, name: &str) -> Option<SignalId> {
     scope.signals.iter().copied().find(|&id| tree.signal(id).name == name)
 }
 
-/// A result on its way to the register file.
+/// Signals of a result in flight to the register file.
 struct Flight {
     warp: SignalId,
     pc: SignalId,
     due: SignalId,
 }
 
-/// The signals of a core that the log is made of.
+/// Signals of a core that the log needs.
 struct Signals {
     decoding: SignalId,
     decoded: SignalId,
@@ -242,32 +242,32 @@ impl Signals {
     }
 }
 
-/// An instruction of device memory.
+/// Device-memory instruction in flight.
 struct Access {
     of: (u64, u64),
     line: u64,
-    /// The address unit has it.
+    /// True while the address unit holds the instruction.
     in_unit: bool,
-    /// Replies with which it ends, to all its beats.
+    /// Number of outstanding replies; the instruction ends when all its beats have been answered.
     left: u64,
 }
 
-/// The instructions of a core that have been fetched and have not ended.
+/// Instructions of a core that have been fetched and have not ended.
 struct Core {
     sm: u64,
     operand_read: u64,
     signals: Signals,
-    /// Codes of the kinds of access that end with a reply, and of a reply that brings data.
+    /// Codes of the access kinds that end with a reply, and of a reply with data.
     replied: Vec<u64>,
     data: u64,
-    /// By warp, those not yet issued.
+    /// Lines of the instructions that have not been issued, by warp.
     fetched: Vec<VecDeque<u64>>,
-    /// The warp whose pair was fetched in the cycle before.
+    /// Warp whose instruction pair was fetched in the previous cycle.
     decoding: Option<u64>,
-    /// The warp whose pair was decoded in the cycle before.
+    /// Warp whose instruction pair was decoded in the previous cycle.
     decoded: Option<u64>,
     accesses: Vec<Access>,
-    /// The reply that stood at the head in the cycle before, with its beat.
+    /// Warp and program counter of the reply that was at the head in the previous cycle, and its beat.
     reply: Option<((u64, u64), u64)>,
 }
 
@@ -297,7 +297,7 @@ impl Core {
         })
     }
 
-    /// Reads the state that cycle `now` has left behind.
+    /// Processes the state after cycle `now`.
     fn step(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         self.take_reply(now, samples, log);
         for scheduler in 0..self.signals.schedulers.len() {
@@ -312,7 +312,8 @@ impl Core {
             }
         }
         if let Some(warp) = self.decoding.take() {
-            // The buffer has taken them, without the second behind the end of a program.
+            // The instruction buffer now holds the pair, or only its first instruction at the end of a
+            // program.
             self.flush(now + 1, warp, samples, log);
             self.decoded = Some(warp);
         }
@@ -327,13 +328,13 @@ impl Core {
         }
     }
 
-    /// Instructions that the buffer of a warp holds.
+    /// Number of instructions in the buffer of a warp.
     fn buffered(&self, warp: u64, samples: &Samples) -> usize {
         let has = |set: SignalId| samples.get(set) >> warp & 1 != 0;
         usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
     }
 
-    /// Drops what the buffer of a warp no longer holds.
+    /// Ends the lines of instructions that are no longer in the buffer of a warp.
     fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
         let left = self.buffered(warp, samples);
         while self.fetched[warp as usize].len() > left {
@@ -345,7 +346,8 @@ impl Core {
 
     fn issue(&mut self, now: u64, of: (u64, u64), samples: &Samples, log: &mut Log) {
         let (warp, pc) = of;
-        // One that serves a part of its lanes stays at the head, to be issued again.
+        // An instruction that has served only some of its lanes stays at the head of the buffer and is issued
+        // again.
         if self.fetched[warp as usize].len() <= self.buffered(warp, samples) {
             return;
         }
@@ -376,7 +378,7 @@ impl Core {
         }
     }
 
-    /// Moves on what the address unit has sent.
+    /// Moves instructions that have left the address unit to the memory stage.
     fn leave_unit(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         let (holds, waits) = (self.signals.unit.at(samples), samples.flag(self.signals.unit_waits));
         self.accesses.retain_mut(|access| {
@@ -384,7 +386,7 @@ impl Core {
                 return true;
             }
             access.in_unit = false;
-            // The cycle that sends a beat is still the unit's.
+            // The cycle in which a beat is sent still belongs to the address unit.
             log.stage(now + 1, access.line, "M");
             if access.left == 0 {
                 log.end_line(now + 2, access.line, End::Retired);
@@ -393,7 +395,7 @@ impl Core {
         });
     }
 
-    /// Ends the load whose last reply was taken in this cycle: that has left the head.
+    /// Ends a load whose last reply was taken in this cycle, that is, has left the head.
     fn take_reply(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         let is_data = samples.get(self.signals.reply_kind) == self.data;
         let beat = samples.get(self.signals.reply_beat);
@@ -410,7 +412,7 @@ impl Core {
     }
 }
 
-/// How a line ends, with its code in the log.
+/// End of a line, with its code in the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Retired = 0,
@@ -424,17 +426,17 @@ enum Event {
     End(End),
 }
 
-/// Writes events in the order of their cycles.
+/// Writer that sorts events by cycle.
 struct Log {
     out: BufWriter<PartFile>,
-    /// Events of cycles to come, each with its line.
+    /// Events of future cycles, each with its line.
     due: BTreeMap<u64, Vec<(u64, Event)>>,
-    /// The stage that each line is in.
+    /// Current stage of each line.
     stages: HashMap<u64, &'static str>,
     names: Vec<String>,
     begun: u64,
     retired: u64,
-    /// The cycle that the file has come to.
+    /// Last cycle written to the file.
     written: Option<u64>,
 }
 
@@ -455,7 +457,7 @@ impl Log {
         self.due.entry(cycle).or_default().push((line, event));
     }
 
-    /// A new line, fetched in `cycle`.
+    /// Starts a line for an instruction fetched in `cycle`.
     fn begin(&mut self, cycle: u64, thread: (u64, u64)) -> u64 {
         let line = self.begun;
         self.begun += 1;
@@ -527,7 +529,7 @@ impl Log {
         }
     }
 
-    /// Ends the log: what has a known end gets it, and all that is left is flushed.
+    /// Ends the log. Writes all scheduled events and marks the remaining lines as flushed.
     fn end(&mut self) -> io::Result<()> {
         self.write_until(u64::MAX)?;
         let mut left: Vec<u64> = self.stages.keys().copied().collect();

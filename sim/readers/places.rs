@@ -1,34 +1,34 @@
-//! # Places: where a request's number can be seen
-//! A request carries its number across every port as a signal `id` (`head_id` at the tags of an
-//! L1). Numbers run in each SM: where a port serves several, or another, the SM is a signal `sm` beside
-//! it. The DRAM side knows numbers alone.
+//! # Places: the signals that carry a request's number
+//! A request carries its number through every port as a signal `id` (`head_id` at the tags of an L1). Each SM
+//! numbers its requests independently. At a port that serves other SMs, a signal `sm` next to `id` therefore
+//! identifies the SM. Ports of the DRAM carry the number only.
 
-/// A signal that holds a request's number, with what tells whether it means anything. Signals are
-/// places in the list that they were found in.
+/// Place that carries a request number, with the signals that qualify it. Signals are given by their index in
+/// the list of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Path without the root and the word `id`: `sm0.l1.mem_rsp`.
+    /// Path without the root and the name `id`, such as `sm0.l1.mem_rsp`.
     pub(super) path: String,
-    /// The number.
+    /// Signal with the request number.
     pub(super) id: usize,
-    /// Not 0 while there is a request.
+    /// Signal that is nonzero while a request is present.
     pub(super) valid: usize,
-    /// Whose number it is.
+    /// SM to which the number belongs.
     pub(super) sm: Asker,
 }
 
-/// The SM that a request comes from.
+/// Source of the SM of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asker {
-    /// Always this one.
+    /// Constant: always this SM.
     Fixed(u64),
-    /// The value of a signal.
+    /// Value of this signal.
     Signal(usize),
-    /// It cannot be told there.
+    /// Not visible at this place.
     Unknown,
 }
 
-/// All places among signals of these paths, which begin with the root's name.
+/// Finds all places, given the paths of all signals, which begin with the root's name.
 pub(super) fn places(paths: &[String]) -> Vec<Place> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
@@ -39,7 +39,8 @@ pub(super) fn places(paths: &[String]) -> Vec<Place> {
             "head_id" => find(format!("{scope}.head_valid"))?,
             "id" => {
                 let above = scope.rsplit_once('.').map_or("", |(above, _)| above);
-                // A port says so itself, a command by its kind, the oldest of a queue by the queue's level.
+                // A port has a valid signal, a queue is nonempty if its level is, and a command is qualified
+                // by its kind.
                 let ways = [format!("{scope}.valid"), format!("{above}.level"), format!("{scope}.kind")];
                 let is_oldest = scope.ends_with(".oldest");
                 let [valid, level, kind] = ways.map(find);
@@ -50,7 +51,7 @@ pub(super) fn places(paths: &[String]) -> Vec<Place> {
         let short = scope.split_once('.').map_or(scope, |(_, below)| below);
         let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
         let sm = match (own, find(format!("{scope}.sm"))) {
-            // An L1 that supplies others has their requests at a port of its own.
+            // An L1 that supplies other L1s receives their requests at a separate port with an SM signal.
             (_, Some(signal)) => Asker::Signal(signal),
             (Some(sm), None) => Asker::Fixed(sm),
             (None, None) => Asker::Unknown,

@@ -1,7 +1,7 @@
-//! # Queues: what waits where
-//! Every queue and channel that is not empty, with its oldest entry, for the report of a machine that
-//! hangs. A queue is a scope with a register or probe `level`; its oldest entry is the channel's beat,
-//! the part `oldest`, or `slot[0]`.
+//! # Queues: the waiting entries of a machine
+//! Lists every nonempty queue and channel with its oldest entry, for the report of a machine that hangs. A
+//! queue is a scope with a register or probe `level`. Its oldest entry is the channel's beat, the component
+//! `oldest`, or `slot[0]`.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,14 +11,14 @@ use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 use super::look::text;
 use super::scopes::{Node, Scopes, block_ids};
 
-/// A queue that holds something.
+/// Nonempty queue with its oldest entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueHead {
-    /// Path below the machine: `sm0.l1.queue`.
+    /// Path below the machine, such as `sm0.l1.queue`.
     pub path: String,
-    /// Entries, or flits.
+    /// Number of entries or flits.
     pub level: u64,
-    /// Fields of the oldest entry, those that are zero left out.
+    /// Fields of the oldest entry, except those that are zero.
     pub oldest: String,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for QueueHead {
     }
 }
 
-/// All queues that hold something, in the order of the machine's description.
+/// Returns all nonempty queues in the order of the machine's description.
 #[must_use]
 pub fn queues(blocks: &impl Blocks) -> Vec<QueueHead> {
     let mut reader = Reader(Scopes::new());
@@ -42,7 +42,7 @@ pub fn queues(blocks: &impl Blocks) -> Vec<QueueHead> {
     found
 }
 
-/// What is kept of a scope.
+/// Data recorded for a scope.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     fields: Vec<Field>,
@@ -67,7 +67,7 @@ impl Reader {
         }
     }
 
-    /// The fields of a queue's oldest entry.
+    /// Returns the fields of a queue's oldest entry.
     fn oldest<'r>(&'r self, node: &'r Node<Kept>) -> Option<&'r [Field]> {
         if node.own.is_channel {
             return Some(&node.own.fields);
@@ -77,8 +77,8 @@ impl Reader {
     }
 }
 
-/// States, and numbers other than zero; of several fields of one name, such as the addresses of all
-/// lanes, the first.
+/// Formats states and nonzero numbers. Of several fields with the same name, such as the addresses of all
+/// lanes, only the first is included.
 fn shown(fields: &[Field]) -> String {
     let mut seen = HashSet::from(["valid", "level", "data"]);
     let fields = fields.iter().filter(|field| seen.insert(field.name));

@@ -1,6 +1,6 @@
 //! # Readback: the signals of a dump
-//! Reads a VCD or an FST back: which signals it has, when they change, and the names of their states, which
-//! an FST has.
+//! Reads a VCD or an FST: its signals, their changes, and the names of their states, which only an FST
+//! contains.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Seek};
@@ -13,39 +13,39 @@ use super::sizes;
 use crate::content::Content;
 use crate::crash;
 
-/// A file that is no dump that can be read.
+/// Error for a file that is not a readable dump.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}: cannot be read: {reason}", path.display())]
 pub struct Unreadable {
     path: PathBuf,
-    /// What the reader says.
+    /// Error reported by the reader.
     reason: String,
 }
 
-/// The signals of a dump, known by their places in the list of paths.
+/// Signals of a dump, identified by their index in the list of paths.
 pub struct Readback {
     path: PathBuf,
     wave: Waveform,
     variables: Vec<(VarRef, SignalRef)>,
-    /// Paths, which begin with the root's name.
+    /// Paths of the signals, which begin with the root's name.
     pub(super) paths: Vec<String>,
-    /// Times and values of the changes of the signals that were loaded.
+    /// Times and values of the changes of the loaded signals.
     changes: Vec<Vec<(u64, u64)>>,
 }
 
 impl Readback {
-    /// Reads what a dump has.
+    /// Opens a dump and reads its list of signals.
     ///
     /// # Errors
-    /// If it is none that can be read.
+    /// Fails if the file is not a readable dump.
     pub fn of(path: &Path) -> Result<Self, Unreadable> {
-        // The library asserts that there is a file.
+        // The library panics if the file does not exist.
         match std::fs::metadata(path) {
             Err(error) => Err(unreadable(path, error.to_string())),
             Ok(there) if there.is_dir() => Err(unreadable(path, "it is a directory".to_owned())),
             Ok(_) => {
                 let file = File::open(path).map_err(|error| unreadable(path, error.to_string()))?;
-                // A device without end would be read to it.
+                // A device without an end would be read forever.
                 if !file.metadata().is_ok_and(|there| there.is_file()) {
                     return Err(unreadable(path, "it is no file, expected one: a dump is read twice".to_owned()));
                 }
@@ -56,10 +56,10 @@ impl Readback {
         }
     }
 
-    /// Reads bytes as if they stood in the file `path`.
+    /// Reads bytes as the contents of the file `path`.
     ///
     /// # Errors
-    /// If they are no dump that can be read.
+    /// Fails if they are not a readable dump.
     pub fn of_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Unreadable> {
         fits(path, Cursor::new(bytes))?;
         Self::read(path, || simple::read_from_reader(Cursor::new(bytes.to_vec())))
@@ -78,12 +78,12 @@ impl Readback {
         Ok(Self { path: path.to_owned(), wave, variables, paths, changes })
     }
 
-    /// The file.
+    /// Path of the dump.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Loads the changes of these signals; of those wider than 64 bits there are none.
+    /// Loads the changes of these signals. Signals wider than 64 bits get none.
     pub(super) fn load(&mut self, needed: impl IntoIterator<Item = usize>) -> Result<(), Unreadable> {
         let path = self.path.clone();
         asserted(&path, || self.load_asserted(needed))
@@ -96,7 +96,7 @@ impl Readback {
         for at in needed {
             let Some(signal) = self.wave.get_signal(self.variables[at].1) else { continue };
             let changes = signal.iter_changes().filter_map(|(time, value)| {
-                // An unknown value is none yet.
+                // An unknown value counts as no value.
                 let digits = value.to_bit_string().unwrap_or_default();
                 Some((*times.get(time as usize)?, u64::from_str_radix(&digits, 2).ok()?))
             });
@@ -109,14 +109,14 @@ impl Readback {
         &self.changes[at]
     }
 
-    /// The value of a signal from a time on.
+    /// Value of a signal at a time; `None` before its first value.
     pub(super) fn value(&self, at: usize, time: u64) -> Option<u64> {
         let changes = self.changes(at);
         let before = changes.partition_point(|(change, _)| *change <= time);
         before.checked_sub(1).map(|last| changes[last].1)
     }
 
-    /// The name of a state, if the dump has it.
+    /// Name of a state; `None` if the dump does not contain it.
     pub(super) fn state(&self, at: usize, code: u64) -> Option<&str> {
         let hierarchy = self.wave.hierarchy();
         let (_, states) = hierarchy[self.variables[at].0].enum_type(hierarchy)?;
@@ -125,15 +125,16 @@ impl Readback {
     }
 }
 
-/// Has work done by the library that reads dumps, which asserts what a damaged file does not hold to.
+/// Calls the library that reads dumps and converts its panics, which damaged files can cause, to errors.
 fn asserted<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
     crash::caught(work).map_err(|_| unreadable(path, "it is damaged".to_owned()))
 }
 
-/// Whether a dump is no larger than it can be by what it says of itself.
+/// Checks that the sizes claimed in a dump are plausible.
 fn fits(path: &Path, mut file: impl BufRead + Seek) -> Result<(), Unreadable> {
     let first = file.fill_buf().map_err(|error| unreadable(path, error.to_string()))?.first().copied();
-    // Before the library finds out the format, which goes on for ever along blocks that lead back.
+    // This check must precede the library's format detection, which loops forever if block lengths lead
+    // backward.
     if !first.is_some_and(sizes::begins) {
         return match viewers::detect_file_format(&mut file) {
             FileFormat::Vcd => sizes::widths(&mut file).map_err(|reason| unreadable(path, reason)),
@@ -149,7 +150,7 @@ fn unreadable(path: &Path, reason: String) -> Unreadable {
     Unreadable { path: path.to_owned(), reason }
 }
 
-/// The path of a signal. The library makes a scope of a table and a name of the index.
+/// Returns the path of a signal. The library represents a table as a scope and its index as a name.
 fn full_name(hierarchy: &Hierarchy, var: VarRef) -> String {
     hierarchy[var].full_name(hierarchy).replace(".[", "[")
 }

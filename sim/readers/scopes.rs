@@ -1,9 +1,10 @@
-//! # Scopes: the tree that the descriptions of all blocks add up to
-//! Blocks describe themselves one by one; two blocks that stand in one scope (`sm0`) share its
-//! node. Names tell instances from entries: the numbered scopes that enclose a whole block,
-//! numbered channels, and parts that say they stand alone are instances (`sm0`, `bank3`,
-//! `scheduler0`); other numbered scopes inside a block are entries of a table (`entry[5]`), which a
-//! dump leaves out unless it is asked for them.
+//! # Scopes: the tree formed by the descriptions of all blocks
+//! Each block describes itself separately. Two blocks in the same scope (`sm0`) share its node.
+//!
+//! Names distinguish instances from entries. Three kinds of numbered scopes are instances (`sm0`, `bank3`,
+//! `scheduler0`): those that enclose a whole block, numbered channels, and components that declare themselves
+//! as standing alone. All other numbered scopes inside a block are entries of a table (`entry[5]`), which a
+//! dump contains only if requested.
 
 use std::borrow::Cow;
 
@@ -13,54 +14,54 @@ use rustc_hash::FxHashMap;
 /// Name of the outermost scope.
 pub(super) const ROOT: &str = "machine";
 
-/// One scope with what a reader keeps for it.
+/// Scope with the data that a reader stores for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node<T> {
     name: &'static str,
     index: Option<u32>,
-    /// An instance rather than an entry.
+    /// True for an instance, false for an entry.
     instance: bool,
-    /// Scopes inside, in the order of description.
+    /// Child scopes in order of description.
     pub(super) inside: Vec<usize>,
-    /// The reader's own.
+    /// Data of the reader.
     pub(super) own: T,
 }
 
 impl<T> Node<T> {
-    /// Name inside the parent.
+    /// Name inside the parent scope.
     pub(super) fn name(&self) -> Cow<'static, str> {
         name_of(self.name, self.index, self.instance)
     }
 }
 
-/// The name of an instance or of an entry.
+/// Formats the name of an instance or of an entry.
 pub(super) fn name_of(name: &'static str, index: Option<u32>, instance: bool) -> Cow<'static, str> {
     match index {
         None => name.into(),
         Some(index) if !instance => format!("{name}[{index}]").into(),
-        // Instance 3 of `l2` is not instance 23 of `l`.
+        // The underscore distinguishes instance 3 of `l2` from instance 23 of `l`.
         Some(index) if name.ends_with(|c: char| c.is_ascii_digit()) => format!("{name}_{index}").into(),
         Some(index) => format!("{name}{index}").into(),
     }
 }
 
-/// A tree under construction; node 0 is the root.
+/// Tree under construction; node 0 is the root.
 #[derive(Clone, Debug)]
 pub(super) struct Scopes<T> {
     pub(super) nodes: Vec<Node<T>>,
     open: Vec<usize>,
-    /// The scopes that enclose all that the current block has described so far.
+    /// Scopes that enclose everything that the current block has described so far.
     enclosing: Option<Vec<usize>>,
 }
 
 impl<T: Default> Scopes<T> {
-    /// The root alone.
+    /// Creates a tree with only the root.
     pub(super) fn new() -> Self {
         let root = Node { name: ROOT, index: None, instance: true, inside: Vec::new(), own: T::default() };
         Self { nodes: vec![root], open: vec![0], enclosing: None }
     }
 
-    /// Opens a scope of the current one.
+    /// Opens a scope inside the current one.
     pub(super) fn enter(&mut self, name: &'static str, index: Option<u32>) {
         let parent = self.current();
         let same = |&&child: &&usize| self.nodes[child].name == name && self.nodes[child].index == index;
@@ -74,19 +75,19 @@ impl<T: Default> Scopes<T> {
         self.open.push(child);
     }
 
-    /// Closes the scope opened last.
+    /// Closes the last opened scope.
     pub(super) fn leave(&mut self) {
         assert!(self.open.len() > 1, "{}: left without having been entered", self.nodes[self.current()].name);
         self.open.pop();
     }
 
-    /// Number of the current scope.
+    /// Index of the current scope.
     pub(super) fn current(&self) -> usize {
         self.open[self.open.len() - 1]
     }
 
-    /// What the reader keeps for the current scope. Called for whatever is described there, wanted
-    /// or not: it tells how far the block's own scopes reach.
+    /// Returns the reader's data for the current scope. Must be called for every described item, even an
+    /// unneeded one, since it determines which scopes enclose the whole block.
     pub(super) fn here(&mut self) -> &mut T {
         let current = self.current();
         match &mut self.enclosing {
@@ -99,7 +100,7 @@ impl<T: Default> Scopes<T> {
         &mut self.nodes[current].own
     }
 
-    /// The current scope is numbered like an instance: a channel, or a part that says so.
+    /// Marks the current scope as an instance: a channel, or a component that stands alone.
     pub(super) fn is_instance(&mut self) {
         let current = self.current();
         self.nodes[current].instance = true;
@@ -114,14 +115,14 @@ impl<T: Default> Scopes<T> {
     }
 }
 
-/// Every block of a machine.
+/// Iterates over all blocks of a machine.
 pub(super) fn block_ids<B: Blocks>(blocks: &B) -> impl Iterator<Item = BlockId> + use<B> {
     let population = blocks.population();
     (0..).zip(population).flat_map(|(domain, count)| (0..count).map(move |slot| BlockId { domain, slot }))
 }
 
-/// Tells things of one name apart by position: `address` thirty-two times is `address[0]` to
-/// `address[31]`, entries of a table that was described lane by lane.
+/// Makes equal names distinct by appending their position. For example, 32 values `address`, one per lane,
+/// become `address[0]` to `address[31]`.
 pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Cow<'a, str>> {
     let mut counts: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
     names.clone().for_each(|name| counts.entry(name).or_default().0 += 1);

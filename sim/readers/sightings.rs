@@ -1,7 +1,7 @@
-//! # Sightings: what happened to a line, an instruction or a warp, from a dump
-//! A port, the head of a queue and an instruction that is issued say which line, program counter or warp
-//! they are about (`line`, `head_line`, `issue_pc`) and whether that means anything (`valid`, `head_valid`,
-//! `issue_valid`). A sighting is a stay at one of these, with all else that it says there.
+//! # Sightings: the events of a line, an instruction or a warp, from a dump
+//! Ports, queue heads and issue stages name the line, program counter or warp that they currently handle
+//! (`line`, `head_line`, `issue_pc`). A valid signal (`valid`, `head_valid`, `issue_valid`) qualifies it. A
+//! sighting is a stay of the subject at one of these places, together with the other values there.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,26 +9,27 @@ use std::path::PathBuf;
 
 use super::readback::{Readback, Unreadable};
 
-/// What a place may say besides, in the order in which it is shown.
+/// Other values that a place may carry, in the order of display.
 const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
-/// What became of a line at the tags of an L1. The edge that ends the stay decides.
+/// Signal with the outcome of an access at the tags of an L1. Its value at the edge that ends the stay
+/// counts.
 const OUTCOME: &str = "status";
-/// The places that have one begin so.
+/// Prefix of the signals of places that have an outcome.
 const AT_TAGS: &str = "head_";
 
-/// What is looked for.
+/// Subject of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A line by its number, that is, its address divided by the length of a line.
+    /// Line by its number: its address divided by the line size.
     Line(u64),
     /// Instructions at a program counter.
     Pc(u64),
-    /// A warp slot.
+    /// Warp by its slot number in the SM.
     Warp(u64),
 }
 
 impl Subject {
-    /// The name of the signals that hold it.
+    /// Name of the signals that carry the subject.
     fn word(self) -> &'static str {
         match self {
             Subject::Line(_) => "line",
@@ -49,60 +50,60 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Lines in hexadecimal, as viewers show them.
+/// Formats a number; lines are in hexadecimal, as in viewers.
 fn shown(word: &str, number: u64) -> String {
     if word == "line" { format!("{number:#x}") } else { number.to_string() }
 }
 
-/// A stay of what is looked for at one place.
+/// Stay of the subject at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// Path of the place below the machine.
     pub path: String,
-    /// First time there, in picoseconds.
+    /// First time at the place, in ps.
     pub from: u64,
-    /// First time no longer there; `None` if the dump ends before.
+    /// First time after the stay, in ps; `None` if the dump ends before.
     pub to: Option<u64>,
-    /// What else the place says, by name: `kind LOAD`.
+    /// Other values at the place, by name, such as `kind LOAD`.
     pub besides: Vec<(&'static str, String)>,
 }
 
-/// Why nothing is seen.
+/// Reason why no sighting is returned.
 #[derive(Debug, thiserror::Error)]
 pub enum SightingError {
-    /// The file is no dump that can be read.
+    /// The file is not a readable dump.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// Nothing in the dump says what it is about.
+    /// No signal in the dump carries a subject of this kind.
     #[error("{}: no port in it says which {word} it is about, expected such as `{example}`", path.display())]
     NoPlaces {
-        /// The file.
+        /// Path of the dump.
         path: PathBuf,
-        /// What was looked for.
+        /// Kind of subject: `line`, `pc` or `warp`.
         word: &'static str,
-        /// A signal that would.
+        /// Example of such a signal.
         example: &'static str,
     },
-    /// It is never seen.
+    /// The subject never appears.
     #[error("{}: {subject}{} is never seen, expected one from {} to {}", path.display(), of_sm(*sm), range.0, range.1)]
     Unseen {
-        /// The file.
+        /// Path of the dump.
         path: PathBuf,
-        /// What was looked for.
+        /// Line, program counter or warp that was searched for.
         subject: Subject,
-        /// In which SM.
+        /// SM to which the search was restricted.
         sm: Option<u64>,
-        /// The lowest and the highest that is.
+        /// Lowest and highest subject that appears.
         range: (String, String),
     },
-    /// Nothing is ever seen.
+    /// No subject of this kind ever appears.
     #[error("{}: no {word}{} is ever seen", path.display(), of_sm(*sm))]
     Nothing {
-        /// The file.
+        /// Path of the dump.
         path: PathBuf,
-        /// What was looked for.
+        /// Kind of subject: `line`, `pc` or `warp`.
         word: &'static str,
-        /// In which SM.
+        /// SM to which the search was restricted.
         sm: Option<u64>,
     },
 }
@@ -111,21 +112,21 @@ fn of_sm(sm: Option<u64>) -> String {
     sm.map_or_else(String::new, |sm| format!(" of SM {sm}"))
 }
 
-/// A place that says what it is about. Signals are places in the list of a dump.
+/// Place that carries a subject. Signals are given by their index in the dump's list.
 struct Place {
     path: String,
     subject: usize,
     valid: usize,
     besides: Vec<(&'static str, usize)>,
     outcome: Option<usize>,
-    /// The SM that it belongs to.
+    /// SM that contains the place.
     sm: Option<u64>,
 }
 
-/// All sightings in a dump, in order of time; of one SM alone, if it is given.
+/// Returns all sightings in a dump, in order of time. `sm` restricts them to one SM.
 ///
 /// # Errors
-/// If the dump cannot be read or nothing be seen.
+/// Fails if the dump cannot be read or there is no sighting.
 pub fn sightings(mut dump: Readback, subject: Subject, sm: Option<u64>) -> Result<Vec<Sighting>, SightingError> {
     let path = dump.path().to_owned();
     let word = subject.word();
@@ -164,7 +165,7 @@ pub fn sightings(mut dump: Readback, subject: Subject, sm: Option<u64>) -> Resul
     }
 }
 
-/// All places among signals of these paths that say which line, program counter or warp they are about.
+/// Finds all places that carry a subject of this kind, given the paths of all signals.
 fn places(paths: &[String], word: &str) -> Vec<Place> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
@@ -183,7 +184,7 @@ fn places(paths: &[String], word: &str) -> Vec<Place> {
     paths.iter().enumerate().filter_map(place).collect()
 }
 
-/// Number and SM of every stay at a place.
+/// Returns the subject's number, the SM and the duration of every stay at a place.
 fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
     let besides = place.besides.iter().map(|&(_, at)| at);
     let signals: Vec<usize> = [place.subject, place.valid].into_iter().chain(besides).collect();
@@ -201,7 +202,7 @@ fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
             let outcome = place.outcome.and_then(|at| Some((at, dump.value(at, time)?)));
             sighting.besides.extend(outcome.map(|(at, code)| (OUTCOME, text(dump, OUTCOME, at, code))));
         }
-        // Of one whose number is not known yet there is no stay.
+        // A subject whose number is still unknown has no stay.
         here = now.filter(|values| values[0].is_some());
         if let Some(values) = &here {
             let said = place.besides.iter().zip(&values[2..]);

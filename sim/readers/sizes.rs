@@ -1,24 +1,27 @@
-//! # Sizes in a dump
-//! The library that reads dumps makes room for as much as a block says it holds, which in a damaged file may be more than
-//! there is memory: it would end the process. So what blocks say of themselves is looked at first.
+//! # Validation of sizes in a dump
+//! The library that reads dumps allocates as much memory as a block claims to need. In a damaged file this
+//! can exceed the memory of the host and abort the process. The claims of all blocks are therefore checked
+//! first.
 //!
-//! A block is a byte that says its kind, and its length in 8 bytes, of which the length is part. Numbers are big-endian, or
-//! 7 bits a byte with the lowest first.
+//! A block starts with a byte for its type and its length in 8 bytes, which includes the length field.
+//! Numbers are big-endian, or have 7 bits per byte with the lowest first.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use fst_reader::{FstHierarchyEntry, FstReader};
 
-/// Bytes that one byte can unpack to at most, which is what DEFLATE reaches; LZ4 reaches 255.
+/// Maximum expansion of compressed data: bytes per compressed byte. This is the limit of DEFLATE; LZ4 reaches
+/// 255.
 const MOST_UNPACKED: u64 = 1032;
-/// Bits of a variable of a VCD at most: that of a line of an L2 has 1024.
+/// Maximum width of a variable in a VCD in bits. The widest signal of a model, an L2 line, has 1024.
 const MOST_BITS: u64 = 1 << 16;
-/// Bytes of the length of a block.
+/// Size of a block's length field in bytes.
 const LENGTH: u64 = 8;
-/// Bytes behind the times of a block of changes: unpacked and packed length, and their number.
+/// Size of the fields after the times of a change block in bytes: uncompressed size, compressed size and
+/// number of times.
 const TIMES: u64 = 24;
 
-/// Kinds of blocks that hold lengths.
+/// Types of blocks that contain sizes.
 const HEADER: u8 = 0;
 const GEOMETRY: u8 = 3;
 const BLACKOUT: u8 = 2;
@@ -29,15 +32,15 @@ const LAST: u8 = 8;
 const WRAPPER: u8 = 254;
 const SKIPPED: u8 = 255;
 
-/// Whether a file that begins with this byte is one of blocks: no text begins with it.
+/// True if a file with this first byte consists of blocks. No text starts with such a byte.
 pub(super) fn begins(first: u8) -> bool {
     (HEADER..=LAST).contains(&first) || [WRAPPER, SKIPPED].contains(&first)
 }
 
-/// Whether all that the blocks say they hold has room in what is there. How many signals there are.
+/// Checks that everything the blocks claim to contain fits into the file. Returns the number of signals.
 ///
 /// # Errors
-/// What has none.
+/// Describes the first claim that does not fit.
 pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
     let told = |error: io::Error| error.to_string();
     let end = file.seek(SeekFrom::End(0)).map_err(told)?;
@@ -82,10 +85,11 @@ pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
     Ok(signals)
 }
 
-/// Whether the variables have signals that are there: one for each number has room made for it.
+/// Checks that every variable refers to an existing signal. The library allocates memory for each signal
+/// number.
 ///
 /// # Errors
-/// A variable whose signal is not there, or why there is no list of them.
+/// Fails if a variable refers to a missing signal, or the variables cannot be read.
 pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Result<(), String> {
     let mut lost = None;
     let mut reader = FstReader::open(file).map_err(|error| error.to_string())?;
@@ -102,12 +106,13 @@ pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Resul
     lost.map_or(Ok(()), Err)
 }
 
-/// Whether the variables of a VCD have a width that anything has: each change of one is as wide, however few digits it has.
+/// Checks that the variables of a VCD have a plausible width. The library stores each change in full width,
+/// however few digits the file has.
 ///
 /// # Errors
-/// The first that is wider.
+/// Describes the first variable that is too wide.
 pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
-    // Words behind `$var`, of which the second is the width.
+    // Number of words since `$var`; the second of them is the width.
     let mut behind = None;
     for (number, line) in (1..).zip(file.split(b'\n')) {
         let line = line.map_err(|error| error.to_string())?;
@@ -132,10 +137,10 @@ pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
     Ok(())
 }
 
-/// A block under way.
+/// Block under inspection.
 struct Block {
     at: u64,
-    /// Bytes that it can unpack to.
+    /// Maximum uncompressed size of the block in bytes.
     most: u64,
 }
 
@@ -147,7 +152,8 @@ impl Block {
             .ok_or_else(|| format!("the block at byte {at} says that it has {number} {what}, expected {most} at most"))
     }
 
-    /// A block of changes: first values, changes, where those of each signal are, times. The number of its signals.
+    /// Checks a change block: initial values, changes, offsets per signal, times. Returns the number of its
+    /// signals.
     fn changes(&self, file: &mut (impl Read + Seek), end: u64) -> Result<u64, String> {
         let told = |error: io::Error| error.to_string();
         let head = self.at + 1 + 4 * LENGTH;
@@ -183,7 +189,7 @@ fn word(file: &mut impl Read) -> Result<u64, String> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// A number of 7 bits a byte.
+/// Reads a number with 7 bits per byte.
 fn number(file: &mut impl Read) -> Result<u64, String> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {
@@ -202,7 +208,8 @@ mod tests {
 
     use super::*;
 
-    /// A geometry of so many signals that packs into 100 bytes.
+    /// Creates a geometry block that claims this uncompressed size and number of signals, with 100 bytes of
+    /// compressed data.
     fn geometry(unpacked: u64, signals: u64) -> Vec<u8> {
         let words = [124, unpacked, signals].map(u64::to_be_bytes).concat();
         [vec![GEOMETRY], words, vec![0; 100]].concat()

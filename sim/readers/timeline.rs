@@ -1,15 +1,15 @@
 //! # Timeline: a run for Perfetto and Chrome's `about:tracing`
-//! Written while the machine runs, in the JSON form of the trace event format. One microsecond on
-//! the screen is one core cycle. It holds
+//! Written while the machine runs, in the JSON form of the trace event format. One microsecond on the screen
+//! is one core cycle. The file contains:
 //!
-//! | event      | for                                                                           |
+//! | event      | meaning                                                                       |
 //! |------------|-------------------------------------------------------------------------------|
-//! | slice      | each stay of a request at a port, named by SM and number                      |
-//! | slice      | each span in which a state (`status` of an L1, `reason` of a scheduler) is not its first |
-//! | async span | each request from the network to the answer at its SM                         |
-//! | counter    | the level of each queue                                                       |
+//! | slice      | one stay of a request at a port, labeled with SM and number                   |
+//! | slice      | one interval in which a state (`status` of an L1, `reason` of a scheduler) differs from its first code |
+//! | async span | one request, from its entry into the network to the reply at its SM           |
+//! | counter    | level of a queue                                                              |
 //!
-//! Blocks are processes, ports and states their threads.
+//! Blocks appear as processes, and ports and states as their threads.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -26,26 +26,26 @@ use super::places::{Asker, Place, places};
 use super::scopes::ROOT;
 use super::walk::{Changed, Walker};
 
-/// Names of the states that are shown.
+/// Names of the displayed state signals.
 const STATES: [&str; 2] = ["status", "reason"];
-/// Where a request enters its network: a crossbar, or the router of its SM.
+/// True for the port at which a request enters its network: a crossbar, or the router of its SM.
 fn is_entrance(path: &str) -> bool {
     (path.starts_with("xbar_req.") || path.starts_with("noc_req.")) && path.contains(".inject")
 }
-/// Where its answer waits for its SM.
+/// Path suffix of the port at which the reply arrives at its SM.
 const EXIT: &str = ".l1.mem_rsp";
 
-/// A timeline under way.
+/// Timeline under construction.
 pub struct Timeline {
     walker: Walker,
     events: Events,
 }
 
 impl Timeline {
-    /// Starts a timeline that appears under this name when it is finished.
+    /// Starts a timeline. The file appears under this name when the timeline is finished.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn create(path: &Path, blocks: &impl Blocks, clocks: &Clocks, clock: usize) -> io::Result<Self> {
         let outline = Outline::of(blocks, &[]);
         let tree = &outline.tree;
@@ -67,34 +67,34 @@ impl Timeline {
         Ok(Self { walker: Walker::new(&outline, &selection), events })
     }
 
-    /// Notes what the last step of the simulator, which ended at `tick`, changed.
+    /// Records the values that the last simulation step, which ended at `tick`, changed.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
         self.events.time(tick)?;
         self.walker.give(changed, blocks, &mut self.events)
     }
 
-    /// Makes the next sample describe every block: after a host changed a machine by other means
-    /// than beats.
+    /// Makes the next sample describe every block. Required after a host has changed the machine other than
+    /// through beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
 
-    /// Ends all spans at `tick` and gives the file its name, which is returned.
+    /// Ends all spans at `tick`, renames the temporary file to its final name and returns that name.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(mut self, tick: u64) -> io::Result<PathBuf> {
         self.events.end(tick)?;
         self.events.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
     }
 }
 
-/// What is shown, by place in the list of its kind.
+/// Displayed places, states and levels, identified by their index in these lists.
 struct Tracks {
-    /// Process and thread names; threads are numbered like this list.
+    /// Process number and name of each thread. Threads are numbered by their index in this list.
     threads: Vec<(u32, String)>,
     processes: Vec<String>,
     places: Vec<Place>,
@@ -103,7 +103,7 @@ struct Tracks {
     ids: Vec<SignalId>,
 }
 
-/// What a change of a signal concerns.
+/// Effect of a signal change on the timeline.
 #[derive(Clone, Debug)]
 enum Role {
     Place(usize),
@@ -129,7 +129,7 @@ impl Tracks {
         }
         let names = places.iter().map(|place| place.path.clone());
         let names: Vec<String> = names.chain(states.iter().map(|&(id, _)| short(&tree.path(id)))).collect();
-        // What concerns no block alone, queues and requests on their way, is the machine's.
+        // Process 0 is the whole machine, for queues and requests in flight, which belong to no single block.
         let mut processes = vec![ROOT.to_owned()];
         let mut threads = Vec::new();
         for name in names {
@@ -174,7 +174,7 @@ impl Tracks {
     }
 }
 
-/// Since when a request stands at a place.
+/// Current stay of a request at a place, with its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stay {
     since: u64,
@@ -182,19 +182,19 @@ struct Stay {
     sm: Option<u64>,
 }
 
-/// Turns samples into events.
+/// Converter of samples to events.
 struct Events {
     out: BufWriter<PartFile>,
-    /// The event under construction.
+    /// Buffer for the event under construction.
     text: String,
-    /// Last value and since when, by signal.
+    /// Last value of each signal and the tick since which it holds.
     values: Vec<Option<(u64, u64)>>,
     roles: Vec<Vec<Role>>,
     tracks: Tracks,
-    /// Places with a change at the present time.
+    /// Places with a change at the current time.
     dirty: Vec<usize>,
     stays: Vec<Option<Stay>>,
-    /// Ticks of a core cycle.
+    /// Period of the core clock in ticks.
     period: u64,
     now: u64,
 }
@@ -223,7 +223,7 @@ impl Events {
         self.out.write_all(b"}")
     }
 
-    /// A tick in core cycles, three digits after the point.
+    /// Formats a tick in core cycles with three decimals.
     fn cycles(&self, tick: u64) -> String {
         format!("{}.{:03}", tick / self.period, tick % self.period * 1000 / self.period)
     }
@@ -245,7 +245,7 @@ impl Events {
         done
     }
 
-    /// The begin or the end of a request's way.
+    /// Writes the start or the end of a request's async span.
     fn way(&mut self, phase: char, stay: Stay) -> io::Result<()> {
         let Stay { id, sm: Some(sm), .. } = stay else { return Ok(()) };
         let at = self.cycles(self.now);
@@ -255,7 +255,7 @@ impl Events {
         self.put(&event)
     }
 
-    /// Ends the present time: places are looked at only when all their signals are known.
+    /// Finishes the current time step. Places are evaluated only after all their signals have been sampled.
     fn settle(&mut self) -> io::Result<()> {
         while let Some(at) = self.dirty.pop() {
             let place = &self.tracks.places[at];
@@ -287,7 +287,7 @@ impl Events {
         Ok(())
     }
 
-    /// Ends everything.
+    /// Ends all slices and writes the end of the file.
     fn end(&mut self, tick: u64) -> io::Result<()> {
         self.time(tick)?;
         self.settle()?;
@@ -348,7 +348,7 @@ impl Sink for Events {
     }
 
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
-        // Numbers, flags, states and levels are narrow.
+        // Numbers, flags, states and levels have at most 64 bits.
         self.sample(id, value[0])
     }
 }

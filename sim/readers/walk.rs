@@ -1,8 +1,7 @@
-//! # Walker: from descriptions to samples
-//! Describes the blocks that a step of the simulator can have changed and hands the selected
-//! values to a [`Sink`]: a value is found by its place in its block's description, no name is
-//! compared and nothing allocated. Blocks without a selected signal are never described, nor are
-//! the parts of a block.
+//! # Walker: sampling of signals from descriptions
+//! Describes the blocks that a simulation step can have changed and passes the selected values to a [`Sink`].
+//! A value is identified by its position in its block's description, so sampling neither compares names nor
+//! allocates. Blocks and components without a selected signal are never described.
 
 use std::io;
 
@@ -13,19 +12,19 @@ use waves::sink::Sink;
 
 use super::outline::{CellPlan, Outline, Plan, Position};
 
-/// The blocks whose description the last step can have changed, a bit set for each clock domain:
-/// asked for once a step, however many readers there are.
+/// Blocks whose description the last step can have changed, as one bit set per clock domain. Computed once
+/// per step and shared by all readers.
 #[derive(Clone, Debug)]
 pub struct Changed(Vec<u128>);
 
 impl Changed {
-    /// Nothing so far.
+    /// Creates an empty set.
     #[must_use]
     pub fn none(blocks: &impl Blocks) -> Self {
         Self(vec![0; blocks.population().len()])
     }
 
-    /// What was evaluated at the last step or sent a beat since this was last called.
+    /// Collects the blocks that were evaluated at the last step or sent a beat since the previous call.
     pub fn take(&mut self, sim: &mut Simulator) {
         for (domain, changed) in self.0.iter_mut().enumerate() {
             *changed = sim.evaluated(domain) | sim.take_touched(domain);
@@ -33,20 +32,20 @@ impl Changed {
     }
 }
 
-/// No version of a scope.
+/// Version that no scope has, so that the scope counts as changed.
 const UNSEEN: u64 = u64::MAX;
 
-/// Samples a selection of signals.
+/// Sampler of a selection of signals.
 #[derive(Debug)]
 pub(super) struct Walker {
-    /// By clock domain and slot.
+    /// Plan of each block, by clock domain and slot.
     plans: Vec<Vec<Plan>>,
-    /// The version at which each scope was given last, in the order of the plans' spans, and behind them
-    /// the sums of the statistics, by the place of the first.
+    /// For each block, the last sampled version of each scope in the order of the plan's spans. Then the last
+    /// sums of groups of statistics, by the position of the group's first value.
     seen: Vec<Vec<Vec<u64>>>,
-    /// Blocks with a selected signal, a bit set for each domain.
+    /// Blocks with a selected signal, as one bit set per clock domain.
     selected: Vec<u128>,
-    /// Everything must be given at the next step.
+    /// True if the next step must sample every value.
     all: bool,
 }
 
@@ -60,20 +59,20 @@ impl Walker {
         Self { plans, seen, selected, all: true }
     }
 
-    /// Makes the next step give every value.
+    /// Makes the next step sample every value.
     pub(super) fn refresh(&mut self) {
         self.all = true;
     }
 
-    /// Whether there is anything to give.
+    /// True if a block with a selected signal has changed.
     pub(super) fn is_due(&self, changed: &Changed) -> bool {
         self.all || changed.0.iter().zip(&self.selected).any(|(changed, selected)| changed & selected != 0)
     }
 
-    /// Gives the values of the blocks that have changed.
+    /// Samples the blocks that have changed.
     ///
     /// # Panics
-    /// If a block describes more or fewer values than at the start.
+    /// Panics if a block describes more or fewer values than at the start.
     pub(super) fn give<S: Sink>(&mut self, changed: &Changed, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
         let all = std::mem::take(&mut self.all);
         if all {
@@ -120,17 +119,17 @@ struct Sampler<'a, S: Sink> {
     seen: &'a mut [u64],
     to: &'a mut S,
     at: Position,
-    /// The scope entered last, as a place in the list of spans.
+    /// Index of the last entered scope in the list of spans.
     entered: usize,
-    /// Scopes open inside the outermost one that is not selected, itself included.
+    /// Number of open scopes inside the outermost unselected one, including it.
     skipping: u32,
-    /// Where that scope ends.
+    /// Position after that unselected scope.
     resume: Position,
     result: io::Result<()>,
 }
 
 impl<S: Sink> Sampler<'_, S> {
-    /// The signal of the next value, if it is selected.
+    /// Advances to the next value and returns its signal if it is selected.
     #[inline]
     fn next(&mut self) -> Option<SignalId> {
         if self.skipping > 0 {
@@ -149,7 +148,7 @@ impl<S: Sink> Sampler<'_, S> {
     }
 }
 
-/// A sink repeats its first error until somebody has seen it, so the last result tells all.
+/// Keeps the latest error. A sink returns its first error again on later calls, so no error is lost.
 #[inline]
 fn keep(result: &mut io::Result<()>, new: io::Result<()>) {
     if new.is_err() {
@@ -257,7 +256,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
     fn logic(&mut self, _: &'static str, _: Logic) {}
 }
 
-/// Follows the fields of one cell.
+/// Follows the fields of one memory cell.
 struct CellSampler<'a, S: Sink> {
     fields: &'a [Option<SignalId>],
     to: &'a mut S,

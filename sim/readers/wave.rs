@@ -1,20 +1,20 @@
-//! # Waveform: a dump that grows while the machine runs
-//! [`Waveform::sample`] after every step of the simulator writes the values that changed
-//! ([`super::walk`]). What is written at a clock edge is the state that the edge leaves behind. A
-//! beat shows in its channel from the edge that sent it to the edge that takes it.
+//! # Waveform: a dump written while the machine runs
+//! [`Waveform::sample`] writes the values that changed ([`super::walk`]) after every simulation step. The
+//! values at a clock edge are the state after that edge. A beat is visible in its channel from the edge that
+//! sends it to the edge that takes it.
 //!
-//! A waveform passes through stages:
+//! A waveform passes through these stages:
 //!
-//! | stage   | the dump                                                                       |
+//! | stage   | state of the dump                                                              |
 //! |---------|--------------------------------------------------------------------------------|
-//! | waiting | not begun: a trigger or a failure is waited for, the last cycles are remembered |
-//! | writing | grows                                                                          |
-//! | ended   | complete: the limit of its size was reached, or the failure was written        |
+//! | waiting | not started: waits for a trigger or a failure, and keeps the last cycles in memory |
+//! | writing | being written                                                                  |
+//! | ended   | complete: the size limit was reached, or the failure was written               |
 //!
-//! Every dump has the number of the core cycle and the clocks, whatever is selected ([`Ticker`]).
+//! Every dump contains the core cycle number and the clocks, independent of the selection ([`Ticker`]).
 //!
-//! Times are picoseconds, rounded: cycle `n` of a clock of `f` hertz stands at `n * 10^12 / f`.
-//! Two edges of different clocks that round to one picosecond are written one apart.
+//! Times are in picoseconds, rounded: cycle `n` of a clock with `f` hertz is at `n * 10^12 / f`. If two edges
+//! of different clocks round to the same picosecond, the second is written one picosecond later.
 
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -35,43 +35,43 @@ use super::outline::Outline;
 use super::scopes::ROOT;
 use super::walk::{Changed, Walker};
 
-/// Name and width of the counter of core cycles.
+/// Name and width of the core cycle counter.
 const CYCLE: (&str, u32) = ("cycle", 64);
-/// Cycles in sight before and behind a trigger or a failure, with which a save file opens.
+/// Cycles that a save file displays before and after a trigger or a failure.
 const AROUND: [u64; 2] = [60, 40];
 const PICOSECONDS: u128 = 1_000_000_000_000;
-/// What stands for a failed check in place of a condition on a signal.
+/// Trigger text that waits for a failed check in place of a signal condition.
 const FAILURE: &str = "failure";
 
-/// What to write, and when.
+/// Signals and cycles to write.
 #[derive(Clone, Copy, Debug)]
 pub struct WaveSpec<'a> {
-    /// How the dump is written.
+    /// File format of the dump.
     pub format: Format,
-    /// The signals; none is everything but entries of tables and memories.
+    /// Selected signals. An empty list selects everything except entries of tables and memories.
     pub globs: &'a [Glob],
-    /// In which cycles of `clock`.
+    /// Cycles of `clock` to write.
     pub window: Window,
-    /// The condition that starts the dump ([`Trigger`]), or `failure`, which a failed check meets; `failure TEXT` only
-    /// if its message has this text.
+    /// Condition that starts the dump ([`Trigger`]), or `failure` for a failed check. `failure TEXT` waits
+    /// for a failure whose message contains the text.
     pub trigger: Option<&'a str>,
-    /// Cycles of `clock` remembered while nothing is written: they precede the trigger, and are
-    /// all there is of a run that fails without one.
+    /// Number of cycles of `clock` kept in memory while nothing is written. They precede the trigger. If a
+    /// run fails without its trigger, the dump consists of them.
     pub last: Option<u64>,
-    /// Cycles of `clock` with which the dump goes on behind its trigger, and then ends.
+    /// Number of cycles of `clock` after the trigger with which the dump ends.
     pub after: Option<u64>,
-    /// Bytes after which the dump ends.
+    /// Maximum size of the dump, in bytes.
     pub limit: Option<u64>,
-    /// The machine's clocks.
+    /// Clocks of the machine.
     pub clocks: &'a Clocks,
-    /// Names of those that a dump shows; without any it shows all, as `clk0`, `clk1` and so on.
+    /// Names of the clocks in the dump. If empty, all clocks appear, as `clk0`, `clk1` and so on.
     pub clock_names: &'a [&'static str],
-    /// The clock domain that cycles are counted in.
+    /// Clock domain in which cycles are counted.
     pub clock: usize,
 }
 
 impl<'a> WaveSpec<'a> {
-    /// Everything from the first cycle to the last, as VCD.
+    /// Creates the specification of a VCD with all default signals from the first to the last cycle.
     #[must_use]
     pub fn of(clocks: &'a Clocks, clock: usize) -> Self {
         let (format, window) = (Format::Vcd, Window::ALL);
@@ -80,16 +80,16 @@ impl<'a> WaveSpec<'a> {
     }
 }
 
-/// Why there is no waveform.
+/// Reason why a waveform cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WaveError {
-    /// A glob chooses nothing.
+    /// A glob selects nothing.
     #[error(transparent)]
     NoMatch(#[from] NoMatch),
-    /// The trigger cannot be read.
+    /// The trigger is invalid.
     #[error(transparent)]
     Trigger(#[from] TriggerError),
-    /// A glob cannot be read.
+    /// A glob is invalid.
     #[error(transparent)]
     Glob(#[from] GlobError),
     /// The file cannot be written.
@@ -97,19 +97,19 @@ pub enum WaveError {
     Io(#[from] io::Error),
 }
 
-/// Writes the core cycle and the clocks, wherever something else has changed: they cost a quiet machine nothing, and
-/// while nothing changes they stand still. Each change of a clock is one of its edges.
+/// Writer of the core cycle and the clocks. They are written only when another signal changes, so an idle
+/// machine adds nothing to the dump. Each change of a clock signal marks one of its edges.
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
-    /// Signal and period of each clock, and the level that it has come to.
+    /// Signal, period in ticks and current level of each clock.
     clocks: Vec<(SignalId, u64, bool)>,
-    /// The tick of the last edges.
+    /// Tick of the last clock edges written.
     at: Option<u64>,
 }
 
 impl Ticker {
-    /// Names and widths of its signals, which must be the first of a tree.
+    /// Names and widths of the cycle counter and the clocks, which must be the first signals of a tree.
     fn signals(clocks: &Clocks, names: &[&str]) -> Vec<(String, u32)> {
         let numbered = || (0..clocks.periods().len()).map(|number| format!("clk{number}"));
         let named = || names.iter().map(|&name| name.to_owned());
@@ -118,7 +118,7 @@ impl Ticker {
         std::iter::once((cycle.to_owned(), width)).chain(clocks.into_iter().map(|name| (name, 1))).collect()
     }
 
-    /// Of a tree that begins with so many signals of a ticker.
+    /// Creates the writer for a tree whose first `count` signals are the cycle counter and the clocks.
     fn new(tree: &Tree, count: usize, clocks: &Clocks) -> Self {
         let mut ids = tree.ids().take(count);
         let cycle = ids.next().expect("the cycle is the first signal of the tree");
@@ -130,7 +130,7 @@ impl Ticker {
         std::iter::once(self.cycle).chain(self.clocks.iter().map(|&(id, ..)| id))
     }
 
-    /// Gives the values of a tick in which something has changed.
+    /// Writes the cycle and the clocks at a tick at which another signal has changed.
     fn give(&mut self, tick: u64, cycle: u64, to: &mut impl Sink) -> io::Result<()> {
         let has_moved = self.at.replace(tick) != Some(tick);
         to.sample(self.cycle, cycle)?;
@@ -150,19 +150,19 @@ enum Stage<W: Write + Seek> {
     },
     Writing(Dump<W>),
     Ended(W),
-    /// The output failed while it passed from one stage to the next.
+    /// The output failed during the transition between two stages.
     Lost,
 }
 
-/// What starts a dump.
+/// Event that starts a dump.
 #[derive(Debug)]
 enum Start {
     Condition(Trigger),
-    /// A failure whose message has this text.
+    /// Failure whose message contains this text.
     Failure(String),
 }
 
-/// A dump being written to `W`.
+/// Dump that is written to `W`.
 #[derive(Debug)]
 pub struct Waveform<W: Write + Seek> {
     outline: Outline,
@@ -172,55 +172,55 @@ pub struct Waveform<W: Write + Seek> {
     stage: Stage<W>,
     format: Format,
     window: Window,
-    /// Cycles are remembered while the dump waits.
+    /// True if cycles are kept in memory while the dump waits.
     remembers: bool,
     after: Option<u64>,
     limit: Option<u64>,
-    /// Of the clock that cycles are counted in, in ticks.
+    /// Period of the clock in which cycles are counted in ticks.
     period: u64,
     ticks_per_second: u64,
-    /// Tick and time of the first sample and of the last.
+    /// Tick and time of the first and of the last sample.
     sampled: Option<[(u64, u64); 2]>,
-    /// Tick of the last step inside the window, whether it changed anything or not.
+    /// Tick of the last step inside the window, even if it changed nothing.
     passed: u64,
     markers: Vec<Marker>,
-    /// The cycle in which the dump has ended, or is to end, ahead of its run and its window.
+    /// Cycle at which the dump ends before its run and its window do, with the reason.
     cut: Option<(u64, Cut)>,
 }
 
-/// Why a dump ends ahead of its run and its window.
+/// Reason why a dump ends before its run and its window do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// It has reached the limit of its size.
+    /// The dump has reached its size limit.
     Limit,
-    /// So many cycles have passed since its trigger.
+    /// This number of cycles has passed since the trigger.
     After(u64),
 }
 
-/// A finished dump with what a save file needs to know of it.
+/// Finished dump, with the data for a save file.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The dump.
+    /// Path of the dump.
     pub path: PathBuf,
     /// All signals of the machine.
     pub tree: Tree,
-    /// Those in the dump.
+    /// Signals in the dump.
     pub selection: Selection,
-    /// First and last time that a save file opens with, in picoseconds: those of the dump or, if there are markers,
-    /// around the first of them.
+    /// First and last time that a save file displays, in ps: those of the dump, or around the first marker if
+    /// there is one.
     pub sight: (u64, u64),
-    /// Where the trigger was met and where something failed.
+    /// Times of the trigger and of failures.
     pub markers: Vec<Marker>,
-    /// The cycle in which the dump ended ahead of the run and of its window, and why.
+    /// Cycle at which the dump ended before its run and its window, with the reason.
     pub cut: Option<(u64, Cut)>,
 }
 
 impl Recorded {
-    /// Writes a GTKWave save file of these traces beside the dump, `x.gtkw`, or `x.VIEW.gtkw` for a view. Returns the
-    /// paths of all that was written.
+    /// Writes a GTKWave save file with these traces next to the dump: `x.gtkw`, or `x.VIEW.gtkw` for a view.
+    /// Returns the paths of all written files.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn save(&self, view: Option<&str>, items: &[Item]) -> io::Result<Vec<PathBuf>> {
         let path = save_path(&self.path, view);
         let Self { path: dump, tree, sight, markers, .. } = self;
@@ -229,11 +229,11 @@ impl Recorded {
 }
 
 impl Recorded {
-    /// Writes a save file of all traces, and each built-in view of the first block it is made for that is in the
-    /// dump. Returns the paths of the dump and of all these, each once.
+    /// Writes a save file with all traces. For each built-in view, writes one for the first matching block in
+    /// the dump. Returns the paths of the dump and of all written files, each once.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn save_all(&self) -> io::Result<Vec<PathBuf>> {
         let Self { path, tree, selection, .. } = self;
         let mut written = vec![path.clone()];
@@ -263,19 +263,19 @@ impl Recorded {
 }
 
 impl Waveform<PartFile> {
-    /// Starts a dump that appears under this name when it is finished.
+    /// Starts a dump. The file appears under this name when the dump is finished.
     ///
     /// # Errors
-    /// A glob that chooses nothing, a trigger that cannot be read, or a file that cannot be created.
+    /// Fails if a glob selects nothing, the trigger is invalid, or the file cannot be created.
     pub fn create(path: &Path, blocks: &impl Blocks, spec: WaveSpec<'_>) -> Result<Self, WaveError> {
         Self::start(blocks, spec, || PartFile::create(path))
     }
 
-    /// Ends the dump at `tick`, the end of the run, and gives the file its name. `None` if what should start it never
-    /// happened, or nothing did in its window: there is no file then.
+    /// Ends the dump at `tick`, the end of the run, and renames the file to its final name. Returns `None`,
+    /// without a file, if the trigger never fired or the window contains no sample.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(mut self, tick: u64) -> io::Result<Option<Recorded>> {
         self.end(tick)?;
         let [before, after] = AROUND.map(|cycles| self.time_of(cycles * self.period));
@@ -299,12 +299,12 @@ impl<W: Write + Seek> Waveform<W> {
     /// Starts a dump.
     ///
     /// # Errors
-    /// A glob that chooses nothing, a trigger that cannot be read, or output that fails.
+    /// Fails if a glob selects nothing, the trigger is invalid, or the output cannot be written.
     pub fn new(out: W, blocks: &impl Blocks, spec: WaveSpec<'_>) -> Result<Self, WaveError> {
         Self::start(blocks, spec, || Ok(out))
     }
 
-    /// The output is opened last, so that a misspelt glob leaves no file.
+    /// Starts a dump. The output is opened last, so that a misspelled glob leaves no file.
     fn start(
         blocks: &impl Blocks,
         spec: WaveSpec<'_>,
@@ -312,8 +312,8 @@ impl<W: Write + Seek> Waveform<W> {
     ) -> Result<Self, WaveError> {
         let failure = spec.trigger.and_then(failure_in);
         let condition = spec.trigger.filter(|_| failure.is_none());
-        // The trigger's signals may be entries, which are elaborated where a glob asks for them. What is no glob is
-        // refused with the rest of the trigger.
+        // A trigger may name array entries, which are elaborated only if a glob requests them. Paths that are
+        // not valid globs are rejected when the trigger is parsed.
         let watched = condition.into_iter().flat_map(paths_in).filter_map(|path| path.parse().ok());
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
         let extra = Ticker::signals(spec.clocks, spec.clock_names);
@@ -334,7 +334,7 @@ impl<W: Write + Seek> Waveform<W> {
         let mut outline =
             if spec.globs.is_empty() { everything() } else { Outline::of_reached(blocks, &asked, &extra) };
         if !spec.globs.is_empty() && choose(&outline.tree).is_err() {
-            // What is misspelt is answered with the nearest of all names.
+            // A misspelled name is reported with the nearest of all names, so all signals must be elaborated.
             outline = everything();
         }
         let tree = &outline.tree;
@@ -373,13 +373,13 @@ impl<W: Write + Seek> Waveform<W> {
         })
     }
 
-    /// Writes what the last step of the simulator, which ended at `tick`, changed.
+    /// Writes the values that the last simulation step, which ended at `tick`, changed.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     ///
     /// # Panics
-    /// If a block describes more or fewer values than at the start.
+    /// Panics if a block describes more or fewer values than at the start.
     pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
         let cycle = tick / self.period;
         if !self.window.contains(cycle) {
@@ -417,12 +417,12 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Notes that something failed at `tick`, that of the last sample. A dump that waits for this failure begins, one
-    /// that waits for another goes on waiting; one that waits for anything else consists of the cycles remembered,
-    /// if any are.
+    /// Records a failure at `tick`, the tick of the last sample. A dump that waits for this failure starts; a
+    /// dump that waits for a different failure keeps waiting. A dump that waits for a signal condition is
+    /// written from the cycles in memory, if there are any, and ends.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     pub fn fail(&mut self, label: &str, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
         if !self.window.contains(tick / self.period) {
             return Ok(());
@@ -443,13 +443,13 @@ impl<W: Write + Seek> Waveform<W> {
         if goes_on { Ok(()) } else { self.close() }
     }
 
-    /// Makes the next sample describe every block: after a host changed a machine by other means
-    /// than beats.
+    /// Makes the next sample describe every block. Required after a host has changed the machine other than
+    /// through beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
 
-    /// Where a tick stands in the dump, in picoseconds.
+    /// Converts a tick to a time in the dump, in ps.
     #[must_use]
     pub fn time_of(&self, tick: u64) -> u64 {
         let second = u128::from(self.ticks_per_second);
@@ -462,13 +462,13 @@ impl<W: Write + Seek> Waveform<W> {
         &self.outline.tree
     }
 
-    /// Those in the dump.
+    /// Signals in the dump.
     #[must_use]
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
 
-    /// Bytes of the dump so far; those of an FST before compression.
+    /// Size of the dump so far, in bytes; for FST, the size before compression.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         match &self.stage {
@@ -477,10 +477,10 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Ends the dump at `tick`, the end of the run, and hands the output back.
+    /// Ends the dump at `tick`, the end of the run, and returns the output.
     ///
     /// # Errors
-    /// If the output fails.
+    /// Fails if the output cannot be written.
     pub fn into_inner(mut self, tick: u64) -> io::Result<W> {
         self.end(tick)?;
         match self.stage {
@@ -490,7 +490,7 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Moves on to a tick inside the window.
+    /// Advances to a tick inside the window.
     fn go_to(&mut self, tick: u64) -> io::Result<()> {
         let time = self.time_of(tick);
         match &mut self.sampled {
@@ -507,14 +507,14 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// The dump reaches to the end of the run, however long the machine slept before it.
+    /// Extends the dump to the end of the run or of the window, even if the machine slept before it.
     fn end(&mut self, tick: u64) -> io::Result<()> {
         let is_over = self.window.is_over(tick / self.period);
         let end = if is_over { self.passed } else { tick };
         if self.sampled.is_some() { self.go_to(end) } else { Ok(()) }
     }
 
-    /// A marker at the last sample.
+    /// Adds a marker at the last sample.
     fn mark(&mut self, label: String) {
         if let Some([_, (_, time)]) = self.sampled
             && self.markers.len() < MAX_MARKERS
@@ -523,7 +523,7 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// From waiting to writing, with what is remembered or else with the present.
+    /// Starts writing: with the cycles in memory, or with the current state if none are kept.
     fn begin(&mut self, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
         let stage = std::mem::replace(&mut self.stage, Stage::Lost);
         let Stage::Waiting { out, history, .. } = stage else { return Err(lost()) };
@@ -557,7 +557,7 @@ impl<W: Write + Seek> Waveform<W> {
         Ok(())
     }
 
-    /// From writing to ended.
+    /// Ends the dump.
     fn close(&mut self) -> io::Result<()> {
         let stage = std::mem::replace(&mut self.stage, Stage::Lost);
         let Stage::Writing(dump) = stage else { return Err(lost()) };
@@ -566,13 +566,14 @@ impl<W: Write + Seek> Waveform<W> {
     }
 }
 
-/// The text that a failure's message must have, if a trigger waits for one.
+/// Returns the text that a failure message must contain, or `None` if the trigger does not wait for a
+/// failure.
 fn failure_in(trigger: &str) -> Option<&str> {
     let rest = trigger.trim().strip_prefix(FAILURE)?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
 }
 
-/// What a marker shows of a message.
+/// Returns the first line of a message, for a marker.
 fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
@@ -581,7 +582,7 @@ fn picosecond() -> Timescale {
     Timescale::new(1, TimeUnit::PS)
 }
 
-/// The error that lost the output has been returned before.
+/// Creates the error for a dump whose output was lost. The error that caused this has been returned before.
 fn lost() -> io::Error {
     io::Error::other("the waveform was given up after an earlier error")
 }

@@ -1,16 +1,18 @@
 //! # Checkpoints
-//! All that a run has come to, in a file from which another process goes on: every register, memory and channel of the
-//! machine with all counters, the times at which blocks are due, and where in its launch file or trace the run is. What
-//! follows from the launch is not in it: programs, decode tables, CTAs of a trace.
+//! A checkpoint file contains the complete state of a run, from which another process can resume it. The file
+//! includes every register, memory, channel and counter of the machine. It also includes the times at which
+//! blocks are due, and the position in the launch file or trace. Data that follow from the launch are not
+//! included: programs, decode tables, and the CTAs of a trace.
 //!
 //! ```text
-//! warpsieve checkpoint 1\n     form
-//! {"identity":…,"cycle":…}\n   who may go on with it, as JSON
+//! warpsieve checkpoint 1\n     file format
+//! {"identity":…,"cycle":…}\n   identity of the run, as JSON
 //! LZ4 frame with a checksum    the state, in the encoding of `postcard`
 //! ```
-//! A file appears whole or not at all, so that of an older and a newer one there is always one. The state is that of this
-//! very program: the form of a block is wherever its source says so, and only the same program knows it. So a file names
-//! the program, the configuration and the contents of all files that were read, and goes on with no others.
+//! A file appears completely or not at all, so that either the older or the newer one is always valid. The
+//! encoding of the state follows from the source of each block, and only the same build of the program can
+//! read it. A checkpoint therefore names the program, the configuration and the contents of all input files,
+//! and can be resumed only if all of them are equal.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,12 +35,13 @@ use crate::content::Content;
 
 /// First line of a file.
 const FORM: &str = "warpsieve checkpoint 1";
-/// Bytes of a header at most: a configuration has some hundred fields.
+/// Maximum size of a header line in bytes. A configuration has some hundred fields.
 const MOST_HEADER_BYTES: u64 = 1 << 20;
-/// Bytes of a state at most: a hundred times those of a machine with a large kernel. Few packed bytes may stand for many.
+/// Maximum size of an uncompressed state in bytes: a hundred times that of a machine with a large kernel.
+/// Guards against small files that expand without bound.
 const MOST_STATE_BYTES: u64 = 1 << 30;
 
-/// A writer of a state, which refuses what could not be read again.
+/// Writer that rejects a state larger than the reader accepts.
 struct AtMost<W> {
     inner: W,
     left: u64,
@@ -61,56 +64,57 @@ fn too_large() -> String {
     format!("its state has more than {} GiB, expected at most as many", MOST_STATE_BYTES >> 30)
 }
 
-/// What a run is of. Two runs go on from each other's checkpoints if it is the same.
+/// Identity of a run. A checkpoint can be resumed only by a run with the same identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The program, by a digest of it.
+    /// Digest of the program.
     pub program: String,
-    /// Every field of the configuration with its value.
+    /// Value of every field of the configuration.
     pub configuration: BTreeMap<String, String>,
-    /// Every file that was read, with a digest of its content.
+    /// Digest of the contents of every input file, by path.
     pub files: BTreeMap<String, String>,
 }
 
-/// Which checkpoints to write, and what to go on from.
+/// Checkpoints to write and to resume from.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoints {
-    /// What the run is of.
+    /// Identity of the run.
     pub identity: Identity,
-    /// File to write: when the run is interrupted, at its limit of cycles, and as often as `every` says.
+    /// File to write: when the run is interrupted, when it reaches its cycle limit, and at the interval
+    /// `every`.
     pub write: Option<PathBuf>,
-    /// Core cycles from one to the next, 1 or more.
+    /// Interval between two checkpoints [core cycles], 1 or more.
     pub every: Option<u64>,
-    /// File to go on from.
+    /// File from which to resume.
     pub resume: Option<PathBuf>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     identity: Identity,
-    /// Core cycle up to which the run had come.
+    /// Core cycle of the checkpoint.
     cycle: u64,
 }
 
-/// What the machine alone does not know of a run.
+/// State of a run outside the machine.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunState {
-    /// Where in its launch file.
+    /// Position in the launch file.
     pub place: Place,
-    /// Launches finished.
+    /// Number of finished launches.
     pub launched: u64,
     pub idle: IdleCycles,
     pub kernels: Vec<(String, u64)>,
     pub warp_limits: Vec<(String, u8)>,
     pub loads: Vec<LoadCounters>,
     pub watches: Watches,
-    /// What a time series has counted, if there is one.
+    /// State of the time series, if there is one.
     pub series: Option<Counted>,
-    /// Its course, if one is kept.
+    /// History of the run, if it is recorded.
     pub history: Option<History>,
 }
 
-/// A run between two ticks.
+/// State of a run between two ticks.
 #[derive(Serialize, Deserialize)]
 pub(super) struct State<M = Machine, S = Simulator, R = RunState> {
     pub machine: M,
@@ -118,7 +122,7 @@ pub(super) struct State<M = Machine, S = Simulator, R = RunState> {
     pub run: R,
 }
 
-/// Writes a checkpoint in the place of the one before.
+/// Writes a checkpoint and replaces the previous one.
 pub(super) fn write(
     path: &Path,
     identity: &Identity,
@@ -126,7 +130,7 @@ pub(super) fn write(
     state: &State<&Machine, &Simulator, &RunState>,
 ) -> Result<(), RunError> {
     let written = || -> io::Result<()> {
-        // Of an interrupted run it is all that is left.
+        // An interrupted run leaves nothing else, so the process must not exit before the file is complete.
         let _unhurried = Unhurried::begin();
         let mut file = PartFile::create(path)?;
         writeln!(file, "{FORM}")?;
@@ -143,7 +147,7 @@ pub(super) fn write(
     })
 }
 
-/// Reads a checkpoint of a run like this one.
+/// Reads a checkpoint of a run with this identity.
 pub(super) fn read(path: &Path, identity: &Identity) -> Result<State, RunError> {
     let file = File::open(path).map_err(|error| RunError::input(path, &unread(&error)))?;
     read_state(path, BufReader::new(file), identity)
@@ -153,10 +157,10 @@ fn unread(error: &io::Error) -> String {
     format!("the checkpoint cannot be read: {error}")
 }
 
-/// Whether a run could go on from these bytes, as far as that shows from reading them as if they stood in the file `path`.
+/// Checks whether a run could resume from these bytes, read as the contents of the file `path`.
 ///
 /// # Errors
-/// Why not.
+/// Fails if the bytes are not a valid checkpoint for this identity.
 pub fn goes_on(path: &Path, bytes: &[u8], identity: &Identity) -> Result<(), RunError> {
     read_state(path, bytes, identity).map(drop)
 }
@@ -190,7 +194,7 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
     Ok(state)
 }
 
-/// A line without its end.
+/// Reads a line without its newline.
 fn line(file: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     file.take(MOST_HEADER_BYTES).read_until(b'\n', &mut line)?;
@@ -199,7 +203,8 @@ fn line(file: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 impl Identity {
-    /// What is not the same in a run that wishes to go on from this one's checkpoint.
+    /// Describes the first difference between the checkpoint's identity and the identity `now` of the
+    /// resuming run.
     fn difference(&self, now: &Self) -> Option<String> {
         if self.program != now.program {
             return Some("it was written by another build of the program, which alone can go on from it".to_owned());
@@ -211,7 +216,7 @@ impl Identity {
     }
 }
 
-/// The first key with different values, as `tell` puts it.
+/// Returns the first key with different values, formatted by `tell`.
 fn first_difference(
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

@@ -1,7 +1,7 @@
-//! Where instructions lie in memory, on machines that fetch them through caches.
+//! Location of instructions in memory, on machines that fetch them through caches.
 //!
-//! No instruction is encoded here, in PTX or in traces. So that lines of instructions carry bytes that can be wrong, each
-//! of their words holds what memory behind a trace does: its address ([`rtl::recorded`]).
+//! Neither PTX nor traces contain encoded instructions. So that a check can detect wrong instruction bytes,
+//! every word of the code holds the value of a trace's memory: its own address ([`rtl::recorded`]).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,21 @@ use rtl::sm::{InstructionStore, NamedRange};
 
 use super::modules::Module;
 
-/// Kernels begin at multiples of this, as linkers place functions.
+/// Alignment of kernels in bytes, like that of functions placed by a linker.
 const ALIGNMENT: u64 = 128;
-/// Bytes from one kernel of a trace to the next.
+/// Distance between two kernels of a trace in bytes.
 const OF_A_KERNEL: u64 = 1 << 20;
 
-/// The instructions of all kernels that are launched.
+/// Instructions of all launched kernels.
 pub(super) struct Code {
     pub(super) range: NamedRange,
-    /// Of the kernels of each file.
+    /// Start address of each kernel, by file and name.
     starts: BTreeMap<(PathBuf, String), u64>,
 }
 
 impl Code {
-    /// One kernel behind the other, from the address `end` of all data on; `None` if no fetch goes to memory.
+    /// Places all kernels in sequence, from the end of all data on. Returns `None` if instructions are not
+    /// fetched from memory.
     pub(super) fn place(modules: &BTreeMap<PathBuf, Module>, end: u64, config: &MachineConfig) -> Option<Self> {
         let InstructionStore::Cache(icache) = &config.sm.icache else { return None };
         let first = end.next_multiple_of(ALIGNMENT);
@@ -41,25 +42,26 @@ impl Code {
         Some(Self { range, starts })
     }
 
-    /// Where a kernel begins.
+    /// Start address of a kernel.
     pub(super) fn start_of(&self, file: &Path, kernel: &str) -> u64 {
         self.starts.get(&(file.to_owned(), kernel.to_owned())).copied().unwrap_or(self.range.start)
     }
 
-    /// What memory holds of them.
+    /// Contents of memory at the instructions.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let words = (self.range.start..self.range.end()).step_by(WORD_BYTES as usize);
         words.flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
     }
 }
 
-/// Where the kernels of a trace lie, whose program counters count from the beginning of each: in the last sixteenth of
-/// all addresses, as in GPGPU-Sim those of 32 bits are from 0xf0000000 on; each name has its own place there.
+/// Locations of the kernels of a trace, whose program counters start at 0 in each kernel. The kernels lie in
+/// the last sixteenth of the address range, at 0xf0000000 and above for 32 bits as in GPGPU-Sim. Each name
+/// has its own location.
 #[derive(Debug, Default)]
 pub(super) struct TracedCode(Vec<String>);
 
 impl TracedCode {
-    /// Where a kernel begins.
+    /// Start address of a kernel.
     pub(super) fn start_of(&mut self, kernel: &str, addr_bits: u32) -> u64 {
         let number = self.0.iter().position(|known| known == kernel).unwrap_or_else(|| {
             self.0.push(kernel.to_owned());

@@ -1,4 +1,4 @@
-//! The parts of a buffer in which its contents are compared with what they should be.
+//! Sections of a buffer for the comparison with the expected contents.
 
 use std::ops::Range;
 
@@ -6,31 +6,32 @@ use golden::reference::{Array, ElementType, Rule};
 
 use crate::launch::{BufferId, Comparison, LaunchFile, View};
 
-/// A part of a buffer or variable, and how it is compared.
+/// Section of a buffer or variable, with its comparison rule.
 pub(super) struct Part {
-    /// What messages call it.
+    /// Name in messages.
     pub(super) name: String,
     pub(super) rule: Rule,
-    /// Its elements; none: all bytes.
+    /// Elements of the section; `None` stands for all bytes.
     view: Option<View>,
-    /// What other parts compare.
+    /// Byte ranges that other sections compare.
     others: Vec<Range<usize>>,
 }
 
 impl Part {
-    /// All bytes.
+    /// Creates a section of all bytes, compared exactly.
     pub(super) fn whole(name: &str) -> Self {
         Self { name: name.to_owned(), rule: Rule::Exact, view: None, others: Vec::new() }
     }
 
-    /// A run of words, for tests.
+    /// Creates a section of consecutive words, for tests.
     #[cfg(test)]
     pub(super) fn words(name: &str, rule: &Rule, count: usize) -> Self {
         let view = View { buffer: BufferId(0), element: ElementType::U32, start: 0, stride: 4, bytes: 4, count };
         Self { rule: rule.clone(), view: Some(view), ..Self::whole(name) }
     }
 
-    /// Its elements in the contents of its buffer. What others compare is as `expected`.
+    /// Extracts the section's elements from the contents of its buffer. Bytes that other sections compare are
+    /// replaced by those of `expected`.
     pub(super) fn of(&self, mut contents: Vec<u8>, expected: &[u8]) -> Array {
         self.others.iter().for_each(|range| contents[range.clone()].copy_from_slice(&expected[range.clone()]));
         match self.view {
@@ -39,13 +40,13 @@ impl Part {
         }
     }
 
-    /// Bytes from the beginning of the buffer to one of its elements.
+    /// Byte offset of an element in the buffer.
     pub(super) fn offset(&self, index: usize) -> usize {
         self.view.map_or(index, |view| view.start + index * view.stride)
     }
 }
 
-/// The parts in which a buffer is compared: its outputs by their rules, all else of it exactly.
+/// Returns the sections of a buffer: each output with its rule, and the rest, compared exactly.
 pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     let (mut parts, mut others) = (Vec::new(), Vec::new());
     for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {
@@ -60,7 +61,7 @@ pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     for (name, view) in &fields {
         parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
     }
-    // Between the fields of structs.
+    // The last section contains the padding between the fields of structs.
     others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
     parts.push(Part { others, ..Part::whole(&declared.name) });
     parts
@@ -74,8 +75,9 @@ mod tests {
 
     use super::*;
 
-    /// The parts that differ in a buffer `a` of 8 `f32`, elements 2 to 3 of which race and 4 to 5 of which may be off by
-    /// one, or in a buffer `n` of 3 structs of `u8`, `i32`, after these bytes have been changed.
+    /// Returns the names of the differing sections of a buffer after the given bytes were changed. Buffer `a`
+    /// has 8 `f32`: elements 2 to 3 race, and 4 to 5 may differ by 1. Buffer `n` has 3 structs of `u8` and
+    /// `i32`.
     fn differing(buffer: usize, changed: &[usize]) -> Vec<String> {
         let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/vadd.ptx");
         let text = format!(
@@ -106,7 +108,7 @@ because = "they race"
         };
         let mut got: Vec<u8> = expected.clone();
         match changed {
-            // Elements 2 and 3 change places.
+            // Swaps elements 2 and 3.
             [] => got[8..16].rotate_left(4),
             _ => changed.iter().for_each(|&at| got[at] ^= 0x40),
         }

@@ -1,13 +1,15 @@
-//! # What loads may return, on any machine
-//! Follows what crosses a machine's channels and has the memory model's checker judge what loads of global memory and
-//! atomics bring back: instructions as the load-store units take them, words as they leave these, stores and
-//! atomics as an L2 bank takes them, which is the order in which they take effect there.
+//! # Memory-model check of load values
+//! Checks on any machine whether loads of global memory and atomics return values that the memory model
+//! permits. The check follows the messages on the machine's channels: instructions entering the load-store
+//! units, words leaving them, and stores and atomics accepted by an L2 bank. The order of acceptance is the
+//! order in which they take effect there.
 //!
-//! A cell of the checker is a word, by its address, or each of its bytes from the first store to a part of it on. A
-//! load that says that it is not to look in the L1 is a coherent one; what it sees stays seen only where it drops
-//! the copy there, under a sharing tracker. Other loads past the L1 are judged as any.
+//! A cell of the checker is a word. From the first partial store to a word on, each of its bytes is a cell.
+//! An uncached load is a coherent load. Later loads of its SM must not return older values only if the
+//! coherent load invalidates the L1 copy, as it does with a sharing tracker. Other loads that bypass the L1
+//! are checked like cached ones.
 //!
-//! Left out are words whose value before the first kernel is not known, and what goes beyond [`MOST_CELLS`].
+//! Words without a known value before the first kernel, and words beyond [`MOST_CELLS`], are not checked.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
@@ -21,29 +23,31 @@ use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, War
 use rtl::machine::{Machine, MachineConfig};
 use rtl::noc::packet::{Request, RequestKind};
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 const WORD: u64 = 4;
-/// Cells judged at most, the first that a kernel uses: some 200 bytes of the host are spent on each.
+/// Maximum number of checked cells: the first ones that a kernel uses. Each takes about 200 bytes of host
+/// memory.
 const MOST_CELLS: usize = 1 << 19;
 
-/// A beat on its way: SM, warp, half, program counter and number. A warp has one of each.
+/// Key of a beat in flight: SM, warp, half, program counter and beat number. A warp has at most one beat with
+/// each key.
 type Key = (usize, u8, u8, u32, u8);
 
-/// Bytes of a word that a lane loads or stores.
+/// Bytes of one word that a lane loads or stores.
 #[derive(Clone, Copy)]
 struct Piece {
     lane: usize,
-    /// Whether it is in the high word of the lane's data.
+    /// Index of the word in the lane's data: 1 for the high word.
     half: usize,
     /// Address of the word.
     word: u64,
-    /// First of the bytes in it.
+    /// Offset of the first byte in the word.
     offset: u64,
     bytes: u64,
 }
 
 impl Piece {
-    /// Those of a lane's access.
+    /// Iterates over the words of a lane's access.
     fn of(access: &WarpAccess, lane: usize) -> impl Iterator<Item = Self> + use<> {
         let (address, bytes) = (access.address[lane], (1 << access.size_log2).min(WORD));
         let (first, offset) = (address / WORD * WORD, address % WORD);
@@ -55,58 +59,59 @@ impl Piece {
         self.bytes == WORD
     }
 
-    /// The bits of its word that it takes.
+    /// Mask of the accessed bits in the word.
     fn mask(&self) -> u64 {
         ((1 << (8 * self.bytes)) - 1) << (8 * self.offset)
     }
 
-    /// Its bytes' numbers in the word.
+    /// Indices of the accessed bytes in the word.
     fn numbers(&self) -> std::ops::Range<u64> {
         self.offset..self.offset + self.bytes
     }
 }
 
-/// What a lane of an instruction on its way is to bring.
+/// Pending result of a lane, with the state of its check.
 enum Wanted {
-    /// The word or a part of it.
+    /// Value of the word or of some of its bytes.
     Word(Loading),
-    /// The byte with this number in a word that is written in parts.
+    /// Value of the byte with this index in a word with partial stores.
     Byte(Loading, u64),
-    /// The result of an atomic, with the number of what it does.
+    /// Result of an atomic, with the number that identifies its operation.
     Result(u64),
 }
 
-/// The checker, with what it needs to know of a machine.
+/// Checker with the state that it needs about a machine.
 pub(super) struct MemoryModel {
     checker: Checker,
-    /// Words whose value the checker knows, and those that it does not judge.
+    /// Words whose value the checker knows, and words that it does not check.
     known: MixSet<u64>,
     left_out: MixSet<u64>,
-    /// Known words whose bytes are cells.
+    /// Known words whose bytes are separate cells.
     split: MixSet<u64>,
-    /// No further word is judged.
+    /// True if no further word is added.
     is_full: bool,
-    /// What the instructions on their way are to bring.
+    /// Pending results of the instructions in flight.
     wanted: MixMap<Key, Vec<(Piece, Wanted)>>,
     line_bytes: u32,
     num_sms: usize,
-    /// What coherent loads see stays seen.
+    /// True if values returned by coherent loads constrain later loads.
     stays: bool,
 }
 
-/// A byte of a word.
+/// Returns a byte of a word.
 fn byte_of(word: u64, number: u64) -> u64 {
     word >> (8 * number) & 0xff
 }
 
-/// A number for what an atomic does to a word of 4 or 8 bytes, so that others have another.
+/// Computes a number that identifies the operation of an atomic on a word of 4 or 8 bytes: a hash of the
+/// operation and its operands.
 fn operation(atomic: AtomicOp, operand: u64, compare: u64) -> u64 {
     let compare = if atomic.f == AtomicFn::CompareSwap { compare } else { 0 };
     BuildHasherDefault::<Mix>::default().hash_one((atomic.f as u64, atomic.ty as u64, operand, compare))
 }
 
 impl MemoryModel {
-    /// Of a machine.
+    /// Creates the checker for a machine.
     pub fn new(config: &MachineConfig) -> Self {
         Self {
             checker: Checker::new(),
@@ -121,16 +126,17 @@ impl MemoryModel {
         }
     }
 
-    /// Looks at what happened at a tick. Memory holds what it did before the kernel.
+    /// Processes the messages of a tick. `memory` has the contents before the kernel.
     ///
     /// # Errors
-    /// A word that nothing explains.
+    /// Fails at a value that the memory model does not permit.
     pub fn follow(&mut self, machine: &Machine, tick: u64, memory: &FlatMemory) -> Result<(), String> {
         if memory.buffers().is_empty() {
-            // Behind a trace nothing is known.
+            // Memory contents of a trace are unknown.
             return Ok(());
         }
-        // What one block does at a tick another sees later: memory before answers, and these before what is issued.
+        // Effects of one block become visible to others at a later tick. Hence the order: memory first, then
+        // replies, then issued instructions.
         for request in machine.requests_taken(tick) {
             match request.kind {
                 RequestKind::Read => {}
@@ -151,12 +157,12 @@ impl MemoryModel {
         Ok(())
     }
 
-    /// Whether a word is judged; its first value is told to the checker.
+    /// True if a word is checked. Its first use passes the initial value to the checker.
     fn is_judged(&mut self, word: u64, memory: &FlatMemory) -> bool {
         if self.known.contains(&word) {
             return true;
         }
-        // Once it is full it stays so: a word that comes later may have been written meanwhile.
+        // Once full, the set stays full: a new word may have been written in the meantime.
         self.is_full |= self.cells() >= MOST_CELLS;
         if self.is_full || self.left_out.contains(&word) {
             return false;
@@ -178,7 +184,7 @@ impl MemoryModel {
         !self.split.is_empty() && self.split.contains(&word)
     }
 
-    /// Makes cells of the bytes of a known word, unless they are too many.
+    /// Makes each byte of a known word a cell, or stops checking the word if there are too many cells.
     fn split(&mut self, word: u64) {
         if self.split.contains(&word) {
             return;
@@ -196,11 +202,11 @@ impl MemoryModel {
         self.left_out.insert(word);
     }
 
-    /// A load-store unit takes an instruction.
+    /// Processes an instruction that a load-store unit accepts.
     fn issued(&mut self, sm: usize, access: &WarpAccess, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
         if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
-            // Atomics of a part of a word are not judged.
+            // Atomics on less than a word are not checked.
             return pieces.for_each(|piece| self.leave_out(piece.word));
         }
         match access.kind {
@@ -214,7 +220,7 @@ impl MemoryModel {
                 self.wanted.insert((sm, access.warp, access.half, access.pc, access.beat.value()), wanted);
             }
             AccessKind::Store => {
-                // Of several lanes the highest writes the bytes that they share.
+                // If lanes write the same byte, the highest lane wins.
                 let mut stored: MixMap<u64, (u64, u64)> = MixMap::default();
                 for piece in pieces {
                     let (mask, value) = stored.entry(piece.word).or_default();
@@ -231,7 +237,7 @@ impl MemoryModel {
         }
     }
 
-    /// Notes what a lane of a load or of an atomic is to bring.
+    /// Records the pending result of a lane of a load or an atomic.
     fn want(&self, sm: usize, access: &WarpAccess, piece: Piece, wanted: &mut Vec<(Piece, Wanted)>) {
         if access.kind == AccessKind::Atomic {
             let of = |data: &[[u32; LANES]; 2]| {
@@ -257,7 +263,7 @@ impl MemoryModel {
         }
     }
 
-    /// A load-store unit takes a store to the bytes of a known word under the mask.
+    /// Processes a store that a load-store unit accepts, to the bytes of a known word under the mask.
     fn stored(&mut self, sm: usize, word: u64, mask: u64, value: u64) {
         if mask != u64::from(u32::MAX) {
             self.split(word);
@@ -271,7 +277,7 @@ impl MemoryModel {
         }
     }
 
-    /// A load or an atomic is answered.
+    /// Checks the reply to a load or an atomic.
     fn answered(&mut self, sm: usize, reply: &WarpReply) -> Result<(), String> {
         let key = (sm, reply.warp, reply.half, reply.pc, reply.beat.value());
         let mut wrong = Ok(());
@@ -288,7 +294,7 @@ impl MemoryModel {
         wrong
     }
 
-    /// Judges what a lane brought, which stands at its place in the word.
+    /// Checks the value of a lane, aligned to its position in the word.
     fn judge(&mut self, sm: usize, piece: Piece, wanted: Wanted, value: u64) -> Result<(), Violation> {
         let is_split = self.is_split(piece.word);
         match wanted {
@@ -305,14 +311,16 @@ impl MemoryModel {
         }
     }
 
-    /// Words of a request that it writes: each with its place in the line, and a bit for each of its bytes.
+    /// Iterates over the words that a request writes: address, offset in the line, and a mask of the written
+    /// bytes.
     fn written(&self, request: &Request) -> impl Iterator<Item = (u64, usize, u64)> + use<> {
         let (first, mask) = (request.line * u64::from(self.line_bytes), request.byte_mask);
         let places = (0..LINE_BYTES).step_by(WORD as usize);
         places.map(move |at| (first + at as u64, at, (mask >> at & 0xf) as u64)).filter(|(.., bytes)| *bytes != 0)
     }
 
-    /// An L2 bank takes a store. One that nobody has issued writes back a thread's own line.
+    /// Processes a store that an L2 bank accepts. A write without a pending store is the writeback of a
+    /// thread's local line and is ignored.
     fn performed(&mut self, request: &Request) {
         let sm = request.sm.into();
         for (word, _, bytes) in self.written(request) {
@@ -328,7 +336,7 @@ impl MemoryModel {
         }
     }
 
-    /// An L2 bank takes an atomic.
+    /// Processes an atomic that an L2 bank accepts.
     fn changed(&mut self, request: &Request, memory: &FlatMemory) {
         let words: Vec<_> = self.written(request).map(|(word, at, _)| (word, at)).collect();
         let mut line = [0; LINE_BYTES];
@@ -357,7 +365,7 @@ impl MemoryModel {
         }
     }
 
-    /// What memory holds in a word.
+    /// Current memory value of a word according to the checker.
     fn held(&self, word: u64) -> u64 {
         if self.is_split(word) {
             let byte = |number: u64| self.checker.held(word + number).unwrap_or(0) << (8 * number);
@@ -366,7 +374,7 @@ impl MemoryModel {
         self.checker.held(word).unwrap_or(0)
     }
 
-    /// An atomic leaves a value in a word.
+    /// Records the value that an atomic writes to a word.
     fn change(&mut self, sm: usize, word: u64, returns: Option<u64>, value: u64) {
         if self.is_split(word) {
             for number in 0..WORD {
@@ -377,13 +385,13 @@ impl MemoryModel {
         }
     }
 
-    /// A kernel has ended, and its stores have reached memory.
+    /// Ends a kernel whose stores have all reached memory.
     pub fn end_kernel(&mut self) {
         self.wanted.clear();
         self.checker.end_kernel();
     }
 
-    /// The host has written memory.
+    /// Discards the state of words that the host has written.
     pub fn wrote(&mut self, address: u64, bytes: usize) {
         for word in (address / WORD * WORD..address + bytes as u64).step_by(WORD as usize) {
             self.known.remove(&word);

@@ -3,11 +3,11 @@ use isa::types::Type;
 use super::*;
 use crate::config::{Request as Resolve, Resolved};
 
-/// Address of the word that is used.
+/// Address of the word used in the tests.
 const WORD_AT: u64 = 0x1008;
 const VALUE: u32 = 0x4433_2211;
 
-/// The model of a machine, and memory with a buffer of words of one value.
+/// Checker of a machine, and memory with a buffer of equal words.
 struct Watched {
     model: MemoryModel,
     memory: FlatMemory,
@@ -26,7 +26,7 @@ impl Watched {
         self.model.issued(sm, access, &self.memory);
     }
 
-    /// Lane 0 stores some bytes, and the L2 takes them.
+    /// Stores some bytes in lane 0 and has the L2 accept the store.
     fn store(&mut self, sm: u8, address: u64, size_log2: u8, value: u32) {
         let mut access = one_lane(AccessKind::Store, address, size_log2);
         access.data[0][0] = value;
@@ -37,7 +37,7 @@ impl Watched {
         self.model.performed(&request);
     }
 
-    /// An answer to lane 0 of the instruction.
+    /// Passes a reply for lane 0 of the instruction to the checker.
     fn answer(&mut self, sm: usize, value: u32) -> Result<(), String> {
         let mut reply = WarpReply { mask: 1, ..WarpReply::default() };
         reply.data[0][0] = value;
@@ -49,7 +49,7 @@ impl Watched {
         self.answer(sm, value)
     }
 
-    /// Lane 0 adds 1 to the word, and the L2 does it.
+    /// Adds 1 to the word with an atomic in lane 0 and has the L2 perform it.
     fn add(&mut self, sm: u8) {
         let mut access = one_lane(AccessKind::Atomic, WORD_AT, 2);
         access.atomic = ADD;
@@ -105,7 +105,7 @@ fn a_load_of_a_byte_is_judged_by_that_byte() {
 #[test]
 fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
     let mut watched = Watched::new(false);
-    // A load begins with the whole word, which is then written by two compute units.
+    // A load starts while the word is one cell; two compute units then write parts of it.
     watched.issue(2, &one_lane(AccessKind::Load, WORD_AT, 2));
     watched.store(0, WORD_AT, 0, 0xaa);
     watched.store(1, WORD_AT + 2, 1, 0xddcc);
@@ -114,7 +114,7 @@ fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
     breaks(watched.load(0, WORD_AT, 2, VALUE), "a compute unit sees its own stores");
     breaks(watched.load(1, WORD_AT + 2, 0, 0x33), "a compute unit sees its own stores");
     breaks(watched.load(2, WORD_AT, 2, 0x4433_ee11), "a value that is read was written");
-    // An atomic finds all of them.
+    // An atomic observes all partial stores.
     watched.add(2);
     breaks(watched.answer(2, VALUE), "an atomic returns what the one before it left");
     watched.add(2);

@@ -1,4 +1,4 @@
-//! Everything the blocks of a machine counted in a run.
+//! Counters of all blocks of a machine at the end of a run.
 
 use isa::recorded::opcode::BLOCK_COPIES;
 use rtl::dram::counts::Counts;
@@ -13,43 +13,43 @@ use rtl::noc::xbar::OutputStats;
 use rtl::sm::{CoreHas, Counters as CoreCounters, InstructionStats, InstructionStore, Slots, StallReason};
 use rtl::tracker::TrackerStats;
 
-/// Why a cache without evictions is no evidence for or against a scheme.
+/// Reason why a cache without evictions is no evidence for or against a scheme.
 pub const NO_EVICTIONS: &str =
     "every fill found an empty way, so no replacement, index or bypass scheme can save a miss there";
 
-/// Lines that all caches of a kind gave up for others, and accesses that they did not keep.
+/// Evictions and bypasses of all caches of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evictions {
     /// Name in summaries.
     pub cache: &'static str,
     /// Key in the statistics.
     pub key: &'static str,
-    /// Lines evicted.
+    /// Number of evicted lines.
     pub evictions: u64,
-    /// Loads, and for the L2 writes, that bypassed the caches.
+    /// Number of loads, and for the L2 writes, that bypassed the caches.
     pub bypasses: u64,
-    /// The run finished, and the caches were filled and kept every line: a bypass may only have moved the evictions
-    /// elsewhere.
+    /// True if the run finished and the caches were filled, but neither evicted a line nor were bypassed.
+    /// Bypassed accesses could have moved evictions elsewhere.
     pub has_none: bool,
 }
 
-/// What a machine counts of what not every machine has.
+/// Optional features of a machine that have counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Has {
-    /// Of an SM.
+    /// Features of an SM core.
     pub core: CoreHas,
-    /// Instruction caches: fetches can miss.
+    /// Instruction caches, so that fetches can miss.
     pub icache: bool,
-    /// Of an L1D.
+    /// Features of an L1D.
     pub l1: L1Has,
-    /// Of an L2 bank.
+    /// Features of an L2 bank.
     pub l2: L2Has,
-    /// A sharing tracker.
+    /// True if the machine has a sharing tracker.
     pub tracker: bool,
 }
 
 impl Has {
-    /// What a machine of this configuration has.
+    /// Derives the features from a configuration.
     #[must_use]
     pub fn of(config: &MachineConfig) -> Self {
         Self {
@@ -66,14 +66,14 @@ impl Has {
         }
     }
 
-    /// The same of a read-only cache of the LSU.
+    /// Features of a read-only cache of the LSU.
     #[must_use]
     pub fn read_only(&self) -> L1Has {
         L1Has { stores: false, ..self.l1 }
     }
 }
 
-/// The units of each kind together.
+/// Sums over all units of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// SM cores.
@@ -82,7 +82,7 @@ pub struct Totals {
     pub icache: InstructionStats,
     /// L1Ds.
     pub l1: L1Stats,
-    /// How long loads were in each part of the machine.
+    /// Time that loads spent in each stage of the machine.
     pub stages: Stages,
     /// Constant caches.
     pub const_cache: L1Stats,
@@ -92,30 +92,31 @@ pub struct Totals {
     pub l2: L2Stats,
     /// Banks of the sharing tracker.
     pub tracker: TrackerStats,
-    /// Outputs of the crossbar from the SMs to the L2.
+    /// Outputs of the request network from the SMs to the L2.
     pub request: OutputStats,
-    /// Of that from the L2 to the SMs.
+    /// Outputs of the reply network from the L2 to the SMs.
     pub reply: OutputStats,
-    /// Of that of recalls.
+    /// Outputs of the recall network from the L2 to the SMs.
     pub recall: OutputStats,
-    /// Of that of their acknowledgements.
+    /// Outputs of the network for recall acknowledgments.
     pub recall_ack: OutputStats,
-    /// Of that of the loads that a sharing tracker forwards.
+    /// Outputs of the network for loads that a sharing tracker forwards.
     pub forward: OutputStats,
-    /// Of that of their answers.
+    /// Outputs of the network for answers to forwarded loads.
     pub forward_answer: OutputStats,
     /// DRAM channels.
     pub dram: Counts,
 }
 
 impl Totals {
-    /// What a machine has counted by now; refusals of accesses that wait still are not complete.
+    /// Reads the current counts of a machine. Reservation fails of accesses that are still waiting are
+    /// incomplete.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         Counters::gather(machine, 0, Vec::new(), Vec::new()).totals()
     }
 
-    /// Lists them.
+    /// Lists all sums for a counter reader.
     pub fn list(&self, has: &Has, to: &mut dyn CounterReader) {
         self.cores.list(&has.core, to);
         let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
@@ -162,57 +163,59 @@ impl Totals {
     }
 }
 
-/// Counters of every unit, settled at the end of the run.
+/// Counters of every unit at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
-    /// Core cycles of the run: the edges of the core clock from the first launch up to the end of the last, without the
-    /// edge at which it ends. A launch ends at the edge at which the dispatcher has heard of the end of every CTA and no
-    /// LSU has an access in flight. The time until memory is at rest counts after each launch but the last.
+    /// Core cycles of the run: clock edges from the first launch to the end of the last one, without the edge
+    /// at which it ends. A launch ends when the dispatcher has been notified of the end of every CTA and no
+    /// LSU has an access in flight. The time until memory is idle counts after every launch except the last.
     pub cycles: u64,
-    /// Warp schedulers of an SM.
+    /// Number of warp schedulers per SM.
     pub schedulers: u32,
-    /// Core clock in kHz.
+    /// Core clock, in kHz.
     pub core_khz: u32,
-    /// DRAM clock in kHz.
+    /// DRAM clock, in kHz.
     pub dram_khz: u32,
-    /// One a core.
+    /// Counters of each SM core.
     pub cores: Vec<CoreCounters>,
-    /// Scheduler cycles of each core by reason: for each scheduler all of `cycles`.
+    /// Scheduler cycles of each core by reason. They add up to `cycles` times the number of schedulers.
     pub stalls: Vec<Slots>,
-    /// Scheduler cycles of each core in launches in which it had no warp: part of those without a warp.
+    /// For each core, scheduler cycles in launches in which the core had no warp. Included in those of the
+    /// reason `NoWarp`.
     pub idle: Vec<u64>,
-    /// One an instruction cache; none where every instruction is there.
+    /// Counters of each instruction cache; empty if instruction fetch is ideal.
     pub icache: Vec<InstructionStats>,
-    /// One an L1.
+    /// Counters of each L1D.
     pub l1: Vec<L1Stats>,
-    /// How long loads were where, one an L1.
+    /// Stage times of loads, for each L1.
     pub stages: Vec<Stages>,
-    /// One a constant cache.
+    /// Counters of each constant cache.
     pub const_cache: Vec<L1Stats>,
-    /// One a texture cache.
+    /// Counters of each texture cache.
     pub texture_cache: Vec<L1Stats>,
-    /// One an L2 bank.
+    /// Counters of each L2 bank.
     pub l2: Vec<L2Stats>,
-    /// One a DRAM channel.
+    /// Counters of each DRAM channel.
     pub dram: Vec<Counts>,
-    /// Outputs of the request crossbar.
+    /// Counters of each output of the request network.
     pub requests: Vec<OutputStats>,
-    /// Outputs of the reply crossbar.
+    /// Counters of each output of the reply network.
     pub replies: Vec<OutputStats>,
-    /// Outputs of the crossbar of recalls; none where the L1s are not recalled from.
+    /// Counters of each output of the recall network; empty if the L2 does not recall lines.
     pub recalls: Vec<OutputStats>,
-    /// Outputs of the crossbar of their answers.
+    /// Counters of each output of the network for recall acknowledgments.
     pub recall_acks: Vec<OutputStats>,
-    /// One a bank of the sharing tracker; none without one.
+    /// Counters of each sharing-tracker bank; empty without a tracker.
     pub trackers: Vec<TrackerStats>,
-    /// Outputs of the crossbar of its forwards.
+    /// Counters of each output of the network for forwarded loads.
     pub forwards: Vec<OutputStats>,
-    /// Outputs of the crossbar of their answers.
+    /// Counters of each output of the network for answers to forwarded loads.
     pub answers: Vec<OutputStats>,
 }
 
 impl Counters {
-    /// Reads a settled machine that ran for so many cycles, in which its schedulers did this.
+    /// Reads the counters of a machine that ran for `cycles` core cycles. `stalls` and `idle` are its
+    /// scheduler cycles.
     pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<Slots>, idle: Vec<u64>) -> Self {
         let config = machine.config();
         let recall_networks = machine.recall_networks();
@@ -248,7 +251,7 @@ impl Counters {
         }
     }
 
-    /// The units of each kind together.
+    /// Sums the counters over the units of each kind.
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals {
@@ -276,89 +279,92 @@ impl Counters {
         Counted::total(&self.stalls)
     }
 
-    /// Warp instructions of all SMs.
+    /// Number of warp instructions of all SMs.
     #[must_use]
     pub fn warp_instructions(&self) -> u64 {
         CoreCounters::total(&self.cores).warp_instructions
     }
 
-    /// Thread instructions of all SMs.
+    /// Number of thread instructions of all SMs.
     #[must_use]
     pub fn thread_instructions(&self) -> u64 {
         CoreCounters::total(&self.cores).thread_instructions
     }
 
-    /// Block copies of a trace by opcode, those that were issued: their traffic is not modelled.
+    /// Issued block copies of a trace, by opcode. Their traffic is not modeled.
     pub fn block_copies(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = CoreCounters::total(&self.cores).block_copies;
         BLOCK_COPIES.into_iter().zip(counts).filter(|(_, count)| *count > 0)
     }
 
-    /// Thread instructions a core cycle.
+    /// Thread instructions per core cycle.
     #[must_use]
     pub fn ipc(&self) -> f64 {
         ratio(self.thread_instructions(), self.cycles)
     }
 
-    /// candel2018's OPC: scalar operations a core cycle. An instruction counts for each of its active
-    /// lanes, where the paper counts all 64 of a wavefront.
+    /// Scalar operations per core cycle, the OPC of candel2018. An instruction counts once per active lane,
+    /// whereas the paper counts all 64 lanes of a wavefront.
     #[must_use]
     pub fn opc(&self) -> f64 {
         self.ipc()
     }
 
-    /// L2 misses of every kind; an access to a line on its way is none.
+    /// Number of L2 misses of every kind. An access to a line with a pending fill is not a miss.
     #[must_use]
     pub fn l2_misses(&self) -> u64 {
         L2Stats::total(&self.l2).all_misses()
     }
 
-    /// candel2018's MPKO: L2 misses a thousand scalar operations.
+    /// L2 misses per thousand scalar operations, the MPKO of candel2018.
     #[must_use]
     pub fn mpko(&self) -> f64 {
         1000.0 * ratio(self.l2_misses(), self.thread_instructions())
     }
 
-    /// candel2018's miss delaying latency: L2 cycles from the look-up that missed to the departure of the
-    /// fetch, on average.
+    /// Average miss delaying latency of candel2018 [L2 cycles]: the time from the lookup that missed to the
+    /// departure of the fetch.
     #[must_use]
     pub fn miss_delay(&self) -> f64 {
         let l2 = L2Stats::total(&self.l2);
         ratio(l2.miss_delay, l2.fetches)
     }
 
-    /// Its parts: until there is a way or an entry of the FRC for the line, until the line before has left it, and in the
-    /// queue of the channel. Of a bank whose lines come before others leave, all of it is the last.
+    /// Average components of the miss delay [L2 cycles]. They are the wait for a way or an FRC entry, the
+    /// wait for the victim's eviction, and the time in the DRAM channel's queue. In a bank that fetches a
+    /// line before it evicts the victim, the third is the whole delay.
     #[must_use]
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
-        // Those that have not left yet are in their parts only.
+        // Fetches that have not departed yet are counted in `way` and `eviction` only, so the difference is
+        // saturated.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
-    /// DRAM channels that have requests, on average.
+    /// Average number of DRAM channels that have requests.
     #[must_use]
     pub fn dram_channels_active(&self) -> f64 {
         ratio(Counts::total(&self.dram).waiting_cycles, self.cycles) * f64::from(self.core_khz)
             / f64::from(self.dram_khz.max(1))
     }
 
-    /// Part of the time in which a DRAM channel has requests for which its data bus is busy.
+    /// Fraction of the time with requests in which a DRAM channel's data bus is busy.
     #[must_use]
     pub fn dram_bus_use(&self) -> f64 {
         let dram = Counts::total(&self.dram);
         ratio(dram.bus_busy_cycles, dram.waiting_cycles)
     }
 
-    /// Part of the L2 misses that were fetched into the FRC at once (candel2018 section 5.2).
+    /// Fraction of the L2 misses that were fetched into the FRC at once (candel2018 section 5.2).
     #[must_use]
     pub fn frc_share(&self) -> f64 {
         let l2 = L2Stats::total(&self.l2);
         ratio(l2.frc.misses, l2.all_misses())
     }
 
-    /// Every reason's part of all scheduler cycles, in the order of [`StallReason::ALL`]; an issued
-    /// instruction is one of them, a miss of an instruction cache where there is any.
+    /// Fraction of all scheduler cycles for each reason, in the order of [`StallReason::ALL`]. One of the
+    /// reasons is an issued instruction. A miss of the instruction cache is included only if there is such a
+    /// cache.
     #[must_use]
     pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
         let slots = self.slots();
@@ -367,7 +373,7 @@ impl Counters {
         reasons.map(|(reason, cycles)| (reason, ratio(cycles, slots.sum()))).collect()
     }
 
-    /// Evictions by kind of cache; constant and texture caches only if they were used.
+    /// Evictions by kind of cache. Constant and texture caches are included only if they were used.
     pub(super) fn evictions(&self, is_finished: bool) -> Vec<Evictions> {
         let Totals { icache, l1, const_cache, texture_cache, l2, .. } = self.totals();
         let of = |cache, key, evictions, bypasses, misses| {
@@ -385,8 +391,8 @@ impl Counters {
         all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
     }
 
-    /// Sums that must hold at the end of every run: a request counted twice or not at all is a
-    /// mistake of the machine, not a result.
+    /// Checks sums that must hold at the end of every run. A request that is counted twice or not at all is a
+    /// bug of the machine and not a result.
     #[must_use]
     pub(super) fn unconserved(&self) -> Vec<String> {
         let mut broken = Vec::new();
@@ -413,7 +419,7 @@ impl Counters {
         let slots = self.cycles * u64::from(self.schedulers);
         for (i, (core, stalls)) in self.cores.iter().zip(&self.stalls).enumerate() {
             let (issued, spent) = (stalls.of(StallReason::Issued), stalls.sum());
-            // A warp of 64 lanes may take a slot for each half.
+            // A warp of 64 lanes may take one issue slot per half.
             if spent != slots || issued < core.warp_instructions {
                 broken.push(format!(
                     "sm{i}: {slots} issue slots and {} instructions, but {spent} reasons and {issued} issued",
@@ -422,7 +428,7 @@ impl Counters {
             }
         }
         let totals = self.totals();
-        // What a sharing tracker is told of is not answered.
+        // Eviction notices to a sharing tracker get no reply.
         let (requests, replies) = (totals.request.packets - totals.tracker.notices, totals.reply.packets);
         if requests != replies {
             broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));
@@ -440,7 +446,7 @@ impl Counters {
     }
 }
 
-/// A quotient, 0 where there is nothing to divide.
+/// Returns the quotient, or 0 if `whole` is 0.
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

@@ -21,18 +21,18 @@ use super::verify::Shadow;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Counts as Structures, queues};
 
-/// Core cycles between two looks at whether the machine gets on, and at what the host wishes. While it runs in islands it
-/// cannot be looked at.
+/// Core cycles between two progress checks of the machine, and between two polls of the host's requests. A
+/// machine that runs in islands cannot be checked.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
 const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
-/// Looks without any progress of any warp or request, after which a machine that never rests
-/// (refresh keeps its clock busy) counts as stuck.
+/// Number of progress checks without progress of any warp or request after which the machine counts as stuck.
+/// Refresh keeps the DRAM clock busy, so a stuck machine may never become idle.
 const IDLE_LOOKS: u32 = 8;
 
-/// Core cycles within which the last write-backs of a launch must have reached memory.
+/// Maximum number of core cycles until the last writebacks of a launch have reached memory.
 const DRAIN_CYCLES: u64 = 1_000_000;
 
-/// Why a launch stopped early.
+/// Reason why a launch stopped early.
 pub(super) enum Stop {
     Outcome(Outcome),
     Error(RunError),
@@ -44,28 +44,29 @@ impl From<RunError> for Stop {
     }
 }
 
-/// A kernel to launch.
+/// Kernel launch.
 pub(super) struct Launch<'a> {
     pub(super) name: &'a str,
-    /// Where in its file.
+    /// Position in the launch file.
     pub(super) place: Place,
     pub(super) image: &'a Arc<KernelImage>,
-    /// The file at fault if it cannot be launched.
+    /// File named in the error if the kernel cannot be launched.
     pub(super) path: &'a Path,
-    /// Whether what feeds it has failed, so that it must not go on.
+    /// True if the source of the launch's CTAs has failed, so that the launch must stop.
     pub(super) is_broken: &'a dyn Fn() -> bool,
 }
 
-/// Scheduler cycles of each core in launches in which it had no warp.
+/// For each core, scheduler cycles in launches in which the core had no warp.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct IdleCycles {
     cycles: Vec<u64>,
-    /// What the cores' schedulers did up to the end of the launch before.
+    /// Scheduler cycles of each core by reason, at the end of the previous launch.
     before: Vec<Slots>,
 }
 
 impl IdleCycles {
-    /// Counts a launch, by whose end the schedulers had done this: a core that issued nothing had no warp.
+    /// Adds a launch. `stalls` are the scheduler cycles at its end. A core that issued nothing in the launch
+    /// had no warp.
     fn reach(&mut self, stalls: &[Slots]) {
         self.cycles.resize(stalls.len(), 0);
         self.before.resize(stalls.len(), Slots::default());
@@ -92,22 +93,22 @@ pub(super) struct Drive<'o> {
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
-    /// The kernel that runs, or ran last.
+    /// Position of the current kernel, or of the last one.
     place: Place,
     watches: Watches,
-    /// The kernel to be launched next was running when the run was saved.
+    /// True if the next kernel to launch was already running when the checkpoint was saved.
     goes_on: bool,
-    /// A checkpoint was written.
+    /// True if a checkpoint was written.
     saved: bool,
     simulating: HostTime,
-    /// Ticks that were simulated in islands.
+    /// Number of ticks simulated in islands.
     apart: u64,
     team: islands::Team,
     rounds: Vec<Round>,
 }
 
 impl<'o> Drive<'o> {
-    /// Takes a machine whose memory is filled, and the golden models that are to run beside it.
+    /// Takes a machine with initialized memory, and the golden models that run in parallel.
     pub(super) fn new(mut machine: Machine, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
         if options.mode.digest || options.mode.lint {
             machine.record();
@@ -143,7 +144,7 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Goes on from a checkpoint.
+    /// Resumes a run from a checkpoint.
     pub(super) fn resume(state: State, options: &'o RunOptions) -> Result<Self, RunError> {
         if let (true, Some(path)) = (options.check, &options.checkpoints.resume) {
             let reason = "a run that goes on from a checkpoint cannot be checked: golden models are not saved";
@@ -166,12 +167,12 @@ impl<'o> Drive<'o> {
         Ok(Self { place, launched, idle, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
     }
 
-    /// Launches finished.
+    /// Number of finished launches.
     pub(super) fn launched(&self) -> u64 {
         self.launched
     }
 
-    /// Writes a checkpoint, if one is asked for.
+    /// Writes a checkpoint if requested.
     fn save(&mut self) -> Result<(), RunError> {
         let Some(path) = &self.options.checkpoints.write else { return Ok(()) };
         let (series, history) = self.observers.counted();
@@ -192,9 +193,9 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Ends the run, which `ran` until it was done or stopped. `conclude` is given the machine at rest
-    /// if it was done: it adds to the failed checks it is given what it finds wrong, says whether it
-    /// had anything to check, and returns the files it has written.
+    /// Ends the run. `ran` is the result of its launches. If all launches finished, `conclude` is called with
+    /// the idle machine. It appends failed checks to the given list, and returns whether there was anything
+    /// to check and the files that it has written.
     pub(super) fn finish(
         mut self,
         ran: Result<(), Stop>,
@@ -208,9 +209,9 @@ impl<'o> Drive<'o> {
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
-            // All of them have passed, whether anything happened in the last ones or not.
+            // The run reached the limit, even if nothing was due in the last cycles.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
-            // The last edge had its effects.
+            // The last edge took effect.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
         let stalls =
@@ -277,7 +278,7 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Has the L1Ds admit these lines alone, one list an SM.
+    /// Restricts the L1Ds to these lines, one list per SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
         if let Some(shadow) = &mut self.observers.shadow {
@@ -285,7 +286,8 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// The error of a run that has broken off; at a fault with the waveform up to it.
+    /// Returns the error of an aborted run. After a kernel fault, the waveform is completed first and named
+    /// in the error.
     fn failed(mut self, error: RunError) -> RunError {
         let (what, again): (_, fn(String) -> RunError) = match &error {
             RunError::Fault(what) => (what, RunError::Fault),
@@ -299,26 +301,26 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// Ends the waveform, if there is one, at a failure that no report will tell of.
+    /// Completes the waveform, if there is one, at a failure for which there will be no report.
     fn close_broken(&mut self, what: &str) -> Result<Vec<PathBuf>, RunError> {
         let at = (self.sim.tick(), self.cycles());
         Ok(self.observers.close_wave(Some(what), at, &self.machine)?.0)
     }
 
-    /// Runs a kernel like [`Self::until_done`]. If the model breaks one of its own rules, the waveform up to
-    /// there is written before the panic goes on.
+    /// Runs a kernel like [`Self::until_done`]. If an assertion of the model fails, the waveform is written
+    /// before the panic continues.
     fn run_kernel(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        // Nothing of a machine that stopped in the middle of a cycle is used but what can be described.
+        // A machine that stopped within a cycle is inconsistent; from here on it is only described.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
             let what = format!("internal error: {rule}");
-            // The panic is what the user must hear of, whatever becomes of the waveform.
+            // Report the original panic even if writing the waveform panics too.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(&what)));
             panic::resume_unwind(broken)
         })
     }
 
-    /// Runs one kernel to its end. `compare` is given the golden models and the machine at rest.
+    /// Runs one kernel to its end. `compare` is called with the golden models and the idle machine.
     pub(super) fn launch(
         &mut self,
         launch: &Launch<'_>,
@@ -345,7 +347,7 @@ impl<'o> Drive<'o> {
             return Err(why(fault.to_string()).into());
         }
         end?;
-        // The host looks at memory only when partial stores have met their lines.
+        // Drain first: the host reads memory, so partial stores must have been merged into their lines.
         self.finished = self.cycles();
         self.stalls = self.stalls_before(self.finished);
         self.idle.reach(&self.stalls);
@@ -426,7 +428,7 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// Runs in islands, up to a tick at most.
+    /// Runs the machine in islands until tick `until` at most.
     fn run_in_islands(&mut self, until: u64) {
         let parted = self.sim.tick();
         let (team, rounds) =
@@ -435,8 +437,9 @@ impl<'o> Drive<'o> {
         self.apart += self.sim.tick() - parted;
     }
 
-    /// Stops a run that gets nowhere: nothing is due any more, warps go round in circles, or, which is looked for now and then,
-    /// time goes on and nothing is achieved.
+    /// Stops a run that makes no progress: nothing is due anymore, or all warps are in a livelock. At every
+    /// progress check, also stops it if neither instructions nor DRAM accesses have occurred for several
+    /// checks.
     fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), Stop> {
         let Watches { idle, circles } = &mut self.watches;
         let mut why = "";
@@ -452,7 +455,7 @@ impl<'o> Drive<'o> {
         if is_stuck { Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck()))) } else { Ok(()) }
     }
 
-    /// Lets the memory system come to rest after a launch.
+    /// Runs until the memory system is idle after a launch.
     fn drain(&mut self) -> Result<(), RunError> {
         let end = self.sim.tick() + DRAIN_CYCLES * self.core_period();
         while !self.machine.is_idle() && self.sim.tick() < end {
@@ -484,7 +487,7 @@ impl<'o> Drive<'o> {
         self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 
-    /// Who waits for what.
+    /// Describes all waiting warps and queues.
     fn stuck(&self) -> String {
         let mut report = String::new();
         for (sm, core) in self.machine.cores().iter().enumerate() {
@@ -500,7 +503,7 @@ impl<'o> Drive<'o> {
     }
 }
 
-/// What a run has left out, if it has left anything out.
+/// Returns a note about unmodeled block copies, if there were any.
 fn unmodelled(counters: &Counters) -> Option<String> {
     let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
     (!copies.is_empty()).then(|| {
@@ -509,7 +512,7 @@ fn unmodelled(counters: &Counters) -> Option<String> {
     })
 }
 
-/// What a marker in the waveform says of the end of a run that did not go well.
+/// Returns the text of the waveform's marker for a run that failed.
 fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     match (outcome, verdict) {
         (Outcome::NoProgress(_), _) => Some("no progress".to_owned()),
@@ -520,7 +523,7 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// A task that is due at the multiples of a period [ticks].
+/// Task that is due at the multiples of a period in ticks.
 struct Periodic {
     ticks: u64,
     next: u64,
@@ -541,14 +544,14 @@ impl Periodic {
     }
 }
 
-/// What tells that a kernel will never end.
+/// Detectors of a kernel that will never end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Watches {
     idle: Idle,
     circles: Livelock,
 }
 
-/// Notices that nothing is achieved any more although time goes on.
+/// Detector of a lack of progress although simulated time advances.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
     achieved: u64,

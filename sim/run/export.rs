@@ -1,8 +1,8 @@
-//! Writes what the kernels of a launch file do as an Accel-Sim trace.
+//! Exports the kernels of launch files as an Accel-Sim trace.
 //!
-//! The functional interpreter runs one CTA after the other, warp instruction by warp instruction, with
-//! the reconvergence of the machine: the trace has the instructions, lanes and addresses that a
-//! clocked run has, unless threads race.
+//! The functional interpreter runs the CTAs in sequence, one warp instruction at a time, with the
+//! reconvergence rules of the machine. Unless threads race, the trace has the same instructions, lanes and
+//! addresses as a clocked run.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -28,26 +28,26 @@ use crate::trace::LIST;
 use crate::trace::names::Names;
 use crate::trace::sass::{self, BinaryVersion};
 
-/// Bytes to which the local memory of the threads is aligned behind everything else.
+/// Alignment of the threads' local memory after all other data in bytes.
 const LOCAL_ALIGN: u64 = 1 << 20;
 
-/// How a trace is written.
+/// Format of an exported trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Form {
-    /// How the traces of the kernels are compressed.
+    /// Compression of the kernel traces.
     pub packing: Packing,
-    /// Whose opcodes they have.
+    /// GPU version whose opcodes are used.
     pub version: BinaryVersion,
-    /// Whether each instruction has its line of the PTX file, which older readers do not expect.
+    /// True if each instruction has its PTX line number, which older readers reject.
     pub has_line_numbers: bool,
 }
 
-/// What was written.
+/// Result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// The files, the list last.
+    /// Written files; the list is the last one.
     pub files: Vec<PathBuf>,
-    /// Warp instructions in all of them.
+    /// Number of warp instructions in all files.
     pub warp_instructions: u64,
 }
 
@@ -55,7 +55,7 @@ fn name_of_kernel(id: u64, packing: Packing) -> String {
     format!("kernel-{id}.traceg{}", packing.suffix())
 }
 
-/// What is in a folder under names that an export gives: it may be replaced.
+/// Returns the files in a folder that have names used by an export, so that the export may replace them.
 #[must_use]
 pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
     let is_ours = |name: &str| {
@@ -66,20 +66,22 @@ pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
     entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)).map(|entry| entry.path()).collect()
 }
 
-/// Exports a launch file into a folder, which is made if it is not there. Files appear when they are complete, the list when all are.
+/// Exports a launch file into a folder, which is created if necessary. Each file appears when it is complete,
+/// and the list when all are complete.
 ///
 /// # Errors
-/// Bad input, an illegal access of a kernel, a file that cannot be written.
+/// Fails on bad input, on an illegal access by a kernel, or if a file cannot be written.
 pub fn export(launch: LaunchFile, config: &MachineConfig, folder: &Path, form: Form) -> Result<Exported, RunError> {
     let exported = Mutex::default();
     export_into(&exported, launch, config, folder, form)?;
     Ok(exported.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The same, where the files that are complete can be seen while others are written.
+/// Exports a launch file and adds each file to `exported` when it is complete, so that another thread can
+/// read partial results.
 ///
 /// # Errors
-/// As for [`export`].
+/// Returns the errors of [`export`].
 pub fn export_into(
     exported: &Mutex<Exported>,
     launch: LaunchFile,
@@ -103,7 +105,7 @@ pub fn export_into(
             Failed::Write(e) => bad(&path, e),
             Failed::Run(e) => RunError::of_kernel(&e),
         })?;
-        // Who looks sees a file as soon as it is there.
+        // Lock before the rename, so that a reader of `exported` sees every file that exists.
         let mut exported = exported();
         exported.files.push(out.keep().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;
@@ -118,7 +120,7 @@ pub fn export_into(
     Ok(())
 }
 
-/// Refuses products of matrices in a trace whose GPUs have no opcode for them.
+/// Rejects matrix multiplications if the trace's GPU version has no opcode for them.
 fn has_opcodes(prepared: &Prepared, version: BinaryVersion) -> Result<(), RunError> {
     if version.multiplies_matrices() {
         return Ok(());
@@ -143,13 +145,13 @@ fn has_opcodes(prepared: &Prepared, version: BinaryVersion) -> Result<(), RunErr
     Ok(())
 }
 
-/// The copies of the host before the first launch.
+/// Formats the host copies before the first launch.
 fn copies(prepared: &Prepared) -> String {
     let ranges = prepared.map.ranges().iter();
     ranges.map(|range| format!("MemcpyHtoD,0x{:016x},{}\n", range.start, range.bytes)).collect()
 }
 
-/// Why a kernel was not written.
+/// Reason why a kernel was not written.
 enum Failed {
     Write(io::Error),
     Run(interp::InterpError),
@@ -161,7 +163,7 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// Runs a kernel and writes its trace; gives back the file and the number of warp instructions.
+/// Runs a kernel and writes its trace. Returns the file and the number of warp instructions.
 fn write(
     kernel: &Kernel,
     id: u64,
@@ -198,7 +200,7 @@ fn write(
     let packer = Packer::new(BufWriter::new(out), form.packing)?;
     let mut writer = TraceWriter::new(packer, &header)?;
     let mut failed = None;
-    // One CTA at a time: they stand one after the other in a trace.
+    // One CTA at a time, because a trace contains them in sequence.
     let sms = Sms { count: 1, ctas: 1 };
     let steps = run_steps(&verify::interpreted(kernel), sms, memory, &mut |step| {
         if step.cta != recorder.cta.index || recorder.cta.warps.is_empty() {
@@ -218,23 +220,23 @@ fn write(
     Ok((file, steps))
 }
 
-/// Gathers the steps of a CTA.
+/// Collector of a CTA's trace steps.
 struct Recorder<'a> {
-    /// In the physical form, which has the registers.
+    /// Program in physical form, which contains the allocated registers.
     program: &'a Program,
     num_warps: u64,
     grid: [u32; 3],
-    /// Where the local memory of all threads begins.
+    /// Start address of all threads' local memory.
     local_base: u64,
     code: Code,
-    /// What registers are called as a warp begins, and by each warp now.
+    /// Register numbers at the start of a warp, and the current ones of each warp.
     unnamed: Names,
     names: Vec<Names>,
     cta: Cta,
 }
 
 impl Recorder<'_> {
-    /// Begins a CTA; the one before is given back.
+    /// Starts a CTA and returns the previous one.
     fn begin(&mut self, index: [u32; 3]) -> Cta {
         let warps = (0..self.num_warps as u32).map(Warp::new).collect();
         self.names = vec![self.unnamed.clone(); self.num_warps as usize];
@@ -250,7 +252,7 @@ impl Recorder<'_> {
         let architecture = self.code.table().architecture();
         let opcode = |space, bytes| sass::access(kind, mem, space, bytes, !inst.writes.is_empty(), architecture);
         let bytes = mem.bytes();
-        // An instruction whose lanes mean different spaces is issued once for each.
+        // A generic instruction whose lanes address several spaces is issued once per space.
         let mut parts: BTreeMap<u8, (Space, u32, [u64; LANES])> = BTreeMap::new();
         for lane in (0..LANES).filter(|lane| step.mask >> lane & 1 != 0) {
             let address = step.addresses[lane];
@@ -273,7 +275,7 @@ impl Recorder<'_> {
                     self.push(step, operands, &opcode(space, bytes), bytes, mask, Some(&addresses));
                 }
                 Space::Local => {
-                    // Words of the lanes lie side by side, so that a wider access is one for each word.
+                    // Words of adjacent lanes are interleaved, so a wider access becomes one access per word.
                     let word = (map::LOCAL_WORD as u32).min(bytes);
                     for ahead in (0..bytes).step_by(word as usize) {
                         let addresses = self.local(step, &addresses, ahead.into());
@@ -287,7 +289,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Where local memory lies in device memory, for all warps of the grid.
+    /// Maps local addresses to device memory, for all warps of the grid.
     fn local(&self, step: &WarpStep<'_>, addresses: &[u64; LANES], ahead: u64) -> [u64; LANES] {
         let [x, y, z] = step.cta.map(u64::from);
         let [nx, ny, _] = self.grid.map(u64::from);

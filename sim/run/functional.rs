@@ -1,5 +1,5 @@
-//! Walks through the launches of a prepared file without time, for those who run each of them on their
-//! own.
+//! Executes the launches of a prepared file without timing, for callers that provide their own execution of
+//! each launch.
 
 use golden::memory::FlatMemory;
 
@@ -7,20 +7,20 @@ use super::prepare::{Kernel, Prepared};
 use super::steps::{self, Device, Place};
 use super::{RunError, verify};
 
-/// A prepared file and memory as its launches so far have left it.
+/// Prepared file, with memory after the launches so far.
 pub(super) struct Functional<'a> {
     prepared: &'a Prepared,
     memory: FlatMemory,
 }
 
 impl<'a> Functional<'a> {
-    /// Before the first launch.
+    /// Creates the state before the first launch.
     pub(super) fn new(prepared: &'a Prepared) -> Result<Self, RunError> {
         let memory = verify::initial_memory(prepared).map_err(|e| RunError::input(&prepared.file.path, &e))?;
         Ok(Self { prepared, memory })
     }
 
-    /// Has every launch run by `launch`, in order, as often as the file says.
+    /// Passes every launch to `launch`, in order and as often as the file repeats it.
     pub(super) fn run(
         self,
         launch: &mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
@@ -30,7 +30,7 @@ impl<'a> Functional<'a> {
     }
 }
 
-/// Memory, and what runs kernels on it.
+/// Memory, and the function that executes kernels on it.
 struct Untimed<'l> {
     memory: FlatMemory,
     launch: &'l mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,

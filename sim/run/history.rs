@@ -1,43 +1,44 @@
-//! The course of a run: what the blocks counted in each of a few hundred intervals, which are as long as the run makes them.
-//! They begin short; once there are too many, neighbours become one, and those to come are twice as long.
+//! History of a run: counts of the blocks in up to a few hundred intervals, whatever the length of the run.
+//! Intervals start short. When there are too many, adjacent ones are merged, and the following ones are twice
+//! as long.
 
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
 
 use super::Totals;
 
-/// Core cycles of an interval at first.
+/// Initial length of an interval [core cycles].
 const FIRST: u64 = 16;
-/// Intervals from which on neighbours become one: half of them stay.
+/// Number of intervals at which adjacent ones are merged, which halves their number.
 const MOST: usize = 400;
 
-/// What happened in an interval, over all units.
+/// Counts of an interval, summed over all units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// First core cycle.
     pub from: u64,
-    /// Core cycles.
+    /// Number of core cycles.
     pub cycles: u64,
-    /// Instructions executed, one for each lane.
+    /// Number of executed instructions, one per lane.
     pub thread_instructions: u64,
-    /// Loads of the L1Ds.
+    /// Number of loads at the L1Ds.
     pub l1_accesses: u64,
-    /// Those that hit.
+    /// Number of those loads that hit.
     pub l1_hits: u64,
-    /// Reads of the L2.
+    /// Number of reads at the L2.
     pub l2_accesses: u64,
-    /// Those that hit.
+    /// Number of those reads that hit.
     pub l2_hits: u64,
     /// DRAM cycles in which a data bus was reserved for a burst.
     pub bus_busy_cycles: u64,
-    /// Looks at the warps that run.
+    /// Number of samples of the running warps.
     pub looks: u64,
-    /// Warps that ran, summed over the looks.
+    /// Number of running warps, summed over the samples.
     pub running_warps: u64,
 }
 
 impl Interval {
-    /// All of both, joined number by number; it begins where the first one does.
+    /// Combines two intervals field by field with `join`; the result starts where the first one does.
     fn joined(&self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
         Self {
             from: self.from,
@@ -54,12 +55,12 @@ impl Interval {
     }
 }
 
-/// The course under way.
+/// History under construction.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct History {
-    /// Core cycles of the interval under way.
+    /// Length of the current interval [core cycles].
     length: u64,
-    /// All there was before it.
+    /// Cumulative counts before the current interval.
     before: Interval,
     intervals: Vec<Interval>,
 }
@@ -69,13 +70,13 @@ impl History {
         Self { length: FIRST, before: Interval::default(), intervals: Vec::with_capacity(MOST) }
     }
 
-    /// The same of a run of so many cycles of which nobody kept a course.
+    /// Creates a history for a run that has already reached `cycle`.
     pub(super) fn from(cycle: u64, machine: &Machine) -> Self {
         let new = Self::new();
         Self { before: new.all(cycle, machine), ..new }
     }
 
-    /// Ends all intervals that end before or at `cycle`: nothing of that cycle has happened yet.
+    /// Ends all intervals that end at or before `cycle`, before any event of that cycle.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) {
         while cycle - self.before.cycles >= self.length {
@@ -83,7 +84,7 @@ impl History {
         }
     }
 
-    /// Ends the last interval, before `cycle`.
+    /// Ends the last interval before `cycle` and returns the history.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Vec<Interval> {
         self.reach(cycle, machine);
         if cycle > self.before.cycles {
@@ -92,7 +93,7 @@ impl History {
         self.intervals
     }
 
-    /// All there was before a cycle, with a look at the warps that run now.
+    /// Returns the cumulative counts before a cycle, with one more sample of the running warps.
     fn all(&self, cycles: u64, machine: &Machine) -> Interval {
         let Interval { looks, running_warps, .. } = self.before;
         let Totals { cores, l1, l2, dram, .. } = Totals::of(machine);
@@ -111,7 +112,7 @@ impl History {
         }
     }
 
-    /// Ends the interval under way, by whose end there was so much in all.
+    /// Ends the current interval, given the cumulative counts at its end.
     fn end(&mut self, all: Interval) {
         let from = self.before.cycles;
         self.intervals.push(Interval { from, ..all.joined(&self.before, |now, before| now - before) });

@@ -1,15 +1,15 @@
-//! What something took of this host's time.
+//! Measurement of host time.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A span of time.
+/// Duration on the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostTime {
-    /// By the clock on the wall.
+    /// Wall-clock time that has passed.
     pub wall: Duration,
-    /// Of processors, for all threads of this process together.
+    /// Processor time of all threads of this process.
     pub cpu: Duration,
 }
 
@@ -20,7 +20,7 @@ impl std::ops::AddAssign for HostTime {
     }
 }
 
-/// Measures spans.
+/// Timer for host time.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     started: Instant,
@@ -28,13 +28,13 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// From now on.
+    /// Starts the timer.
     #[must_use]
     pub fn start() -> Self {
         Self { started: Instant::now(), cpu: cpu() }
     }
 
-    /// Since the start.
+    /// Returns the time since the start.
     #[must_use]
     pub fn time(&self) -> HostTime {
         HostTime { wall: self.started.elapsed(), cpu: cpu().saturating_sub(self.cpu) }

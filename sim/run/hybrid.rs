@@ -1,5 +1,6 @@
-//! Runs a launch file on the shared and distributed caches of anssari2012 without time
-//! ([`golden::hybrid`]), in the interleaving of its section 4.1: one warp instruction of each compute unit in turn.
+//! Runs a launch file on the shared and distributed caches of anssari2012 without timing
+//! ([`golden::hybrid`]). Compute units take turns with one warp instruction each, as in section 4.1 of the
+//! thesis.
 
 use std::path::Path;
 
@@ -13,11 +14,11 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// What each of several systems does with a launch file, all of them in one run of the interpreter.
-/// `machine` says how many SMs there are, which are the compute units, and what each holds.
+/// Evaluates several systems for a launch file in a single run of the interpreter. `machine` gives the number
+/// of SMs, which are the compute units, and their occupancy.
 ///
 /// # Errors
-/// Bad input, or an illegal access of the kernel.
+/// Fails on bad input or an illegal access by the kernel.
 pub fn hybrid(launch: &Path, machine: &MachineConfig, systems: &[Config]) -> Result<Vec<Counts>, RunError> {
     let prepared = prepare(open(launch, None)?, machine)?;
     let mut systems: Vec<_> = systems.iter().map(|config| Hybrid::new(*config)).collect();
@@ -29,11 +30,11 @@ pub fn hybrid(launch: &Path, machine: &MachineConfig, systems: &[Config]) -> Res
     Ok(systems.iter().map(|system| *system.counts()).collect())
 }
 
-/// An instruction of a warp, on every system. A line that is asked for comes at once.
+/// Performs the access of a warp instruction on every system. A missing line is filled immediately.
 fn access(systems: &mut [Hybrid], asked: &WarpMemory<'_>) {
     let &WarpMemory { sm: cu, mem, access, mask, addresses, resident, .. } = asked;
     let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-    // A misaligned lane ends the launch as soon as the instruction runs.
+    // The interpreter ends the launch at a misaligned access, so the access can be skipped here.
     let Ok(requests) = coalesce(&lanes, LINE_BYTES) else { return };
     for system in systems {
         let contentious = system.config().is_contentious(requests.len(), resident);

@@ -1,6 +1,7 @@
-//! Runs the islands of a machine, in one thread or in several. All meet every few cycles, before anything
-//! that crosses between them can be seen on the other side, so that the result is that of a machine run in step,
-//! edge for edge, whoever ran which island.
+//! Runs the islands of a machine (groups of blocks connected by links with a delay) in one thread or in
+//! several. All islands synchronize every few cycles, before a message between them could become visible. The
+//! result therefore equals lockstep execution at every edge, independent of the assignment of islands to
+//! threads.
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -12,27 +13,29 @@ use crossbeam_utils::Backoff;
 use rtl::kernel::Simulator;
 use rtl::machine::{Machine, MachineIslands};
 
-/// The round of a thread that is to end.
+/// Round number that ends a helper thread.
 const LEAVE: u64 = u64::MAX;
-/// How long a thread that has nothing to do looks for the next round before it sleeps.
+/// Time that an idle helper thread spins before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Rounds that several threads and one run by turns while they are compared, so that both see the same part of the
-/// program, and the time that all turns but the slowest of either take in all.
+/// Number of rounds per turn of a trial, and minimum duration of a trial without the slowest turn of each
+/// mode. In a trial, multithreaded and single-threaded execution alternate, so that both run the same phase
+/// of the program.
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
-/// How long the winner goes on at first, and twice as long each time that it has won again: up to the most for several
-/// threads, and for one. In times of a trial.
+/// Time for which a trial's winner runs [multiples of the trial's duration]. It starts at `SETTLED` and
+/// doubles each time the same mode wins again. `SETTLED_MOST` limits it for multithreaded and for
+/// single-threaded execution.
 const SETTLED: u32 = 24;
 const SETTLED_MOST: [u32; 2] = [96, 960];
 
-/// Who runs the blocks of a machine. The results are the same.
+/// Threads that run the blocks of a machine. The choice does not affect results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// One thread, all blocks of an edge together.
+    /// One thread, all blocks in lockstep.
     InStep,
-    /// So many threads, island by island where the machine has any and nobody looks at every cycle.
+    /// This number of threads, with islands, if the machine has islands and no observer needs every cycle.
     Of(NonZeroUsize),
-    /// As many as there are processors, while that pays.
+    /// One thread per processor, as long as this is faster than one thread.
     Auto,
 }
 
@@ -43,7 +46,7 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// Threads, of machines that have islands for all.
+    /// Maximum number of threads.
     fn most(self) -> usize {
         match self {
             Self::InStep => 1,
@@ -52,7 +55,7 @@ impl Threads {
         }
     }
 
-    /// Whether a processor has nothing to do.
+    /// True if at least one processor stays idle.
     pub(super) fn leave_one_idle(self) -> bool {
         self.most() < processors()
     }
@@ -62,31 +65,33 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// What the islands of a machine took from one meeting to the next, in one thread.
+/// Times of a round: the interval between two synchronization points, run in one thread.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// By island, in the order in which they are run.
+    /// Time of each island, in the order in which they run.
     pub islands: Vec<Duration>,
-    /// The meetings behind them.
+    /// Time of each message exchange at the end of the round.
     pub meetings: Vec<Duration>,
 }
 
-/// Finds out whether several threads pay. That changes nothing but the time that a run takes.
+/// Chooses between multithreaded and single-threaded execution by measured time. The choice affects only the
+/// run time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Team {
-    /// Of the trial under way; `None` while its winner goes on.
+    /// Trial in progress; `None` while its winner runs.
     trial: Option<Trial>,
     winner: usize,
-    /// For how many times of a trial the winner goes on, and how long it still does.
+    /// Time for which the winner runs [multiples of the trial's duration], and the rest of it.
     settled: u32,
     left: Duration,
 }
 
-/// Several threads and one take turns.
+/// Trial: multithreaded and single-threaded execution take turns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     rounds: u32,
-    /// Time of this turn; of all turns; of the slowest, in which something else may have happened.
+    /// Time of the current turn, total time of each mode, and its slowest turn, which unrelated host activity
+    /// may have disturbed.
     turn: Duration,
     took: [Duration; 2],
     slowest: [Duration; 2],
@@ -96,12 +101,12 @@ const TOGETHER: usize = 0;
 const ALONE: usize = 1;
 
 impl Trial {
-    /// Whose turn it is.
+    /// Mode of the current turn.
     fn turn(&self) -> usize {
         (self.rounds / TURN) as usize % 2
     }
 
-    /// Notes what a round took.
+    /// Adds the time of a round.
     fn note(&mut self, took: Duration) {
         let turn = self.turn();
         self.turn += took;
@@ -113,7 +118,7 @@ impl Trial {
         }
     }
 
-    /// What either took but for its slowest turn, once that is enough to tell.
+    /// Returns the time of each mode without its slowest turn, once the trial is long enough.
     fn outcome(&self) -> Option<[Duration; 2]> {
         let outcome = [TOGETHER, ALONE].map(|who| self.took[who] - self.slowest[who]);
         (self.rounds.is_multiple_of(2 * TURN) && outcome.iter().sum::<Duration>() >= TRIAL).then_some(outcome)
@@ -131,7 +136,7 @@ impl Team {
         self.trial.map_or(self.winner, |trial| trial.turn()) == ALONE
     }
 
-    /// Notes what a round took.
+    /// Adds the time of a round, and starts or ends a trial if due.
     fn note(&mut self, took: Duration) {
         if let Some(trial) = &mut self.trial {
             trial.note(took);
@@ -144,7 +149,7 @@ impl Team {
         }
     }
 
-    /// Goes on with the winner: one thread, unless several take a tenth less time.
+    /// Ends a trial. One thread wins unless several threads take at least 10 % less time.
     fn settle(&mut self, [together, alone]: [Duration; 2]) {
         let winner = if 10 * together < 9 * alone { TOGETHER } else { ALONE };
         let again = winner == self.winner;
@@ -153,11 +158,11 @@ impl Team {
     }
 }
 
-/// What is to be done in a round, each task by whoever takes it first.
+/// Tasks of a round. Each is run by the first thread that claims it.
 struct Tasks {
-    /// The last round in which somebody took a task.
+    /// Last round in which each task was claimed.
     taken: Vec<AtomicU64>,
-    /// Tasks that are not done.
+    /// Number of unfinished tasks.
     left: AtomicUsize,
 }
 
@@ -166,13 +171,13 @@ impl Tasks {
         Self { taken: (0..count).map(|_| AtomicU64::new(0)).collect(), left: AtomicUsize::new(0) }
     }
 
-    /// All are to be done again.
+    /// Makes all tasks available for the next round.
     fn renew(&self) {
         self.left.store(self.taken.len(), Ordering::Relaxed);
     }
 
-    /// Does those of a round that nobody has taken, in one's own order, and waits for the others. False if they are
-    /// given up.
+    /// Runs the unclaimed tasks of a round in the given order and waits until all tasks are finished. Returns
+    /// false if the round is abandoned.
     fn share(
         &self,
         round: u64,
@@ -198,31 +203,31 @@ impl Tasks {
     }
 }
 
-/// What the threads share.
+/// State shared by all threads.
 struct Shared<'i> {
     islands: &'i MachineIslands,
-    /// Number of the round under way.
+    /// Number of the current round.
     round: AtomicU64,
     runs: Tasks,
     meetings: Tasks,
     helpers: Vec<Helper>,
 }
 
-/// A thread beside the first.
+/// State of a helper thread: true in `sleeps` while it is parked.
 #[derive(Default)]
 struct Helper {
     sleeps: AtomicBool,
 }
 
 impl Shared<'_> {
-    /// Takes part in a round. False if it is given up.
+    /// Takes part in a round. Returns false if the round is abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let meetings = 0..self.islands.meetings();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
             && self.meetings.share(round, meetings, |meeting| self.islands.meet(meeting), is_lost)
     }
 
-    /// A helper's life.
+    /// Body of a helper thread.
     fn help(&self, helper: &Helper, order: &[usize]) {
         let mut known = 0;
         loop {
@@ -235,7 +240,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Waits for a round behind the one known.
+    /// Waits for a round other than `known` and returns it.
     fn next_round(&self, known: u64, helper: &Helper) -> u64 {
         let since = Instant::now();
         let backoff = Backoff::new();
@@ -258,7 +263,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Begins a round, or the end.
+    /// Starts a round, or ends the helpers.
     fn begin(&self, round: u64, threads: &[Thread]) {
         self.round.store(round, Ordering::SeqCst);
         for (helper, thread) in self.helpers.iter().zip(threads) {
@@ -269,7 +274,7 @@ impl Shared<'_> {
     }
 }
 
-/// Lets the helpers end, however the first thread leaves.
+/// Guard that ends the helpers on every exit path of the first thread.
 struct Dismissal<'a, 'i> {
     shared: &'a Shared<'i>,
     threads: Vec<Thread>,
@@ -281,10 +286,11 @@ impl Drop for Dismissal<'_, '_> {
     }
 }
 
-/// Runs a machine that has islands up to the tick `end`, or less far: until nothing is due, a core has stopped at a
-/// fault, or the kernel might end, because one who asks for that must be asked after every edge.
+/// Runs a machine with islands up to tick `end`. Stops earlier if nothing is due, a core has stopped at a
+/// fault, or the kernel might end, which the caller must check after every edge.
 ///
-/// Ends at the next tick at which all islands can meet once `interrupt` is not 0. In one thread with `rounds` to put down what each took.
+/// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. With
+/// `rounds`, uses one thread and records the time of each round.
 pub(super) fn run(
     machine: &mut Machine,
     sim: &mut Simulator,
@@ -366,8 +372,8 @@ fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count:
     });
 }
 
-/// The order in which one of `count` threads looks for islands to run: its own share, every `count`th, then the others'
-/// from behind. The first islands are the longest.
+/// Returns the order in which one of `count` threads claims islands: first its own share (every `count`th),
+/// then the others in reverse order. Islands are sorted by descending run time.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;
@@ -381,7 +387,8 @@ mod tests {
 
     const ROUND: Duration = Duration::from_micros(100);
 
-    /// Notes rounds that take so long in several threads and in one until the trial is over, and who goes on for how long.
+    /// Runs a trial with the given round times of several threads and of one. Returns true if one thread won,
+    /// and the time for which the winner runs.
     fn tried(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
         let mut rounds = 0;
         while team.trial.is_some() {

@@ -1,4 +1,4 @@
-//! Runs the launches of a prepared file.
+//! Runs the launches of a prepared file on the clocked machine.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub(super) fn run(
     let drive = match saved {
         None => Drive::new(filled(prepared, config)?, shadow, options)?,
         Some(saved) => {
-            // Those of the launch that goes on are in the machine.
+            // Skip finished launches and the resumed one, whose admitted lines are already in the machine.
             admitted.nth(saved.run.launched as usize);
             Drive::resume(saved, options)?
         }
@@ -47,7 +47,7 @@ pub(super) fn run(
     Ok(RunReport { notes: report.notes.into_iter().chain(directive_notes(prepared)).collect(), ..report })
 }
 
-/// Notes on directives of kernels that the machine does not carry out.
+/// Returns notes about kernel directives that the machine ignores.
 fn directive_notes(prepared: &Prepared) -> Vec<String> {
     let mut notes = Vec::new();
     let kernels = prepared.tasks.iter().flatten().filter_map(|task| match task {
@@ -71,7 +71,7 @@ fn directive_notes(prepared: &Prepared) -> Vec<String> {
     notes
 }
 
-/// A machine whose memory holds what it does before the first launch.
+/// Creates a machine whose memory has its contents before the first launch.
 fn filled(prepared: &Prepared, config: &MachineConfig) -> Result<Machine, RunError> {
     let path = &prepared.file.path;
     let mut machine = Machine::new(config);
@@ -106,11 +106,11 @@ fn write_outputs(prepared: &Prepared, machine: &Machine) -> Result<Vec<PathBuf>,
 
 struct Launches<'a> {
     prepared: &'a Prepared,
-    /// Of the launches to come. A machine whose warps race may need more launches than the profile had:
-    /// the last one's lines stay.
+    /// Admitted lines of the remaining launches. If warps race, the machine may need more launches than the
+    /// profile; the lines of the last one then stay in effect.
     admitted: std::vec::IntoIter<Admitted>,
     drive: Drive<'a>,
-    /// The next launch has begun already.
+    /// True if the next launch is already running.
     goes_on: bool,
     progress: &'a mut dyn FnMut(Progress),
 }

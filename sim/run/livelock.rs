@@ -1,25 +1,26 @@
-//! Notices that a machine runs in circles: warps that spin for ever on a lock that nobody will open.
+//! Detects livelocks, such as warps that spin forever on a lock that no warp will release.
 //!
-//! Time goes on, instructions are issued, but no value in memory changes and no CTA ends. When that has
-//! lasted for long, every running warp is watched for a while. One that comes back to a state in which
-//! it was, with the same next instruction, lanes and registers, reads the same memory again and goes
-//! round for ever. If all do, or wait at a barrier for one that does, the machine is stuck. A kernel that
-//! counts, stores or reads the clock changes a register or memory and is never taken for it.
+//! In a livelock, instructions are issued, but no value in memory changes and no CTA ends. If this lasts for
+//! long, every running warp is monitored for a while. A warp that returns to an earlier state, with the same
+//! next instruction, lanes and registers, will read the same memory again and loop forever. The machine is
+//! stuck if all warps do so or wait at a barrier for one that does. A kernel that counts, stores or reads the
+//! clock changes a register or memory and is never reported.
 
 use rtl::machine::Machine;
 use rtl::sm::WarpState;
 use serde::{Deserialize, Serialize};
 
-/// Looks without a change after which the warps are watched for the first time.
+/// Number of progress checks without a change after which warps are monitored for the first time.
 const PATIENCE: u32 = 1;
-/// Simulator steps for which they are watched then; both double with every watch in vain.
+/// Number of simulation steps for which warps are monitored the first time. Both limits double after every
+/// unsuccessful attempt.
 const STEPS: u64 = 1 << 16;
 
-/// The watch over a launch.
+/// Livelock detector of one launch.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Livelock {
     changes: u64,
-    /// Looks since the last change.
+    /// Number of progress checks since the last change.
     quiet: u32,
     patience: u32,
     steps: u64,
@@ -32,16 +33,16 @@ struct Watch {
     warps: Vec<Watched>,
 }
 
-/// A warp under watch.
+/// Warp that is monitored for a livelock.
 #[derive(Clone, Serialize, Deserialize)]
 struct Watched {
     sm: usize,
     warp: u8,
-    /// A state that it was in while nothing of it was under way.
+    /// Reference state, taken while the warp had no instruction in flight.
     seen: Option<WarpState>,
-    /// It has gone on since.
+    /// True if the warp has left the reference state.
     left: bool,
-    /// It has come back.
+    /// True if the warp has returned to the reference state.
     back: bool,
 }
 
@@ -52,7 +53,7 @@ impl Default for Livelock {
 }
 
 impl Livelock {
-    /// One look, now and then: starts a watch if nothing has changed for long.
+    /// Periodic progress check. Starts to monitor the warps if nothing has changed for long enough.
     pub(super) fn look(&mut self, machine: &Machine) {
         let changes = machine.changes();
         self.quiet = if changes == self.changes { self.quiet + 1 } else { 0 };
@@ -62,12 +63,12 @@ impl Livelock {
         }
     }
 
-    /// True while the machine must be shown after every step.
+    /// True while warps are monitored, so that `step` must be called after every simulation step.
     pub(super) fn is_watching(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// The machine after a step, during a watch. True if it will go round for ever.
+    /// Checks the monitored warps after a simulation step. Returns true if the machine is in a livelock.
     pub(super) fn step(&mut self, machine: &Machine) -> bool {
         let Some(watch) = &mut self.watch else { return false };
         watch.steps_left -= 1;
@@ -119,7 +120,7 @@ impl Watched {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),
             Some(seen) if core.pc(self.warp) != seen.pc() => self.left = true,
-            // A branch to itself leaves no trace, and needs none.
+            // A warp in a branch to itself keeps its program counter, so it is never seen to leave.
             Some(seen) if self.left || core.branches_to_itself(self.warp) => {
                 self.back = core.warp_state(self.warp).is_some_and(|state| state == *seen);
             }

@@ -1,26 +1,26 @@
-//! What each load instruction found in the caches, over all SMs and launches.
+//! Cache outcomes of each load instruction, over all SMs and launches.
 
 use rtl::kernel::Counted;
 use rtl::l1::loads::LoadStats;
 use rtl::machine::Machine;
 use rtl::sm::KernelImage;
 
-/// The counters of one load instruction.
+/// Counters of one load instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct LoadCounters {
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: String,
     /// Program counter.
     pub pc: u32,
     /// Line in the PTX file.
     pub line: u32,
-    /// Column of its opcode there in bytes, from 1.
+    /// Column of the opcode in that line, in bytes from 1.
     pub column: u32,
-    /// What its line requests found.
+    /// Outcomes of the line requests of the instruction.
     pub stats: LoadStats,
 }
 
-/// Adds what a launch counted.
+/// Adds the counters of a launch.
 pub(super) fn add(loads: &mut Vec<LoadCounters>, kernel: &str, image: &KernelImage, machine: &Machine) {
     for (pc, inst) in (0..).zip(&image.program().insts[..image.counted_instructions()]) {
         let mut stats = LoadStats::default();

@@ -1,5 +1,6 @@
-//! Runs a launch file without cycles and tells by whom each line was used before it was found in a cache
-//! ([`golden::untimed::Locality`]).
+//! Runs a launch file without timing and classifies every cache hit by the previous user of the line
+//! ([`golden::untimed::Locality`]). The classes are the same thread, warp, CTA or SM, another SM, and an
+//! earlier launch.
 
 use std::path::Path;
 
@@ -11,10 +12,10 @@ use super::profile::caches;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// The locality in all launches of a launch file.
+/// Measures the locality in all launches of a launch file.
 ///
 /// # Errors
-/// Bad input, or an illegal access of a kernel.
+/// Fails on bad input or an illegal access by a kernel.
 pub fn locality(launch: &Path, config: &MachineConfig) -> Result<Found, RunError> {
     let prepared = prepare(open(launch, None)?, config)?;
     let mut caches = Locality::new(caches(config).map_err(|e| RunError::input(launch, &e))?);

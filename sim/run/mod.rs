@@ -1,11 +1,13 @@
 //! # Running a launch file or a trace on the clocked machine
-//! [`run`] checks the input, drives the machine through every launch, judges the results, and
-//! returns counters and verdict. With `check` the functional interpreter runs beside it and every
-//! byte of memory is compared after each launch, the golden L1D follows every L1 in lockstep, a
-//! checker of the memory model judges what loads return, and an independent checker reads the DRAM
-//! commands.
+//! [`run`] checks the input, runs every launch on the machine, verifies the results, and returns counters and
+//! a verdict. With `check`, golden models run in parallel:
 //!
-//! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
+//! - The functional interpreter runs each launch, and every byte of memory is compared afterward.
+//! - Golden L1Ds follow every L1 in lockstep.
+//! - A checker of the memory model checks the values that loads return.
+//! - An independent checker validates the DRAM commands.
+//!
+//! [`replay()`] does the same for the kernels of a trace, which contains no values to compare.
 
 mod checkpoint;
 mod code;
@@ -73,18 +75,19 @@ pub use sharing::{AccessSharing, KernelSharing, sharing};
 use crate::launch::{LaunchError, LaunchFile};
 use crate::readers::Counts as Structures;
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Compare everything with the golden models.
+    /// Compare the run with the golden models.
     pub check: bool,
     /// Core cycles after which the run stops with [`Outcome::CycleLimit`].
     pub max_cycles: Option<u64>,
-    /// PTX file instead of those that the launch file names.
+    /// PTX file that replaces those named in the launch file.
     pub ptx: Option<PathBuf>,
-    /// Write the files that the launch file's outputs ask for: not where several runs would write the same.
+    /// Write the output files that the launch file requests. Must be off if several runs would write the same
+    /// files.
     pub outputs: bool,
-    /// Waveform to write.
+    /// Waveform to write, if any.
     pub wave: Option<WaveOptions>,
     /// Trace for Perfetto to write.
     pub timeline: Option<PathBuf>,
@@ -92,25 +95,27 @@ pub struct RunOptions {
     pub pipeline: Option<PathBuf>,
     /// Time series to write.
     pub series: Option<SeriesOptions>,
-    /// Put down the course of the run.
+    /// Record a history of the run: counts per interval.
     pub history: bool,
-    /// Count the machine's structures at the end, with what went through the ports of each memory.
+    /// Count the machine's structures at the end, with the port accesses of each memory.
     pub structures: bool,
-    /// How blocks are evaluated; tests shuffle and lint. [`Mode::FAST`] holds while nothing is checked and no
-    /// waveform is written.
+    /// Evaluation mode of the blocks; tests use shuffling and linting. [`Mode::FAST`] applies only if nothing
+    /// is checked and no waveform is written.
     pub mode: Mode,
-    /// Who runs the machine.
+    /// Threads that run the machine.
     pub threads: Threads,
-    /// Put down what each island took from meeting to meeting, in one thread.
+    /// Record the time that each island takes between synchronization points. The run then uses one thread.
     pub time_rounds: bool,
-    /// Checkpoints; there are none of a run that compares everything, as golden models are not saved.
+    /// Checkpoints to write and to resume from. Not available with `check`, since golden models are not
+    /// saved.
     pub checkpoints: Checkpoints,
-    /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
+    /// Signal number, polled regularly. If nonzero, the run stops with [`Outcome::Interrupted`].
     pub interrupt: Arc<AtomicUsize>,
 }
 
 impl RunOptions {
-    /// How blocks are really evaluated: whoever looks at a run closely is to hear of every breach.
+    /// Evaluation mode that is used. A checked run or one with a waveform must report every violated
+    /// assertion, so it never skips assertions.
     #[must_use]
     pub fn evaluation(&self) -> Mode {
         let is_looked_at = self.check || self.wave.is_some();
@@ -118,161 +123,162 @@ impl RunOptions {
     }
 }
 
-/// Which waveform to write.
+/// Options of the waveform that a run writes.
 #[derive(Clone, Debug, Default)]
 pub struct WaveOptions {
-    /// File, ending in `.vcd` or `.fst`.
+    /// Path of the file, ending in `.vcd` or `.fst`.
     pub path: PathBuf,
-    /// First core cycle.
+    /// First core cycle to write; the start of the run if `None`.
     pub from: Option<u64>,
-    /// Last core cycle.
+    /// Last core cycle to write; the end of the run if `None`.
     pub to: Option<u64>,
-    /// Which scopes and signals; all if empty.
+    /// Globs of scopes and signals; all signals if empty.
     pub scopes: Vec<String>,
-    /// Condition that starts it.
+    /// Condition that starts the waveform.
     pub trigger: Option<String>,
-    /// Core cycles remembered until it starts.
+    /// Number of core cycles kept in memory until it starts.
     pub last: Option<u64>,
-    /// Core cycles with which it goes on behind its trigger.
+    /// Number of core cycles after the trigger with which it ends.
     pub after: Option<u64>,
-    /// Bytes after which it ends.
+    /// Maximum size, in bytes.
     pub limit: Option<u64>,
 }
 
-/// Which time series to write.
+/// Options of the time series that a run writes.
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
-    /// CSV file.
+    /// Path of the CSV file.
     pub path: PathBuf,
-    /// Core cycles a row, 1 or more.
+    /// Core cycles per row, 1 or more.
     pub interval: u64,
-    /// Counters, by their paths in the statistics (`l1.misses`); those of [`SERIES_COLUMNS`] if there are none.
+    /// Counters, by their paths in the statistics (`l1.misses`); those of [`SERIES_COLUMNS`] if empty.
     pub columns: Vec<String>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Core cycles so far.
+    /// Core cycles simulated so far.
     pub cycles: u64,
-    /// Launches finished.
+    /// Number of finished launches.
     pub launches: u64,
-    /// CTAs of the current launch that are done.
+    /// Number of finished CTAs of the current launch.
     pub ctas_done: u64,
-    /// CTAs of the current launch.
+    /// Number of CTAs of the current launch.
     pub ctas_total: u64,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Outcome {
-    /// All launches ran; the verdict says whether their results are right.
+    /// All launches ran to their end. The verdict states whether their results are correct.
     #[default]
     Finished,
-    /// Nothing can move any more; the report names who waits for what.
+    /// No block or warp can make progress; the report lists the waiting warps and queues.
     NoProgress(String),
-    /// `max_cycles` was reached.
+    /// The run reached `max_cycles`.
     CycleLimit(u64),
-    /// A signal of this number asked for the end.
+    /// A signal with this number requested the end.
     Interrupted(usize),
 }
 
-/// What the checks say.
+/// Result of all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Verdict {
-    /// Nothing was there to check against.
+    /// There was nothing to check against.
     #[default]
     Off,
-    /// Every check passed.
+    /// Every check passed, and all were conclusive.
     Passed,
-    /// Every check passed that could decide: what the notes of the report name depends on the order of warps.
+    /// Every conclusive check passed. The values named in the report's notes depend on the order of warps.
     OrderDependent,
-    /// Every check passed, but what the notes of the report name used registers that nothing had written.
+    /// Every check passed, but the kernels named in the report's notes read registers that were never
+    /// written.
     Undefined,
-    /// One line or table for each that did not.
+    /// Failed checks, each as a line or a table.
     Failed(Vec<String>),
 }
 
-/// A run that came to an end of some kind. What is large, and what this host took, is not kept with the rest.
+/// Result of a run. Large data and host times are not serialized.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct RunReport {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// Verdict of the checks.
     pub verdict: Verdict,
-    /// Kernels launched, in order of their first launch, with their numbers of launches.
+    /// Kernels in the order of their first launch, with the number of launches.
     pub kernels: Vec<(String, u64)>,
-    /// Kernels for which a throttle found a limit, with the warps of a scheduler that it leaves.
+    /// Kernels for which a throttle found a limit, with the maximum number of warps per scheduler.
     pub warp_limits: Vec<(String, u8)>,
-    /// What the blocks counted.
+    /// Counters of all blocks.
     pub counters: Counters,
-    /// Of each load instruction of a program; none of a trace.
+    /// Counters of each load instruction of a program; empty for a trace.
     pub loads: Vec<LoadCounters>,
-    /// How the L1Ds' lines were asked for again, by all loads and by those that did not go past, if the
-    /// golden models looked on.
+    /// Reuse of L1D lines, by all loads and by those that did not bypass. Available if the golden models ran.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
-    /// Its course, if asked for.
+    /// History of the run, if requested.
     #[serde(skip)]
     pub history: Vec<Interval>,
-    /// What the machine is built of, if asked for.
+    /// Structures of the machine, if requested.
     #[serde(skip)]
     pub structures: Option<Structures>,
     /// Core cycles that were simulated in islands.
     #[serde(skip)]
     pub cycles_apart: u64,
-    /// The rounds between two meetings of the islands, if asked for.
+    /// Times of all rounds between two synchronization points of the islands, if requested.
     #[serde(skip)]
     pub rounds: Vec<Round>,
-    /// What the simulation took.
+    /// Host time of the simulation.
     #[serde(skip)]
     pub simulating: HostTime,
-    /// Files written, waveform and save file included.
+    /// Paths of all written files, including waveform and save files.
     #[serde(skip)]
     pub written: Vec<PathBuf>,
-    /// What the user should know of these files, results that depend on the order of warps, and what is not checked.
+    /// Notes for the user about the written files, results that depend on the order of warps, and skipped
+    /// checks.
     pub notes: Vec<String>,
-    /// Digest of the state of all blocks and of every beat, if the mode asks for it.
+    /// Digests of the final state of all blocks and of all beats, if the mode requests them.
     #[serde(skip)]
     pub digests: Option<(u64, u64)>,
 }
 
 impl RunReport {
-    /// Evictions by kind of cache, and whether the run is evidence for or against a scheme there; constant and texture
-    /// caches only if they were used.
+    /// Evictions by kind of cache, with a flag for caches in which no scheme can make a difference. Constant
+    /// and texture caches are included only if they were used.
     #[must_use]
     pub fn evictions(&self) -> Vec<Evictions> {
         self.counters.evictions(self.outcome == Outcome::Finished)
     }
 }
 
-/// Why a run did not take place, or could not go on.
+/// Reason why a run cannot start or continue.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunError {
-    /// The launch file, or what it says of its kernels.
+    /// The launch file, or its description of the kernels, is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Launch(#[from] LaunchError),
-    /// A trace.
+    /// A trace is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Trace(#[from] trace::TraceError),
-    /// The PTX.
+    /// The PTX is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Ptx(#[from] ptx::PtxError),
-    /// Anything else about the input.
+    /// Another input is invalid.
     #[error("{}: {reason}", path.display())]
     Input {
-        /// The file at fault.
+        /// Path of the invalid file.
         path: PathBuf,
-        /// Why.
+        /// Description of the problem.
         reason: String,
     },
-    /// The kernel did something illegal.
+    /// The kernel made an illegal access or operation.
     #[error("{0}")]
     Fault(String),
-    /// Lanes or warps wait for others that never come, or warps of a run without time go round in circles for ever.
+    /// Lanes or warps wait for others that never arrive, or warps of an untimed run loop forever.
     #[error("{0}")]
     NoProgress(String),
 }
@@ -291,7 +297,8 @@ impl RunError {
     }
 }
 
-/// What is said of a file, without its name: a file under construction tells it itself, and it is told ahead.
+/// Strips the file name from the start of a message. Some errors already contain the name, and the caller
+/// adds it.
 fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
     let name = path.display().to_string();
     reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)
@@ -300,7 +307,7 @@ fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
 /// Reads a launch file and its data files. `ptx` replaces the PTX files that it names.
 ///
 /// # Errors
-/// If it cannot be read, or with every rule that it breaks.
+/// Fails if a file cannot be read, or returns every rule that the launch file breaks.
 pub fn open(launch: &Path, ptx: Option<&Path>) -> Result<LaunchFile, RunError> {
     let file = LaunchFile::read(launch)?;
     Ok(match ptx {
@@ -312,7 +319,7 @@ pub fn open(launch: &Path, ptx: Option<&Path>) -> Result<LaunchFile, RunError> {
 /// Runs a launch file on a machine: [`open`] and [`run_file`].
 ///
 /// # Errors
-/// As theirs.
+/// Returns the errors of [`open`] and [`run_file`].
 pub fn run(
     launch: &Path,
     config: &MachineConfig,
@@ -322,11 +329,11 @@ pub fn run(
     run_file(open(launch, options.ptx.as_deref())?, config, options, progress)
 }
 
-/// Runs a launch file that has been read on a machine; its PTX files are those that it names.
+/// Runs a launch file on a machine after it has been read. PTX files are those that it names.
 ///
 /// # Errors
-/// Bad input, before anything is written; an illegal access of the kernel; a waveform that cannot be
-/// written. A wrong result is no error but a verdict.
+/// Fails on bad input, before anything is written; on an illegal access by the kernel; or if a waveform
+/// cannot be written. A wrong result is a verdict and not an error.
 pub fn run_file(
     launch: LaunchFile,
     config: &MachineConfig,
@@ -337,10 +344,10 @@ pub fn run_file(
     launches::run(&prepared, config, options, progress)
 }
 
-/// Whether a launch file can run on a machine, as far as that shows without running it.
+/// Checks whether a launch file can run on a machine, as far as this is possible without running it.
 ///
 /// # Errors
-/// As [`run`]'s, and if not even one CTA of a kernel fits an SM.
+/// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits an SM.
 pub fn fits(launch: &Path, config: &MachineConfig) -> Result<(), RunError> {
     let prepared = prepare::prepare(open(launch, None)?, config)?;
     for task in prepared.tasks.iter().flatten() {

@@ -1,4 +1,4 @@
-//! The PTX files of a launch file: their kernels, and where their variables lie.
+//! PTX files of a launch file: their kernels, and the addresses of their variables.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -17,45 +17,45 @@ use super::RunError;
 use crate::content::Content;
 use crate::launch::{Buffer, BufferId, Init, LaunchFile};
 
-/// Address of the first buffer. Low addresses stay free, so that a null pointer with an offset is
-/// found out.
+/// Address of the first buffer. Lower addresses stay unmapped, so that accesses through a null pointer with
+/// an offset are detected.
 pub(super) const FIRST_ADDRESS: u64 = 0x10_0000;
-/// Buffers begin at multiples of this, as `cudaMalloc` gives them.
+/// Alignment of buffers in bytes; `cudaMalloc` has the same.
 pub(super) const ALIGNMENT: u64 = 256;
 
-/// A PTX file: what it declares, and the kernels that are launched.
+/// PTX file: its declarations, and the kernels that are launched.
 pub(super) struct Module {
     pub(super) data: ModuleData,
     pub(super) programs: Vec<Program>,
 }
 
-/// A variable of a PTX file, or all its constants.
+/// Variable of a PTX file, or all its constants together.
 pub(super) struct Region {
     pub(super) name: String,
     pub(super) address: u64,
     /// Contents before the first launch.
     pub(super) bytes: Vec<u8>,
-    /// True if kernels read it only.
+    /// True if kernels must not write it.
     pub(super) is_constant: bool,
 }
 
 impl Region {
-    /// Addresses that it takes.
+    /// Addresses of the region.
     pub(super) fn range(&self) -> Range<u64> {
         self.address..self.address + self.bytes.len() as u64
     }
 }
 
-/// Where everything lies.
+/// Addresses of all buffers and regions.
 pub(super) struct Placed {
-    /// Of each buffer.
+    /// Address of each buffer.
     pub(super) addresses: Vec<u64>,
     pub(super) regions: Vec<Region>,
-    /// Buffers that lie within a region: constants.
+    /// Buffers that lie inside a region, because they represent constants.
     pub(super) inside: HashSet<usize>,
 }
 
-/// Parses every PTX file once, gives launches the names that kernels have there, and lowers those that are launched.
+/// Parses every PTX file once, resolves the kernel names of all launches, and lowers the launched kernels.
 pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, RunError> {
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     for ptx in file.launches().map(|launch| &launch.ptx) {
@@ -85,16 +85,15 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
     Ok(modules)
 }
 
-/// The value by which kernels know the texture of a buffer.
+/// Value that a kernel passes to identify the texture of a buffer.
 pub(super) fn texture_handle(buffer: BufferId) -> u64 {
     buffer.0 as u64 + 1
 }
 
-/// Gives buffers and variables their addresses and completes data and programs with them.
+/// Assigns addresses to buffers and variables, and links data and programs with them.
 ///
-/// Buffers come in order, each at the next aligned address with at least one byte between two,
-/// so that running off the end of one is not an access to the next; variables that no buffer
-/// stands for follow.
+/// Buffers are placed in order, each at the next aligned address. At least one byte stays free in between, so
+/// that an access past the end of one does not reach the next. Variables without a buffer follow.
 pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,
@@ -178,7 +177,7 @@ pub(super) fn place(
     Ok(Placed { addresses, regions, inside })
 }
 
-/// Numbers of the buffers that stand for variables and texture references of the PTX files, by the names of these.
+/// Buffers that represent variables and texture references of the PTX files, by the names of these.
 struct Bound<'f> {
     variables: HashMap<&'f str, usize>,
     textures: HashMap<&'f str, usize>,
@@ -198,12 +197,12 @@ impl<'f> Bound<'f> {
         Self { variables, textures }
     }
 
-    /// The buffer that stands for a variable.
+    /// Returns the buffer that represents a variable.
     fn variable(&self, name: &str) -> Option<usize> {
         self.variables.get(name).copied()
     }
 
-    /// The handle of the buffer that is bound to a texture reference.
+    /// Returns the handle of the buffer that is bound to a texture reference.
     fn texture(&self, name: &str) -> Option<u64> {
         self.textures.get(name).map(|&number| texture_handle(BufferId(number)))
     }
@@ -221,7 +220,8 @@ fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> 
     Err(file.refuse_buffer(buffer, message).into())
 }
 
-/// One texture for each buffer, so that handles count buffers; those that are none are empty.
+/// Creates one texture per buffer, so that a handle is a buffer number. Buffers without a texture get a
+/// placeholder.
 fn textures(file: &LaunchFile, addresses: &[u64]) -> Vec<Texture> {
     let of = |(buffer, &base): (&Buffer, &u64)| {
         let shape = buffer.texture.as_ref();
@@ -239,7 +239,7 @@ fn textures(file: &LaunchFile, addresses: &[u64]) -> Vec<Texture> {
     file.buffers.iter().zip(addresses).map(of).collect()
 }
 
-/// The type of a channel; elements of 64 bits make no texture.
+/// Type of a texture channel. Elements of 64 bits cannot form a texture.
 fn channel(element: ElementType) -> Type {
     match element {
         ElementType::I8 => Type::S8,

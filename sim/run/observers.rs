@@ -1,4 +1,5 @@
-//! Observers of a running machine: golden models, waveform, event files, time series, history. They never influence it.
+//! Observers of a running machine: golden models, waveform, event files, time series and history. They never
+//! influence the machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,20 +16,20 @@ use super::wave::Wave;
 use super::{RunError, RunOptions};
 use crate::readers::Changed;
 
-/// The observers that a run was asked for.
+/// Observers that the options of a run request.
 pub(super) struct Observers {
     /// The golden models, under `--check`.
     pub(super) shadow: Option<Shadow>,
     wave: Option<Wave>,
     traces: Traces,
-    /// Blocks changed by the last edge, for waveform and event files.
+    /// Blocks changed by the last edge, for the waveform and the event files.
     changed: Changed,
     series: Option<Series>,
     history: Option<History>,
 }
 
 impl Observers {
-    /// Opens what the options ask for.
+    /// Creates the observers that the options request.
     pub(super) fn open(options: &RunOptions, machine: &Machine, shadow: Option<Shadow>) -> Result<Self, RunError> {
         Ok(Self {
             shadow,
@@ -40,7 +41,7 @@ impl Observers {
         })
     }
 
-    /// Goes on from a checkpoint at a cycle, with what was counted by then.
+    /// Resumes from a checkpoint at a cycle, with the counts at that cycle.
     pub(super) fn resume(
         &mut self,
         (series, history): (Option<Counted>, Option<History>),
@@ -60,7 +61,7 @@ impl Observers {
         (self.series.as_ref().map(Series::counted), self.history.clone())
     }
 
-    /// True if any observer looks at every edge.
+    /// True if any observer must be called at every edge.
     pub(super) fn look_at_edges(&self) -> bool {
         self.shadow.is_some() || self.wave.is_some() || self.traces.are_on()
     }
@@ -70,7 +71,7 @@ impl Observers {
         self.look_at_edges() || self.series.is_some() || self.history.is_some()
     }
 
-    /// A kernel begins.
+    /// Prepares the observers for the start of a kernel.
     pub(super) fn begin(&mut self, image: &Arc<KernelImage>) {
         if let Some(wave) = &mut self.wave {
             wave.refresh();
@@ -78,7 +79,7 @@ impl Observers {
         self.traces.begin(image);
     }
 
-    /// Before an edge: time series and history record all cycles up to it, if it comes before `end`.
+    /// Called before an edge. Time series and history record all cycles before it, if it precedes tick `end`.
     pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
         if self.series.is_none() && self.history.is_none() {
             return Ok(());
@@ -94,7 +95,7 @@ impl Observers {
         Ok(())
     }
 
-    /// After an edge: waveform and event files note what it changed, golden models follow it.
+    /// Called after an edge. Waveform and event files record its changes, and the golden models follow it.
     pub(super) fn look_after(&mut self, sim: &mut Simulator, machine: &mut Machine) -> Result<(), RunError> {
         if self.wave.is_some() || self.traces.are_on() {
             self.changed.take(sim);
@@ -115,8 +116,8 @@ impl Observers {
         Ok(())
     }
 
-    /// Closes the waveform of a run that ended with a failure, which it marks, or without one. Returns what was written, and
-    /// what there is to say of it.
+    /// Completes the waveform and marks the failure, if there was one. Returns the written files and notes
+    /// about them.
     pub(super) fn close_wave(
         &mut self,
         failure: Option<&str>,
@@ -130,7 +131,8 @@ impl Observers {
         wave.close(tick, cycles)
     }
 
-    /// Ends event files, time series and course, after waveform and golden models. Returns the files written.
+    /// Completes event files, time series and history, after the waveform and the golden models. Returns the
+    /// written files.
     pub(super) fn finish(
         mut self,
         (tick, cycles): (u64, u64),
@@ -138,7 +140,7 @@ impl Observers {
     ) -> Result<(Vec<PathBuf>, Vec<Interval>), RunError> {
         let mut written = self.traces.finish(tick)?;
         if let Some(series) = self.series {
-            // Stores of the last launch reach memory after its end.
+            // Include the writebacks of the last launch, which reach memory after its end.
             written.push(series.finish(cycles, machine)?);
         }
         let history = self.history.map(|history| history.finish(cycles, machine));

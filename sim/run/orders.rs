@@ -1,6 +1,6 @@
-//! Tells a wrong result from one that depends on the order of warps: where the machine and the functional
-//! interpreter differ, the interpreter runs the launch again in other orders. An element that another order leaves
-//! different, too, is nobody's mistake but the program's; one on which all orders agree is the machine's.
+//! Distinguishes wrong results from results that depend on the order of warps. Where the machine and the
+//! functional interpreter differ, the interpreter repeats the launch in other orders. If another order
+//! changes an element too, the program has a race; if all orders agree, the machine is wrong.
 
 use golden::interp::{self, Launch, Order, Sms};
 use golden::memory::FlatMemory;
@@ -8,28 +8,28 @@ use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
 use super::compared::Part;
 
-/// Instructions of threads after which another order is given up: so many times those of the first one ...
+/// Factor for the instruction limit of another order: multiple of the thread instructions of the first order.
 const LONGER: u64 = 8;
-/// ... and so many more.
+/// Constant added to this limit [thread instructions].
 const AT_LEAST: u64 = 1 << 22;
 
-/// A part of a buffer or variable in which the machine and the interpreter differ.
+/// Section of a buffer or variable in which the machine and the interpreter differ.
 pub(super) struct Disputed {
-    /// The name of the whole in memory.
+    /// Name of the buffer or variable in memory.
     name: String,
-    /// What a message calls it.
+    /// Kind of object in messages: buffer or variable.
     pub(super) what: &'static str,
     pub(super) part: Part,
-    /// What the whole should be.
+    /// Expected contents of the whole buffer or variable.
     whole: Vec<u8>,
     got: Array,
     expected: Array,
-    /// Elements that another order leaves different from what is expected.
+    /// For each element, true if another order gives a different value than expected.
     varies: Vec<bool>,
 }
 
 impl Disputed {
-    /// A part of what the machine holds and of what is expected; `None` if the two agree in it.
+    /// Compares a section of the machine's contents with the expected one. Returns `None` if they agree.
     pub(super) fn new(what: &'static str, name: &str, part: Part, got: &[u8], whole: &[u8]) -> Option<Self> {
         let [got, expected] = [got, whole].map(|contents| part.of(contents.to_vec(), whole));
         if got.bytes() == expected.bytes() || compare(&got, &expected, &part.rule).is_ok() {
@@ -39,12 +39,12 @@ impl Disputed {
         Some(Self { name: name.to_owned(), what, part, whole: whole.to_vec(), got, expected, varies })
     }
 
-    /// Takes note of what another order leaves.
+    /// Records the contents that another order leaves.
     fn learn(&mut self, bytes: &[u8]) {
         let other = self.part.of(bytes.to_vec(), &self.whole);
         let rule = &self.part.rule;
         if *rule == Rule::Multiset {
-            // No element has a place of its own.
+            // A multiset has no positions, so all elements vary if any does.
             let differs = compare(&other, &self.expected, rule).is_err();
             self.varies.iter_mut().for_each(|varies| *varies |= differs);
             return;
@@ -54,7 +54,7 @@ impl Disputed {
         }
     }
 
-    /// How the machine differs where all orders agree.
+    /// Returns the difference from the machine in those elements on which all orders agree, if there is one.
     pub(super) fn mismatch(&self) -> Option<Box<Mismatch>> {
         let element =
             |(index, varies): (usize, &bool)| if *varies { self.got.raw(index) } else { self.expected.raw(index) };
@@ -62,7 +62,7 @@ impl Disputed {
         compare(&self.got, &Array::from_bytes(self.expected.element(), bytes), &self.part.rule).err()
     }
 
-    /// Says which elements depend on the order of warps, if any do.
+    /// Describes the elements that depend on the order of warps, if there are any.
     pub(super) fn dependence(&self, kernel: &str) -> Option<String> {
         let differs = |index: &usize| difference(&self.got, &self.expected, &self.part.rule, *index);
         let varying = (0..self.varies.len()).filter(|&index| self.varies[index]);
@@ -83,8 +83,8 @@ impl Disputed {
     }
 }
 
-/// Runs a launch in other orders, on what memory held before it, until all that is disputed depends on them, or there
-/// are no more. The first order took so many instructions of threads.
+/// Repeats a launch in other orders, on the memory contents before it, until every difference is explained or
+/// no order is left. `instructions` is the number of thread instructions of the first order.
 pub(super) fn ask(disputed: &mut [Disputed], launch: &Launch<'_>, sms: Sms, before: &FlatMemory, instructions: u64) {
     let max_instructions = instructions.saturating_mul(LONGER).saturating_add(AT_LEAST).min(launch.max_instructions);
     let launch = Launch { max_instructions, ..*launch };
@@ -93,7 +93,7 @@ pub(super) fn ask(disputed: &mut [Disputed], launch: &Launch<'_>, sms: Sms, befo
             return;
         }
         let mut memory = before.clone();
-        // An order in which the launch comes to no good end says nothing of single bytes.
+        // An order in which the launch fails gives no information about single bytes.
         if interp::run_in(order, &launch, sms, &mut memory).is_ok() {
             for one in &mut *disputed {
                 if let Some(buffer) = memory.buffer(&one.name) {

@@ -6,7 +6,8 @@ use super::*;
 const OUT: u64 = 0x1000_0000;
 const SMS: Sms = Sms { count: 2, ctas: 2 };
 
-/// Word 0 counts warps and loses some, word 1 counts them with an atomic, the words from 8 on are each thread's own.
+/// Creates a kernel with a race. Word 0 counts warps without synchronization, word 1 counts threads with an
+/// atomic, and each thread writes its own word from 8 on.
 fn racing() -> Program {
     let text = ".version 7.0\n.target sm_35\n.address_size 64\n.entry k(.param .u64 out) {\n\
         .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [%rd1]; add.u32 %r1, %r1, 1;\n\
@@ -21,7 +22,8 @@ fn memory() -> FlatMemory {
     memory
 }
 
-/// The dispute after a launch of two warps, with these words in the machine's place of those expected.
+/// Returns the difference after a launch of two warps in which the machine has `words` in place of the
+/// expected ones, if there is one.
 fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Disputed> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);
@@ -74,7 +76,7 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
 }
 
-/// Orders that stay within a tolerance are no excuse for a value beyond it.
+/// Orders that stay within a tolerance do not justify a value beyond it.
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };

@@ -1,5 +1,5 @@
-//! Everything that can be wrong with the input is found here, before a cycle is simulated: files
-//! are read, PTX is parsed and lowered, arguments are checked, buffers get their addresses.
+//! Prepares a launch file: reads files, parses and lowers PTX, checks arguments, and assigns addresses to
+//! buffers. All input errors are detected here, before a cycle is simulated.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,48 +16,48 @@ use super::code::Code;
 use super::modules::{ALIGNMENT, FIRST_ADDRESS, Module, Placed, Region, place, read, texture_handle};
 use crate::launch::{Action, Argument, KernelLaunch, KernelShape, LaunchFile, ParameterShape, View};
 
-/// A launch file ready to run.
+/// Launch file that is ready to run.
 pub(super) struct Prepared {
     pub(super) file: LaunchFile,
     /// Initial contents of each buffer.
     pub(super) initial: Vec<Array>,
     /// Address of each buffer.
     pub(super) addresses: Vec<u64>,
-    /// Variables of the PTX files that are no buffer of the launch file.
+    /// Variables of the PTX files that are not buffers of the launch file.
     pub(super) regions: Vec<Region>,
-    /// What each output should hold.
+    /// Expected contents of each output.
     pub(super) expected: Vec<Option<Expected>>,
     pub(super) map: Arc<AddressMap>,
-    /// Local memory of all warp slots, which no address of a kernel leads to but by `.local`.
+    /// Local memory of all warp slots. Kernels can address it only through `.local`.
     pub(super) local: Option<NamedRange>,
-    /// Where the instructions lie, if they are fetched from memory; no address of a kernel leads there.
+    /// Location of the instructions if they are fetched from memory. Kernels cannot address it.
     pub(super) code: Option<Code>,
-    /// What each step does in an iteration.
+    /// Tasks of one iteration of each step.
     pub(super) tasks: Vec<Vec<Task>>,
 }
 
-/// What a step does.
+/// Task of a step.
 pub(super) enum Task {
     Launch(Kernel),
     Fill { to: View, value: Vec<u8> },
     Copy { from: View, to: View },
 }
 
-/// One launch with its program in both forms.
+/// Launch, with its program for the interpreter and for the machine.
 #[derive(Clone)]
 pub(super) struct Kernel {
     pub(super) name: String,
-    /// For the functional interpreter.
+    /// Program for the functional interpreter.
     pub(super) program: Arc<Program>,
     pub(super) params: Vec<u8>,
-    /// For the machine.
+    /// Program for the machine.
     pub(super) image: Arc<KernelImage>,
-    /// Arguments that differ from iteration to iteration, and where they lie among the parameters.
+    /// Arguments that differ between iterations, with their offset in the parameter block.
     varying: Vec<(usize, Argument)>,
 }
 
 impl Kernel {
-    /// As an iteration launches it.
+    /// Returns the kernel with its arguments for an iteration.
     pub(super) fn at(&self, iteration: u32, addresses: &[u64]) -> Cow<'_, Self> {
         if iteration == 0 || self.varying.is_empty() {
             return Cow::Borrowed(self);
@@ -72,7 +72,7 @@ impl Kernel {
     }
 }
 
-/// Reads the PTX files of a launch file and checks everything.
+/// Reads the PTX files of a launch file and checks the whole input.
 pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Prepared, RunError> {
     let mut modules = read(&mut file)?;
     let path = &file.path;
@@ -123,7 +123,7 @@ fn shape(program: &Program) -> KernelShape {
     }
 }
 
-/// Local memory for the kernel that needs most of it, behind everything else.
+/// Allocates local memory for the kernel that needs most of it, after all other ranges.
 fn local_memory(
     modules: &BTreeMap<PathBuf, Module>,
     ranges: &[NamedRange],
@@ -137,7 +137,7 @@ fn local_memory(
     Some(NamedRange { name: "local memory".to_owned(), start, bytes: threads * of_thread })
 }
 
-/// All that is in memory must lie inside the addresses and the memory of the machine.
+/// Checks that all ranges lie within the machine's address range and memory.
 fn fit<'r>(
     file: &LaunchFile,
     ranges: impl Iterator<Item = &'r NamedRange>,
@@ -194,7 +194,7 @@ fn kernel(
     Ok(Kernel { name: launch.kernel.clone(), program: Arc::new(program.clone()), params, image, varying })
 }
 
-/// An argument of an iteration as it lies in the parameter block.
+/// Encodes an argument of an iteration for the parameter block.
 fn argument_bytes(argument: &Argument, iteration: u32, addresses: &[u64]) -> Vec<u8> {
     match argument {
         Argument::Buffer { buffer, offset } => {

@@ -1,5 +1,5 @@
-//! Runs a launch file on the untimed caches of a machine ([`golden::untimed`]): what each load asks for
-//! and finds, in seconds and without cycles.
+//! Runs a launch file on the untimed caches of a machine ([`golden::untimed`]). Counts the requests and hits
+//! of each load in seconds of host time, without simulating cycles.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -12,21 +12,21 @@ use super::prepare::prepare;
 use super::untimed::{each_launch, l1_geometry, l2_geometry};
 use super::{RunError, open};
 
-/// All launches of one kernel.
+/// Cache profile of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelProfile {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
-    /// Its PTX file.
+    /// Path of its PTX file.
     pub file: String,
-    /// Each of its launches, in order.
+    /// Profile of each launch, in order.
     pub launches: Vec<Profile>,
-    /// Line in the PTX file of every instruction, by pc.
+    /// Line in the PTX file of every instruction, indexed by program counter.
     pub lines: Vec<u32>,
 }
 
 impl KernelProfile {
-    /// All launches together.
+    /// Sums the profiles of all launches.
     #[must_use]
     pub fn all(&self) -> Profile {
         self.launches.iter().fold(Profile::default(), |mut all, launch| {
@@ -36,21 +36,22 @@ impl KernelProfile {
     }
 }
 
-/// Profiles a launch file. `ptx` replaces every PTX file it names. Kernels come in the order of their
+/// Profiles a launch file. `ptx` replaces every PTX file that it names. Kernels come in the order of their
 /// first launch.
 ///
 /// # Errors
-/// Bad input, or an illegal access of the kernel.
+/// Fails on bad input or an illegal access by the kernel.
 pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Vec<KernelProfile>, RunError> {
     let kernels = Mutex::default();
     profile_into(&kernels, launch, ptx, config)?;
     Ok(kernels.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The same, where the launches that are done can be seen while others run.
+/// Profiles a launch file and adds each launch to `kernels` as soon as it is finished, so that another thread
+/// can read partial results.
 ///
 /// # Errors
-/// As for [`profile`].
+/// Returns the errors of [`profile`].
 pub fn profile_into(
     kernels: &Mutex<Vec<KernelProfile>>,
     launch: &Path,
@@ -99,13 +100,13 @@ mod tests;
 /// Loads and stores at the L2.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct L2 {
-    /// How many there are.
+    /// Number of line accesses.
     pub accesses: u64,
-    /// Those whose line is there.
+    /// Number of these accesses that hit.
     pub hits: u64,
 }
 
-/// What reached the L2 in a profile.
+/// Sums the L2 accesses and hits of a profile.
 #[must_use]
 pub fn l2(profile: &Profile) -> L2 {
     let loads = profile.all_loads();

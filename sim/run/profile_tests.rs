@@ -1,9 +1,9 @@
 //! | testpoint     | intent                                                                          |
 //! |---------------|---------------------------------------------------------------------------------|
-//! | same work     | the clocked machine runs as many warp instructions and asks for as many lines    |
-//! | same hits     | where order cannot matter, hits and pending hits are the untimed model's hits    |
+//! | same work     | the clocked machine executes the same numbers of warp instructions and line requests |
+//! | same hits     | where the order is irrelevant, hits plus pending hits equal the untimed model's hits |
 //! | index, bypass | the model follows the set index function and the bypass of the configuration     |
-//! | flags         | a step that repeats until a flag is zero runs as often as on the machine         |
+//! | flags         | a step that repeats until a flag is zero runs equally often on both               |
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ fn fermi(designs: &[&str], sets: &[&str]) -> MachineConfig {
     Resolved::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) }).unwrap().config
 }
 
-/// All launches of a file without time, and the counters of the machine.
+/// Returns the untimed profile of all launches of a file, and the counters of the clocked machine.
 fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
     let path = kernels().join(launch);
     let kernels = profile(&path, None, config).unwrap();
@@ -32,14 +32,15 @@ fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
     (all, run(&path, config, &RunOptions::default(), &mut |_| {}).unwrap().counters)
 }
 
-/// Loads and stores at all L1s: accesses, hits with pending ones, stores.
+/// Sums loads and stores at all L1s: accesses, hits including pending hits, and stores.
 fn l1(counters: &Counters) -> (u64, u64, u64) {
     counters.l1.iter().fold((0, 0, 0), |(accesses, hits, stores), unit| {
         (accesses + unit.accesses, hits + unit.hits + unit.hit_pending, stores + unit.store_hits + unit.store_misses)
     })
 }
 
-/// The same of a profile of kernels whose loads do not share a pc.
+/// Sums loads and stores of a profile: accesses, hits and stores. The kernels' loads must have different
+/// program counters.
 fn asked(profile: &Profile) -> (u64, u64, u64) {
     let Load { transactions, l1_hits, .. } = profile.all_loads();
     (transactions, l1_hits, profile.stores.transactions)

@@ -1,5 +1,5 @@
-//! The profile of Profiled-BYPASS: which lines the L1Ds admit in each launch, from a run without time on
-//! the same data ([`golden::untimed::Recording::admitted`]).
+//! Profile for Profiled-BYPASS: the lines that the L1Ds admit in each launch. It is taken from an untimed run
+//! on the same data ([`golden::untimed::Recording::admitted`]).
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::RunError;
 use super::prepare::Prepared;
 use super::untimed::each_launch;
 
-/// The lines that the L1D of each SM admits in a launch.
+/// Lines that the L1D of each SM admits in a launch.
 pub(super) type Admitted = Vec<Arc<[u64]>>;
 
-/// Those of every launch in order; none if the machine has no profile.
+/// Computes the admitted lines of every launch in order; none if the machine's bypass scheme uses no profile.
 pub(super) fn profiled(prepared: &Prepared, config: &MachineConfig) -> Result<Vec<Admitted>, RunError> {
     let Some(&ProfiledConfig { scope, threshold }) = config.l1.bypass.profile() else { return Ok(Vec::new()) };
     let counted = match scope {

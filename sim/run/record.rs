@@ -1,4 +1,4 @@
-//! Runs a launch file once and writes down what its loads ask for, to be answered by any L1
+//! Runs a launch file once and records the requests of its loads, which can then be evaluated for any L1
 //! ([`golden::untimed::Recording`]).
 
 use std::collections::BTreeSet;
@@ -12,34 +12,35 @@ use super::prepare::prepare;
 use super::untimed::{each_launch, l1_geometry};
 use crate::launch::LaunchFile;
 
-/// All launches of one kernel.
+/// Recording of one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelRecording {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
-    /// Line and column in bytes, both from 1, of every instruction in the PTX file, by pc.
+    /// Line and column in the PTX file of every instruction, indexed by program counter. Both start at 1;
+    /// columns count bytes.
     pub places: Vec<(u32, u32)>,
-    /// Each of its launches, in order.
+    /// Recording of each launch, in order.
     pub launches: Vec<Recording>,
 }
 
-/// The launches of a launch file.
+/// Recordings of all launches of a launch file.
 #[derive(Clone, Debug)]
 pub struct Recordings {
-    /// The one PTX file that all kernels are in.
+    /// PTX file that contains all kernels.
     pub ptx: PathBuf,
-    /// In the order of their first launch.
+    /// Kernels in the order of their first launch.
     pub kernels: Vec<KernelRecording>,
-    /// The L1 of the machine.
+    /// Geometry of the machine's L1.
     pub l1: Geometry,
-    /// Bytes of its lines.
+    /// Line size of the L1, in bytes.
     pub line_bytes: u64,
 }
 
 /// Records a launch file whose kernels come from one PTX file.
 ///
 /// # Errors
-/// Bad input, kernels from several PTX files, or an illegal access of a kernel.
+/// Fails on bad input, on kernels from several PTX files, or on an illegal access by a kernel.
 pub fn record(launch: LaunchFile, config: &MachineConfig) -> Result<Recordings, RunError> {
     let prepared = prepare(launch, config)?;
     let bad = |reason: &dyn std::fmt::Display| RunError::input(&prepared.file.path, reason);

@@ -1,4 +1,4 @@
-//! Runs the kernels of an Accel-Sim trace, one behind the other.
+//! Runs the kernels of an Accel-Sim trace in sequence.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,24 +21,25 @@ use crate::content::Content;
 use crate::trace::source::TraceSource;
 use crate::trace::{is_kernel, list_of};
 
-/// Bytes of memory that CTAs may take before they are asked for, where a processor has time to read them.
+/// Memory limit for CTAs that are read ahead in bytes. Used only if a processor is idle.
 const READ_AHEAD: usize = 16 << 20;
 
-/// Kernels whose beginnings have been read.
+/// Trace whose kernels have been opened and checked.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
     kernels: Vec<PathBuf>,
-    /// The highest address that the host or a first CTA touches.
+    /// Highest address that a host copy or the first CTA of a kernel accesses.
     highest: u64,
     warnings: Vec<Warning>,
 }
 
 impl Recording {
-    /// Reads a list, or that of a folder, and the header and first CTA of every kernel in it; or those of one kernel.
+    /// Opens a trace: reads a list (given directly or by its folder), and the header and first CTA of every
+    /// kernel in it. A path to a single kernel's trace is accepted too.
     ///
     /// # Errors
-    /// Whatever is wrong with them.
+    /// Fails if a file is invalid.
     pub fn open(path: &Path) -> Result<Self, RunError> {
         Content::Trace.check(path).map_err(|error| RunError::input(path, &error))?;
         match list_of(path) {
@@ -56,7 +57,7 @@ impl Recording {
         Self { path: path.to_owned(), kernels: Vec::new(), highest: 0, warnings: Vec::new() }
     }
 
-    /// Reads the beginning of a kernel.
+    /// Reads the header and the first CTA of a kernel.
     fn add(&mut self, path: PathBuf) -> Result<(), RunError> {
         let limits = Limits { address_bits: MOST_ADDRESS_BITS, ..Limits::default() };
         let mut kernel = KernelTrace::open_with(&path, limits)?;
@@ -90,21 +91,21 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The files that are read: the list and the kernels.
+    /// Paths of the input files: the list and the kernels.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(&self.path).chain(&self.kernels).map(PathBuf::as_path)
     }
 
-    /// Address bits that a machine needs for what has been read so far.
+    /// Number of address bits that a machine needs for the addresses read so far.
     #[must_use]
     pub fn address_bits(&self) -> u32 {
         u64::BITS - self.highest.leading_zeros()
     }
 
-    /// Whether a machine can run it, as far as that shows without running it.
+    /// Checks whether a machine can run the trace, as far as this is possible without running it.
     ///
     /// # Errors
-    /// As [`replay`]'s, and if not even one CTA of a kernel fits an SM.
+    /// Returns the errors of [`replay`], and fails if not even one CTA of a kernel fits an SM.
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         self.runs_on(config)?;
         for path in &self.kernels {
@@ -116,7 +117,8 @@ impl Recording {
         Ok(())
     }
 
-    /// A trace has no values, by which it could be run ahead.
+    /// Rejects a profile-based bypass scheme. A trace contains no values, so the profiling run is not
+    /// possible.
     fn runs_on(&self, config: &MachineConfig) -> Result<(), RunError> {
         if config.l1.bypass.profile().is_some() {
             let reason = "a trace cannot be run ahead, as an l1.bypass of kind profiled asks for, expected another";
@@ -125,7 +127,7 @@ impl Recording {
         Ok(())
     }
 
-    /// What was odd so far.
+    /// Warnings about the list and about the start of each kernel's trace.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -135,7 +137,7 @@ impl Recording {
 /// Runs all kernels of a trace on a machine.
 ///
 /// # Errors
-/// A trace that cannot be read to its end, or does not fit the machine; a waveform that cannot be
+/// Fails if the trace cannot be read to its end or does not fit the machine, or if a waveform cannot be
 /// written.
 pub fn replay(
     recording: &Recording,
@@ -155,7 +157,7 @@ pub fn replay(
         }
         Some(path) => Drive::resume(checkpoint::read(path, identity)?, options)?,
     };
-    // A kernel begins to be read when the one before it begins to run.
+    // The trace of a kernel is opened when the preceding kernel starts.
     let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
     let mut code = TracedCode::default();
     let (done, left) = recording.kernels.split_at(recording.kernels.len().min(drive.launched() as usize));
@@ -164,7 +166,7 @@ pub fn replay(
     }
     let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
     let mut opened = kernels.next();
-    // Those of the beginnings have been told.
+    // Warnings from the start of each kernel have already been reported.
     let mut warnings = recording.warnings.clone();
     let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
         let kernel = kernel?;
@@ -183,14 +185,14 @@ pub fn replay(
     Ok(report)
 }
 
-/// Reads the rest of a kernel that has run, and returns all warnings about it.
+/// Reads the rest of a kernel's trace after the kernel has run, and returns all warnings about it.
 fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warning>, Stop> {
     let signal = || interrupt.load(Ordering::Relaxed);
     let warnings = source.finish(|| signal() != 0).map_err(RunError::from)?;
     warnings.ok_or_else(|| Stop::Outcome(Outcome::Interrupted(signal())))
 }
 
-/// A kernel of a trace that is being read.
+/// Kernel of a trace that is being read.
 struct Opened {
     header: Header,
     source: Arc<TraceSource>,

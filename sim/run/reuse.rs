@@ -1,4 +1,4 @@
-//! Runs a launch file without cycles and counts how often and how soon its lines are asked for again
+//! Runs a launch file without timing and measures how often and at which distance its lines are reused
 //! ([`golden::untimed::Reuse`]).
 
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// The reuse of all launches of a launch file, each of which begins anew.
+/// Measures the reuse in all launches of a launch file. Each launch starts with no history.
 ///
 /// # Errors
-/// Bad input, or an illegal access of a kernel.
+/// Fails on bad input or an illegal access by a kernel.
 pub fn reuse(launch: &Path, config: &MachineConfig) -> Result<Reuse, RunError> {
     let prepared = prepare(open(launch, None)?, config)?;
     let mut all = Reuse::default();

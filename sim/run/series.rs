@@ -1,6 +1,5 @@
-//! A time series of a run: what the blocks counted in every interval of core cycles, as CSV. A row
-//! is written for every interval, also for those in which nothing happened, until the memory has come
-//! to rest after the last launch.
+//! Time series of a run: counts of the blocks per interval of core cycles, as CSV. A row is written for every
+//! interval, including those without events, until memory is idle after the last launch.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +13,7 @@ use waves::part_file::PartFile;
 use super::{Has, RunError, SeriesOptions, Totals};
 use crate::config::near;
 
-/// The counters whose increase stands below a heading unless others are asked for, by their paths in the statistics.
+/// Default columns, as paths of counters in the statistics. Each row contains their increase in its interval.
 pub const COLUMNS: [&str; 18] = [
     "warp_instructions",
     "thread_instructions",
@@ -36,30 +35,30 @@ pub const COLUMNS: [&str; 18] = [
     "dram.bytes",
 ];
 
-/// What is counted by now.
+/// State of a time series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counted {
-    /// Cycles of an interval.
+    /// Length of an interval [core cycles].
     interval: u64,
     /// Paths of the counters.
     columns: Vec<String>,
-    /// First cycle of the interval under way.
+    /// First cycle of the current interval.
     from: u64,
-    /// Totals at that cycle.
+    /// Counts at the start of that cycle.
     totals: Vec<u64>,
 }
 
-/// The file under way.
+/// Time series file under construction.
 pub(super) struct Series {
     path: PathBuf,
     writer: csv::Writer<PartFile>,
     has: Has,
-    /// Places of the columns among all counters.
+    /// Index of each column among all counters.
     places: Vec<usize>,
     counted: Counted,
 }
 
-/// The values of all counters of a machine that has these.
+/// Returns the values of all counters of a machine with these features.
 fn values(has: &Has, machine: &Machine) -> Vec<u64> {
     let mut values = Paths::values();
     Totals::of(machine).list(has, &mut values);
@@ -74,7 +73,7 @@ impl Series {
         Totals::default().list(&has, &mut all);
         let mut columns: Vec<String> =
             if columns.is_empty() { COLUMNS.map(str::to_owned).to_vec() } else { columns.clone() };
-        // A column that is named twice stands where it is named first.
+        // A repeated column appears only at its first position.
         let mut known = BTreeSet::new();
         columns.retain(|column| known.insert(column.clone()));
         let place = |column: &String| {
@@ -97,8 +96,8 @@ impl Series {
         Ok(Self { path: path.clone(), writer, has, places, counted })
     }
 
-    /// Goes on with a run of so many cycles, of which another series may have counted some: with the interval under way
-    /// then, if it had intervals and columns like these.
+    /// Resumes the series in a run that has reached `cycle`. Continues the current interval of an earlier
+    /// series if that had the same intervals and columns; otherwise starts a new interval.
     pub(super) fn go_on(&mut self, counted: Option<Counted>, cycle: u64, machine: &Machine) {
         let Counted { interval, columns, .. } = &self.counted;
         let is_alike = |other: &Counted| other.interval == *interval && other.columns == *columns;
@@ -109,13 +108,12 @@ impl Series {
         });
     }
 
-    /// What is counted by now.
+    /// Returns the state for a checkpoint.
     pub(super) fn counted(&self) -> Counted {
         self.counted.clone()
     }
 
-    /// Writes the rows of all intervals that end before or at `cycle`: nothing of that cycle has
-    /// happened yet.
+    /// Writes the rows of all intervals that end at or before `cycle`, before any event of that cycle.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) -> Result<(), RunError> {
         while cycle - self.counted.from >= self.counted.interval {
@@ -124,7 +122,7 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the last row, which ends before `cycle`, and keeps the file.
+    /// Writes the last row, which ends before `cycle`, and completes the file.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Result<PathBuf, RunError> {
         self.reach(cycle, machine)?;
         if cycle > self.counted.from {

@@ -1,5 +1,6 @@
-//! Which CTAs of a launch share what an instruction touches, how well it coalesces, and whether its addresses depend
-//! on what was read: the profile of anssari2012 Table 4.2, without caches and time.
+//! Sharing profile of a launch file. It tells how many CTAs share the data of each instruction, how well the
+//! instruction coalesces, and whether its addresses depend on loaded values. This is the profile of
+//! anssari2012 Table 4.2, without caches and timing.
 
 use std::path::Path;
 
@@ -14,44 +15,46 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Bytes of a word, for which sharers are counted: what anssari2012 calls an element.
+/// Size of a word in bytes. Sharers are counted per word, which anssari2012 calls an element.
 pub const WORD_BYTES: u64 = 4;
 
-/// What an instruction asks of global memory or of constants, over all launches of its kernel.
+/// Accesses of one instruction to global or constant memory, over all launches of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessSharing {
-    /// Its line in the PTX file.
+    /// Line of the instruction in the PTX file.
     pub line: u32,
-    /// What it does.
+    /// Kind of access: load, store or atomic.
     pub access: Access,
-    /// Its address depends on a value that the kernel has read.
+    /// True if the address depends on a value that the kernel has loaded.
     pub is_dependent: bool,
-    /// Warps that ran it.
+    /// Number of warps that executed the instruction.
     pub warps: u64,
-    /// Lines that they touched, each counted once for each of them.
+    /// Number of lines accessed, summed over the warps that executed the instruction.
     pub touched: u64,
-    /// The least lines that hold as many bytes.
+    /// Minimum number of lines that could hold the accessed bytes, summed over the warps that executed the
+    /// instruction.
     pub least: u64,
-    /// Words touched in each launch.
+    /// Number of distinct words accessed, summed over launches.
     pub words: u64,
-    /// CTAs of the launch that touched these words, by whatever instruction, summed over them.
+    /// Number of CTAs of the launch that accessed each of these words with any instruction, summed over the
+    /// words.
     pub sharers: u64,
 }
 
-/// All launches of one kernel.
+/// Sharing profile of one kernel, over all its launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSharing {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
-    /// Its accesses to global memory and constants that ran, in program order.
+    /// Accesses to global and constant memory that were executed, in program order.
     pub accesses: Vec<AccessSharing>,
 }
 
-/// Profiles a launch file, whose kernels come in the order of their first launch. `machine` says what runs at once,
-/// which decides nothing but the order of accesses.
+/// Profiles a launch file. Kernels come in the order of their first launch. `machine` determines which CTAs
+/// run concurrently, which affects only the order of accesses.
 ///
 /// # Errors
-/// Bad input, or an illegal access of the kernel.
+/// Fails on bad input or an illegal access by the kernel.
 pub fn sharing(launch: &Path, machine: &MachineConfig) -> Result<Vec<KernelSharing>, RunError> {
     let prepared = prepare(open(launch, None)?, machine)?;
     let mut kernels: Vec<(String, Vec<Option<AccessSharing>>)> = Vec::new();
@@ -71,7 +74,7 @@ pub fn sharing(launch: &Path, machine: &MachineConfig) -> Result<Vec<KernelShari
     Ok(kernels.into_iter().map(|(name, accesses)| KernelSharing { name, accesses: ran(accesses).collect() }).collect())
 }
 
-/// A place for each instruction that may touch global memory or constants.
+/// Creates an empty entry for each instruction that may access global or constant memory.
 fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
     let dependent = dependent_addresses(program);
     let place = |(inst, is_dependent): (&Inst, bool)| {
@@ -96,8 +99,9 @@ fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
     program.insts.iter().zip(dependent).map(place).collect()
 }
 
-/// For each instruction, whether its address comes from a value read from memory, through registers; what goes
-/// through memory, or decides only whether the instruction runs, is not followed. Parameters are no memory.
+/// Determines for each instruction whether its address depends on a value loaded from memory. Dependences
+/// through registers are followed; those through memory, and predicates that only decide whether an
+/// instruction executes, are not. Parameters do not count as memory.
 fn dependent_addresses(program: &Program) -> Vec<bool> {
     let mut tainted = FxHashSet::default();
     let reads_memory = |inst: &Inst| match inst.op {
@@ -120,19 +124,19 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
     program.insts.iter().map(|inst| base(inst).is_some_and(|base| tainted.contains(&base.index))).collect()
 }
 
-/// What a launch has touched.
+/// Accesses of one launch.
 #[derive(Default)]
 struct Touched {
-    /// Words and CTAs.
+    /// Accessed words with the CTA that accessed them.
     by_cta: FxHashSet<(u64, u32)>,
-    /// CTAs of each word.
+    /// Number of CTAs that accessed each word.
     ctas: FxHashMap<u64, u32>,
-    /// Instructions and words.
+    /// Instructions with the words that they accessed.
     by_inst: FxHashSet<(u32, u64)>,
     words: Vec<u64>,
 }
 
-/// Set in the number of a word of constants.
+/// Flag in the number of a word of constant memory.
 const CONSTANT: u64 = 1 << 63;
 
 impl Touched {
@@ -203,7 +207,7 @@ mod tests {
         );
         for one in &vadd.accesses {
             assert_eq!((one.touched, one.least, one.sharers), (one.warps, one.warps, one.words), "{one:?}");
-            // 5,000 floats.
+            // vadd/small.toml adds 5,000 floats.
             assert_eq!(one.words, 5_000);
             assert!(!one.is_dependent);
         }
@@ -221,7 +225,8 @@ mod tests {
     fn a_matrix_is_shared_by_the_ctas_of_a_row_or_column_of_tiles() {
         let [sgemm] = &profile("sgemm_cache")[..] else { panic!("one kernel") };
         let stored: Vec<_> = sgemm.accesses.iter().filter(|one| one.access == Access::Store).collect();
-        // 3 x 2 tiles, whose rows are not aligned: neighbours meet in some sectors of the result, but in no word.
+        // 3 x 2 tiles whose rows are not aligned: adjacent tiles share some sectors of the result, but no
+        // word.
         assert!(stored.iter().all(|one| one.sharers == one.words), "{stored:?}");
         assert!(sgemm.accesses.iter().any(|one| one.sharers == 3 * one.words), "{sgemm:?}");
     }

@@ -1,4 +1,4 @@
-//! Walks through the steps of a prepared file: what repeats, and what the host does between launches.
+//! Executes the steps of a prepared file: launches, repetitions, and host operations between launches.
 
 use input::noun;
 use serde::{Deserialize, Serialize};
@@ -7,33 +7,32 @@ use super::RunError;
 use super::prepare::{Kernel, Prepared, Task};
 use crate::launch::{Repeat, View};
 
-/// Where kernels run, as the host sees it.
+/// Device that runs kernels, as seen by the host.
 pub(super) trait Device {
-    /// Why it goes no further.
+    /// Reason why the device stops.
     type Stop: From<RunError>;
 
     /// Runs a kernel to its end.
     fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), Self::Stop>;
 
-    /// So many bytes of memory.
+    /// Reads `bytes` bytes of memory.
     fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String>;
 
-    /// Overwrites memory.
+    /// Overwrites memory from this address on.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
 }
 
-/// Where in its file a run is.
+/// Position of a run in its launch file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     step: usize,
-    /// How often the step has been done.
+    /// Number of finished iterations of the step.
     iteration: u32,
-    /// What of the iteration is next.
+    /// Index of the next task in the iteration.
     task: usize,
 }
 
-/// Has a device do everything that a file says, in order and as often as it says, from a launch on that has begun already
-/// if there is one.
+/// Executes all steps of a file on a device. With `from`, starts at a launch that is already running.
 pub(super) fn run<D: Device>(prepared: &Prepared, from: Option<Place>, device: &mut D) -> Result<(), D::Stop> {
     let mut host = Host { prepared, device, from };
     let first = from.map_or(0, |from| from.step);
@@ -51,7 +50,7 @@ pub(super) fn run<D: Device>(prepared: &Prepared, from: Option<Place>, device: &
 struct Host<'a, D> {
     prepared: &'a Prepared,
     device: &'a mut D,
-    /// The launch that has begun, until it goes on.
+    /// Launch that is already running, until it is resumed.
     from: Option<Place>,
 }
 
@@ -64,7 +63,7 @@ impl<D: Device> Host<'_, D> {
         let buffer = &self.prepared.file.buffers[flag];
         let (address, bytes) = (self.prepared.addresses[flag], buffer.bytes());
         for number in self.first_iteration()..at_most {
-            // One that has begun has had its flag cleared.
+            // A resumed iteration has already cleared its flag.
             if self.from.is_none() {
                 self.write(address, &vec![0; bytes])?;
             }

@@ -1,9 +1,9 @@
 //! | testpoint | intent                                                                                          |
 //! |-----------|-------------------------------------------------------------------------------------------------|
-//! | iteration | scalars and addresses that follow the iteration reach the machine and the interpreter           |
+//! | iteration | scalars and addresses that depend on the iteration reach the machine and the interpreter        |
 //! | host      | fills and copies happen between launches, in order, on the machine and without time             |
-//! | structs   | fields of an array of structs are filled, compared and judged where they lie                    |
-//! | names     | a C++ name finds its mangled kernel; profile, records and traces call it as the machine does    |
+//! | structs   | fields of an array of structs are filled, compared and judged at their own offsets              |
+//! | names     | a C++ name finds its mangled kernel; profile, recording, trace and machine use the same name    |
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::config::{Request, Resolved};
 use crate::launch::write_npy;
 use crate::run::{Outcome, RunOptions, RunReport, TraceForm, Verdict, export, open, profile, record, run};
 
-/// A folder with a launch file and the PTX of `vadd`, whose kernel `vadd(a, b, c, n)` adds `n` floats.
+/// Folder with a launch file and the PTX of `vadd`, whose kernel `vadd(a, b, c, n)` adds `n` floats.
 struct Folder(TempDir);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// What an output should hold.
+    /// Writes the expected values of an output.
     fn expects(&self, name: &str, values: impl IntoIterator<Item = f64>) {
         write_npy(&self.path(name), &Array::from_reals(ElementType::F32, values)).unwrap();
     }
@@ -51,7 +51,7 @@ impl Folder {
         report
     }
 
-    /// Kernels and their launches, of the profile, the record and the trace, which must be the same.
+    /// Returns kernels and launch counts of the profile, the recording and the trace, which must all agree.
     fn untimed(&self) -> Vec<(String, u64)> {
         let path = self.path("run.toml");
         let profiled = profile(&path, None, &fermi()).unwrap().into_iter();
@@ -73,7 +73,7 @@ fn fermi() -> MachineConfig {
 
 const LAUNCH: &str = "kernel = \"vadd\"\ngrid = [1]\nblock = [64]\n";
 
-/// Buffers `a` with 0 to 63, `b` with ones up to 64, `c` with zeros.
+/// Buffers `a` with 0 to 63, `b` with 64 ones, and `c` with zeros.
 const BUFFERS: &str = r#"
 buffer = [
     { name = "a", type = "f32", elements = 64, init = "iota" },
@@ -144,7 +144,7 @@ expect = {{ file = "a.npy" }}
     assert_eq!(folder.untimed(), report.kernels);
 }
 
-/// The flag is what is in `a` plus 0. It is 1 until the step fills `a`, or copies zeros there.
+/// The flag is the value in `a` plus 0. It is 1 until the step fills `a` or copies zeros to it.
 #[test]
 fn what_the_host_writes_decides_how_often_a_step_runs_with_and_without_time() {
     for host in ["fill = [{ buffer = \"a\", offset = 1, elements = 1 }]", "copy = [{ from = \"b\", to = \"a\" }]"] {
@@ -168,7 +168,7 @@ launch = [{{ kernel = "vadd", grid = [1], block = [32], args = [{{ buffer = "a",
     }
 }
 
-/// `vadd` adds arrays of 16 structs of two floats: `c = a + b`.
+/// Launch of `vadd` on arrays of 16 structs of two floats: `c = a + b`.
 fn structs(expected_y: f64) -> Folder {
     let folder = Folder::new(
         r#"

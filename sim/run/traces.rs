@@ -1,4 +1,4 @@
-//! The traces of a run for other viewers than those of waveforms.
+//! Event files of a run for viewers other than waveform viewers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use rtl::sm::KernelImage;
 use super::{RunError, RunOptions};
 use crate::readers::{Changed, Pipeline, Timeline};
 
-/// Those that the options ask for, each with the path that was given for it.
+/// Event files that the options request, each with its path.
 pub(super) struct Traces {
     timeline: Option<(PathBuf, Timeline)>,
     pipeline: Option<(PathBuf, Pipeline)>,
@@ -31,12 +31,12 @@ impl Traces {
         })
     }
 
-    /// True if there is one.
+    /// True if there is an event file.
     pub(super) fn are_on(&self) -> bool {
         self.timeline.is_some() || self.pipeline.is_some()
     }
 
-    /// A kernel is about to run.
+    /// Prepares the event files for the start of a kernel.
     pub(super) fn begin(&mut self, image: &KernelImage) {
         if let Some((_, timeline)) = &mut self.timeline {
             timeline.refresh();
@@ -48,7 +48,7 @@ impl Traces {
         }
     }
 
-    /// Writes what the last step changed.
+    /// Writes the changes of the last step.
     pub(super) fn sample(&mut self, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
         let failed = |path: &Path, e| RunError::input(path, &e);
         if let Some((path, timeline)) = &mut self.timeline {
@@ -60,7 +60,7 @@ impl Traces {
         Ok(())
     }
 
-    /// Finishes them and gives their files.
+    /// Completes the event files and returns their paths.
     pub(super) fn finish(&mut self, tick: u64) -> Result<Vec<PathBuf>, RunError> {
         let mut written = Vec::new();
         if let Some((path, timeline)) = self.timeline.take() {

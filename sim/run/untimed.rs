@@ -1,4 +1,5 @@
-//! Runs a launch file on caches without cycles: their geometry, and how SMs share each launch.
+//! Helpers for running a launch file on untimed caches: cache geometry, and the distribution of a launch over
+//! SMs.
 
 use golden::interp::{InterpError, Launch, Sms};
 use golden::memory::FlatMemory;
@@ -13,13 +14,13 @@ use super::prepare::Prepared;
 use super::{RunError, verify};
 use crate::check::l1::set_index;
 
-/// The L1 of a machine.
+/// Geometry of a machine's L1.
 pub(super) fn l1_geometry(config: &MachineConfig) -> Result<Geometry, String> {
     let L1Config { index, sets, ways, line_bytes, .. } = &config.l1;
     geometry(index, *sets, *ways, *line_bytes)
 }
 
-/// A bank of its L2.
+/// Geometry of a bank of its L2.
 pub(super) fn l2_geometry(config: &MachineConfig) -> Result<Geometry, String> {
     let L2Config { index, sets, ways, line_bytes, .. } = &config.l2;
     geometry(index, *sets, *ways, *line_bytes)
@@ -30,7 +31,8 @@ fn geometry(index: &IndexConfig, sets: u32, ways: u32, line_bytes: u32) -> Resul
     Ok(Geometry { index, ways: ways as usize })
 }
 
-/// Gives `run` every launch of a prepared file in order, how the SMs share it, and the memory.
+/// Calls `run` for every launch of a prepared file in order, with its distribution over the SMs and the
+/// memory.
 pub(super) fn each_launch(
     prepared: &Prepared,
     config: &MachineConfig,

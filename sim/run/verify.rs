@@ -1,5 +1,5 @@
-//! What a run is compared with: the functional interpreter, the golden L1Ds, the checkers of the memory
-//! model and of the DRAM commands, and the expected results of the launch file.
+//! Verification of a run. The references are the functional interpreter, the golden L1Ds, the checkers of the
+//! memory model and of the DRAM commands, and the launch file's expected results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,37 +29,38 @@ use crate::check::tracker::TrackerLockstep;
 use crate::dram::judge;
 use crate::launch::View;
 
-/// Thread instructions after which the interpreter gives a launch up.
+/// Number of thread instructions after which the interpreter aborts a launch.
 const RUNAWAY: u64 = 1 << 40;
-/// Mismatches reported before the rest is only counted.
+/// Maximum number of reported mismatches; the rest is only counted.
 const MAX_REPORTS: usize = 8;
 
-/// The golden models that run beside the machine.
+/// Golden models that run in parallel with the machine.
 pub(super) struct Shadow {
     memory: FlatMemory,
     l1s: Vec<Lockstep>,
-    /// By SM, where cores have instruction caches.
+    /// Checkers of the instruction caches, by SM; empty if there are none.
     icaches: Vec<FetchLockstep>,
-    /// What becomes of a load depends on the addresses of its lanes, beyond the line.
+    /// True if the outcome of a load depends on the addresses of its lanes within the line.
     sees_lanes: bool,
     duel: Option<DuelLockstep>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
-    /// Lines that the loads of each SM ask its L1D for, and those of them that do not go past it.
+    /// Line requests of each SM's loads to its L1D: all of them, and those that do not bypass it.
     streams: Vec<[Reuse; 2]>,
     reuse: [Histograms; 2],
     dram: Vec<Vec<Command>>,
     checker: Checker,
     reports: Vec<String>,
     more: u64,
-    /// What depends on the order of warps, the first few of it and how many more.
+    /// Notes about results that depend on the order of warps: the first few, and the number of further ones.
     order_notes: (Vec<String>, u64),
-    /// Registers that kernels used undefined, by kernel, line and name, and what is said of the first few of them.
+    /// Registers that kernels read before writing them, by kernel, line and name, and the notes about the
+    /// first few.
     undefined: (BTreeSet<(String, u32, String)>, Vec<String>),
 }
 
 impl Shadow {
-    /// Models of a machine whose memory holds this before the first launch.
+    /// Creates the models of a machine with these memory contents before the first launch.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let own_periods = !config.throttle.ends_periods();
@@ -75,7 +76,7 @@ impl Shadow {
             let twin = TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
             twin.map_err(|e| e.to_string())
         };
-        // A plain link is seen at the next edge.
+        // Without a delay, a link still takes one cycle.
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
         Ok(Self {
@@ -99,7 +100,7 @@ impl Shadow {
         })
     }
 
-    /// Looks at every block that was evaluated at the last tick.
+    /// Checks every block that was evaluated at the last tick.
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
         let lsus = machine.lsus_evaluated(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
@@ -157,23 +158,23 @@ impl Shadow {
         }
     }
 
-    /// The L1Ds admit these lines alone from now on.
+    /// Restricts the L1Ds to these lines for all later accesses.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
 
-    /// Where models have disagreed so far, the first few of them.
+    /// Mismatches found so far, limited to the first few.
     pub(super) fn reports(&self) -> &[String] {
         &self.reports
     }
 
-    /// How lines were asked for again, over all SMs and all kernels that have ended: by all loads, and by
-    /// those that did not go past the L1D.
+    /// Reuse of lines over all SMs and all finished kernels: by all loads, and by those that did not bypass
+    /// the L1D.
     pub(super) fn reuse(&self) -> [Histograms; 2] {
         self.reuse
     }
 
-    /// A launch has ended.
+    /// Checks the machine at the end of a launch.
     pub(super) fn ended(&mut self, machine: &Machine) {
         for (i, lsu) in machine.lsus().iter().enumerate() {
             if !lsu.is_consistent() {
@@ -182,7 +183,7 @@ impl Shadow {
         }
     }
 
-    /// A kernel has been loaded, which may have taken ways of the L1s.
+    /// Adapts the number of L1 ways to the shared memory of a loaded kernel.
     pub(super) fn loaded(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
@@ -195,7 +196,7 @@ impl Shadow {
         self.l1s.iter_mut().for_each(|l1| l1.set_ways(ways as usize));
     }
 
-    /// The L1s have been flushed.
+    /// Checks all models when the L1s have been flushed.
     pub(super) fn flushed(&mut self, cycle: u64) {
         for i in 0..self.l1s.len() {
             if let Err(mismatch) = self.l1s[i].flush(cycle) {
@@ -219,7 +220,7 @@ impl Shadow {
         }
     }
 
-    /// The host wrote a buffer.
+    /// Updates the models after the host has written a buffer.
     pub(super) fn wrote(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         for (at, byte) in (address..).zip(bytes) {
             self.memory.write(at, 1).map_err(|e| e.to_string())?[0] = *byte;
@@ -228,8 +229,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// Everything found, the DRAM commands checked last. What must be conserved is so only once
-    /// nothing is under way any more.
+    /// Returns all mismatches after a final check of the DRAM commands. Conservation sums hold only if
+    /// nothing is in flight, that is, if `is_complete`.
     pub(super) fn finish(mut self, machine: &Machine, is_complete: bool) -> Vec<String> {
         for (i, commands) in (0..).zip(&std::mem::take(&mut self.dram)) {
             for violation in self.checker.check(commands) {
@@ -258,7 +259,7 @@ impl Shadow {
         }
     }
 
-    /// Registers that kernels used so far before they had written them.
+    /// Notes about registers that kernels have read before writing them.
     pub(super) fn undefined_notes(&self) -> Vec<String> {
         let (known, notes) = &self.undefined;
         let more = known.len() - notes.len();
@@ -267,13 +268,13 @@ impl Shadow {
         notes.iter().cloned().chain(more).collect()
     }
 
-    /// Why the L1Ds are not followed, if they are not.
+    /// Note about L1Ds that are not checked, with the reason.
     pub(super) fn blind(&self) -> Option<String> {
         let reason = self.l1s.first()?.blind()?;
         Some(format!("the L1Ds are not held to their twins: {reason}"))
     }
 
-    /// What so far depends on the order of warps, so that it was not judged.
+    /// Notes about results that depend on the order of warps and were not judged.
     pub(super) fn order_notes(&self) -> Vec<String> {
         let (notes, more) = &self.order_notes;
         let depend = noun(*more, "depends", "depend");
@@ -282,7 +283,7 @@ impl Shadow {
     }
 }
 
-/// The twins of the instruction caches, if there are any.
+/// Creates the checkers of the instruction caches, if there are any.
 fn icaches(config: &MachineConfig) -> Result<Vec<FetchLockstep>, String> {
     let InstructionStore::Cache(icache) = &config.sm.icache else { return Ok(Vec::new()) };
     let twin = |i| FetchLockstep::new(&format!("sm{i}.core.icache"), icache, config.l1.line_bytes, config.addr_bits);
@@ -298,8 +299,8 @@ fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
     }
 }
 
-/// Runs a launch functionally and compares all of memory. What depends on the order of warps is noted, and memory
-/// goes on from the machine's then.
+/// Runs a launch on the functional interpreter and compares all memory. Results that depend on the order of
+/// warps become notes, and the interpreter then continues with the machine's memory.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,
@@ -334,7 +335,7 @@ pub(super) fn interpret(
     Ok(())
 }
 
-/// Where the machine and memory differ.
+/// Returns the sections in which the machine and `memory` differ.
 fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Result<Vec<Disputed>, String> {
     let mut disputed = Vec::new();
     for (i, buffer) in prepared.file.buffers.iter().enumerate() {
@@ -355,7 +356,7 @@ fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Resu
     Ok(disputed)
 }
 
-/// What the machine holds in each buffer and variable.
+/// Reads every buffer and variable from the machine.
 fn held<'p>(machine: &Machine, prepared: &'p Prepared) -> Result<Vec<(&'p str, Vec<u8>)>, String> {
     let buffers = prepared.file.buffers.iter().zip(&prepared.addresses);
     let buffers = buffers.map(|(buffer, address)| (&*buffer.name, *address, buffer.bytes()));
@@ -364,10 +365,10 @@ fn held<'p>(machine: &Machine, prepared: &'p Prepared) -> Result<Vec<(&'p str, V
     buffers.chain(regions).map(read).collect()
 }
 
-/// Buffers and variables before the first launch.
+/// Creates the memory with all buffers and variables before the first launch.
 pub(super) fn initial_memory(prepared: &Prepared) -> Result<FlatMemory, String> {
     let mut memory = FlatMemory::new();
-    // Regions first: a buffer that is a constant lies within one and needs no place.
+    // Regions come first: a buffer for a constant lies inside a region and needs no memory of its own.
     for region in &prepared.regions {
         memory.place(&region.name, region.address, region.bytes.clone()).map_err(|e| e.to_string())?;
         if region.is_constant {
@@ -383,7 +384,7 @@ pub(super) fn initial_memory(prepared: &Prepared) -> Result<FlatMemory, String> 
     Ok(memory)
 }
 
-/// A launch as the interpreter takes it.
+/// Converts a launch for the interpreter.
 pub(super) fn interpreted(kernel: &Kernel) -> interp::Launch<'_> {
     interp::Launch {
         program: &kernel.program,
@@ -395,8 +396,8 @@ pub(super) fn interpreted(kernel: &Kernel) -> interp::Launch<'_> {
     }
 }
 
-/// Compares the outputs of a finished run with what the launch file expects; `None` if it expects
-/// nothing.
+/// Compares the outputs of a finished run with the launch file's expectations. Returns `None` if the file
+/// states no expectations.
 pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec<String>>, String> {
     let mut failed = Vec::new();
     let mut any = false;
@@ -411,7 +412,7 @@ pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec
     Ok(any.then_some(failed))
 }
 
-/// Elements of a buffer as the machine holds them.
+/// Reads elements of a buffer from the machine.
 pub(super) fn read_view(prepared: &Prepared, machine: &Machine, view: &View) -> Result<Array, String> {
     let buffer = view.buffer.0;
     let (address, bytes) = (prepared.addresses[buffer], prepared.file.buffers[buffer].bytes());

@@ -1,4 +1,4 @@
-//! The waveform of a run: what the options ask for, and the files that it leaves.
+//! Waveform of a run: converts its options and writes its files.
 
 use std::fmt;
 use std::io;
@@ -12,18 +12,18 @@ use waves::scope::{Glob, Window};
 use super::{RunError, WaveOptions, without_name};
 use crate::readers::{Changed, Cut, WaveSpec, Waveform};
 
-/// A waveform under way.
+/// Waveform under construction.
 pub(super) struct Wave {
     path: PathBuf,
-    /// First core cycle that is asked for.
+    /// First requested core cycle.
     from: u64,
-    /// It begins when something happens.
+    /// True if the waveform starts at a trigger or a failure.
     waits: bool,
     dump: Waveform<PartFile>,
 }
 
 impl Wave {
-    /// Starts what the options ask for.
+    /// Starts the waveform that the options request.
     pub(super) fn open(options: &WaveOptions, machine: &Machine) -> Result<Self, RunError> {
         let WaveOptions { path, from, to, scopes, trigger, last, after, limit } = options;
         let bad = |reason: &dyn fmt::Display| RunError::input(path, reason);
@@ -44,24 +44,24 @@ impl Wave {
         Ok(Self { path: path.clone(), from: from.unwrap_or(0), waits, dump })
     }
 
-    /// The next sample describes every block.
+    /// Makes the next sample describe every block.
     pub(super) fn refresh(&mut self) {
         self.dump.refresh();
     }
 
-    /// Writes what the last step changed.
+    /// Writes the changes of the last step.
     pub(super) fn sample(&mut self, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
         self.dump.sample(tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Notes a failure.
+    /// Records a failure, which can start, mark or end the waveform.
     #[cold]
     pub(super) fn fail(&mut self, what: &str, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
         self.dump.fail(what, tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Finishes the dump of a run of so many core cycles and writes its save files. Gives the files, and what is to be
-    /// said of them.
+    /// Completes the dump of a run of `cycles` core cycles and writes its save files. Returns the written
+    /// files and notes about them.
     pub(super) fn close(self, tick: u64, cycles: u64) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
         let Self { path, from, waits, dump } = self;
         let failed = |e: io::Error| unwritten(&path, &e);

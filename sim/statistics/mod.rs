@@ -1,11 +1,11 @@
 //! # Statistics
-//! What a run says about itself, schema 1: keys are added, never renamed; a quantity that the machine does not have is
-//! `null`, never 0. Everything but `host` is the same on every host.
+//! Statistics of a run, schema 1. Keys are added but never renamed. A quantity that the machine does not have
+//! is `null`, never 0. Everything except `host` is the same on every host.
 //!
-//! | file     | holds                                                                                        |
+//! | file     | content                                                                                      |
 //! |----------|----------------------------------------------------------------------------------------------|
-//! | `of_run` | the keys of a run in their order: what the blocks counted, and what is formed of it           |
-//! | `sheet`  | the reader that keeps them as a tree: JSON, paths, and the dictionary follow from it          |
+//! | `of_run` | the keys of a run in their order: the counters of the blocks and the values derived from them |
+//! | `sheet`  | a counter reader that stores the keys as a tree, from which JSON and the dictionary follow    |
 
 mod of_run;
 mod sheet;

@@ -1,4 +1,4 @@
-//! The keys of a run, in their order.
+//! Keys of a run's statistics, in their order.
 
 use golden::l1::reuse::Histograms;
 use rtl::kernel::{Counted, CounterReader, Key, Opened, Quantity, Value, count_classes, count_units};
@@ -12,10 +12,10 @@ use crate::run::{Counters, Has, LoadCounters, Outcome, RunReport, Verdict};
 /// Version of the keys.
 pub const SCHEMA: u32 = 1;
 
-/// What an idle SM is.
+/// Description of the key `idle`.
 const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no warp: part of `stalls.no_warp`.";
 
-/// The statistics of a run, with its energy if that was estimated.
+/// Collects the statistics of a run, with its energy if that was estimated.
 #[must_use]
 pub fn of_run(resolved: &Resolved, report: &RunReport, energy: Option<&Energy>) -> Sheet {
     let mut sheet = Sheet::new(false);
@@ -31,7 +31,7 @@ pub fn of_run(resolved: &Resolved, report: &RunReport, energy: Option<&Energy>) 
     sheet
 }
 
-/// Every key that there may be.
+/// Lists every key that the statistics of any machine may have.
 #[must_use]
 pub fn dictionary() -> Vec<Entry> {
     let events = Events { name: String::new(), event: String::new(), count: 0, pj_each: None };
@@ -50,7 +50,8 @@ pub fn dictionary() -> Vec<Entry> {
         machine: "",
         designs: &[String::new()],
         config_hash: "",
-        // What is null is listed as well, but a cache that only loads lists fewer keys.
+        // Null keys are listed too, but a load-only cache lists fewer keys. The dictionary therefore assumes
+        // stores.
         has: Has { l1: L1Has { stores: true, ..L1Has::default() }, ..Has::default() },
         report: &report,
         energy: Some(&energy),
@@ -60,7 +61,7 @@ pub fn dictionary() -> Vec<Entry> {
     sheet.entries()
 }
 
-/// What is told of.
+/// Data from which the statistics of a run are listed.
 struct Run<'a> {
     machine: &'a str,
     designs: &'a [String],
@@ -74,12 +75,12 @@ const fn cycles(name: &'static str, about: &'static str) -> Key {
     Key::new(name, about).in_unit(Quantity::Cycles)
 }
 
-/// A ratio, under a key.
+/// Reports a ratio under a key.
 fn number(to: &mut dyn CounterReader, name: &'static str, about: &'static str, number: f64) {
     to.counter(&Key::plain(name, about), Value::Number(number));
 }
 
-/// A number in a unit, under a key.
+/// Reports a number with a unit under a key.
 fn measure(to: &mut dyn CounterReader, name: &'static str, about: &'static str, unit: Quantity, number: f64) {
     to.counter(&Key::new(name, about).in_unit(unit), Value::Number(number));
 }
@@ -92,7 +93,7 @@ fn count(to: &mut dyn CounterReader, name: &'static str, about: &'static str, co
     to.counter(&Key::plain(name, about), Value::Count(count.into()));
 }
 
-/// A list of words.
+/// Reports a list of words.
 fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Item = &'a str>) {
     if to.enter(key, Opened::List) {
         words.into_iter().for_each(|word| to.counter(key, Value::Text(word)));
@@ -100,7 +101,7 @@ fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Ite
     }
 }
 
-/// A list of groups; a reader of every key is shown `any` where there is none.
+/// Reports a list of groups. If the list is empty, a reader that lists all keys gets the element `any`.
 fn elements<T>(
     to: &mut dyn CounterReader,
     key: &Key,
@@ -120,7 +121,7 @@ fn elements<T>(
     }
 }
 
-/// A group; null where there is nothing to list.
+/// Reports a group, or null if it does not exist.
 fn group(to: &mut dyn CounterReader, key: &Key, is_there: bool, list: impl FnOnce(&mut dyn CounterReader)) {
     if to.enter(key, if is_there { Opened::Group } else { Opened::Absent }) {
         list(to);

@@ -1,9 +1,9 @@
-//! A tree of counters: what the blocks list, kept.
+//! Tree of the counters that the blocks report.
 
 use rtl::kernel::{CounterReader, Key, Opened, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// What stands behind a key.
+/// Value of a key.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Absent,
@@ -23,27 +23,27 @@ pub struct Sheet {
     lists_all: bool,
 }
 
-/// A key of the dictionary.
+/// Entry of the dictionary of keys.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Entry {
-    /// Its path; behind `[]` are the keys of an element.
+    /// Path of the key; `[]` precedes the keys of a list element.
     pub key: String,
-    /// What it holds.
+    /// Description of the value.
     pub meaning: &'static str,
-    /// Its unit, if it counts.
+    /// Unit of the value, if it has one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub unit: &'static str,
-    /// The metric of Nsight Compute that counts the same.
+    /// Nsight Compute metric that counts the same quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nsight: Option<&'static str>,
-    /// The key that has the same keys inside, where they are listed.
+    /// Earlier key whose group has the same keys and lists them.
     pub like: Option<String>,
-    /// There are several, in a list.
+    /// True if the value is a list.
     pub is_list: bool,
 }
 
 impl Sheet {
-    /// An empty one; `lists_all` if it is to have every key that a machine may have.
+    /// Creates an empty tree. `lists_all` requests every key that a machine may have.
     #[must_use]
     pub const fn new(lists_all: bool) -> Self {
         Self { root: Vec::new(), open: Vec::new(), lists_all }
@@ -58,7 +58,8 @@ impl Sheet {
         }
     }
 
-    /// The dictionary: every key once, with its meaning. A group whose keys are those of an earlier one refers to it.
+    /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier one
+    /// refers to that one.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());
@@ -67,7 +68,7 @@ impl Sheet {
     }
 }
 
-/// Groups that are listed, by what is inside, with their paths.
+/// Groups listed so far, with their paths.
 type Listed<'a> = Vec<(&'a [(Key, Node)], String)>;
 
 fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, listed: &mut Listed<'a>) {
@@ -96,7 +97,7 @@ fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, li
     }
 }
 
-/// True if two groups have the same keys of the same meanings.
+/// True if two groups have the same keys with the same meanings.
 fn is_alike(one: &[(Key, Node)], other: &[(Key, Node)]) -> bool {
     !one.is_empty() && one.iter().map(|(key, _)| key).eq(other.iter().map(|(key, _)| key))
 }

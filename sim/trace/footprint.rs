@@ -1,17 +1,17 @@
-//! Which lines a kernel touches, and how often.
+//! Counts the distinct lines that a kernel accesses, and the accesses to each.
 //!
-//! A byte counts the accesses of a line and stays at 255. Lines come in groups of 64 neighbours, so
-//! that a large array costs little more than a byte a line. The number of groups has a limit: behind
-//! it new lines are no longer counted, and the figures say so.
+//! Each line has a one-byte counter that saturates at 255. Lines are grouped by 64 consecutive addresses, so
+//! that a large array costs little more than one byte per line. The number of groups is limited: beyond the
+//! limit, new lines are not counted and the results are marked as incomplete.
 
 use rustc_hash::FxHashMap;
 
-/// Lines of a group.
+/// Number of lines in a group.
 const GROUP: u64 = 64;
-/// Groups at most: 128 million lines if they are neighbours, in about 200 MB.
+/// Maximum number of groups: 128 million consecutive lines, in about 200 MB.
 const MOST_GROUPS: usize = 2 << 20;
 
-/// Lines touched so far.
+/// Lines accessed so far.
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
     groups: FxHashMap<u64, Box<[u8; GROUP as usize]>>,
@@ -19,18 +19,18 @@ pub struct Footprint {
     is_cut: bool,
 }
 
-/// How many lines were touched so often.
+/// Number of lines whose access count lies in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reuse {
-    /// Fewest accesses of these lines.
+    /// Minimum number of accesses.
     pub from: u32,
-    /// Most accesses; `None` if there is no limit.
+    /// Maximum number of accesses; `None` if there is no limit.
     pub to: Option<u32>,
     /// Number of lines.
     pub lines: u64,
 }
 
-/// Bounds of [`Footprint::reuse`].
+/// Ranges of access counts for [`Footprint::reuse`].
 const REUSES: [(u8, Option<u8>); 6] =
     [(1, Some(1)), (2, Some(3)), (4, Some(7)), (8, Some(15)), (16, Some(31)), (32, None)];
 
@@ -51,25 +51,25 @@ impl Footprint {
         }
     }
 
-    /// Accesses to lines, one for each line of each instruction.
+    /// Number of line accesses; an instruction makes one per line that it accesses.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
-    /// Distinct lines.
+    /// Number of distinct lines accessed.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.counts().filter(|&count| count > 0).count() as u64
     }
 
-    /// Whether there were more lines than can be counted.
+    /// True if the kernel accessed more lines than can be counted.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Lines by how often they were accessed.
+    /// Returns the number of lines per range of access counts.
     #[must_use]
     pub fn reuse(&self) -> Vec<Reuse> {
         let bounds = REUSES.iter().map(|&(from, to)| {

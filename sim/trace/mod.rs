@@ -1,13 +1,13 @@
-//! # Accel-Sim traces: what they ask of the memory, and how they come to a machine
+//! # Accel-Sim traces: their memory accesses, and their replay on a machine
 //!
-//! | module        | holds                                                            |
+//! | module        | content                                                          |
 //! |---------------|------------------------------------------------------------------|
-//! | [`profile`]   | instruction mix, transactions, strides of a kernel               |
-//! | [`footprint`] | the lines it touches, and how often each                         |
-//! | [`sass`]      | PTX instructions in the words of a trace                         |
-//! | `names`       | their registers in its numbers                                   |
-//! | [`source`]    | a kernel's CTAs, read while it runs                              |
-//! | [`synthetic`] | made-up kernels with access patterns that are known beforehand   |
+//! | [`profile`]   | instruction mix, transactions and strides of a kernel            |
+//! | [`footprint`] | lines that a kernel accesses, with access counts                 |
+//! | [`sass`]      | SASS opcodes of PTX instructions, for exported traces            |
+//! | `names`       | register numbers of PTX registers, for exported traces           |
+//! | [`source`]    | CTAs of a kernel's trace, read during the replay                 |
+//! | [`synthetic`] | synthetic kernels with known access patterns                     |
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,11 @@ pub mod sass;
 pub mod source;
 pub mod synthetic;
 
-/// Name of the list of a trace in its folder.
+/// File name of a trace's kernel list in its folder.
 pub const LIST: &str = "kernelslist.g";
 
-/// The list that a path stands for, if it stands for one: its own, or that of a folder.
+/// Returns the path of the trace list that a path denotes: the list itself, or the list in a folder. `None`
+/// if the path is neither.
 #[must_use]
 pub fn list_of(path: &Path) -> Option<PathBuf> {
     if path.is_dir() {
@@ -31,7 +32,7 @@ pub fn list_of(path: &Path) -> Option<PathBuf> {
     (path.extension() == Some(OsStr::new("g"))).then(|| path.to_owned())
 }
 
-/// Whether a path is named like one kernel's trace, plain or compressed.
+/// True if the file name is that of a single kernel's trace, plain or compressed.
 #[must_use]
 pub fn is_kernel(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(".traceg"))

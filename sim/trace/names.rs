@@ -1,35 +1,36 @@
-//! Registers of a program in the numbers of a trace.
+//! Maps the registers of a program to the register numbers of an exported trace.
 //!
-//! An instruction of a trace has one destination and four sources at most, and its registers are vector
-//! registers: Accel-Sim's reader takes no more and knows no others. So predicates get numbers that no
-//! instruction names, and what an instruction writes together, a pair, a vector, a value and a predicate,
-//! goes by the number of the first of it, as in SASS, until it is written again. Whoever reads any part
-//! of it names that number, and waits for the instruction that wrote it.
+//! A trace instruction has at most one destination and four sources, all of them vector registers, since
+//! Accel-Sim's reader accepts nothing else. Predicates therefore get numbers that no instruction uses. An
+//! instruction may write several registers together: a pair, a vector, or a value and a predicate. They share
+//! the number of the first, as in SASS, until they are written again. An instruction that reads any of them
+//! uses that number and thus waits for the writer.
 
 use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};
 
-/// Sources of an instruction at most.
+/// Maximum number of sources of a trace instruction.
 const MOST_SOURCES: usize = 4;
-/// The last register: `R255` is zero.
+/// Highest usable register number: `R255` is the zero register.
 const LAST: u8 = 254;
 const WORDS: usize = LAST as usize + 1;
 const PREDS: usize = MAX_PREDS as usize;
 
-/// What the registers of a warp are called at a point of its trace.
+/// Register numbers of a warp at one point of its trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// The number of each predicate that is written alone.
+    /// Number of each predicate while it is not in a group of registers written together.
     own: [u8; PREDS],
     words: [u8; WORDS],
     preds: [u8; PREDS],
-    /// Numbers that were written and that no instruction has named since.
+    /// True for numbers that were written and that no later instruction has used as a source.
     open: [bool; WORDS],
 }
 
 impl Names {
-    /// Those at the beginning of a program in the physical form. Predicates take the lowest numbers that no
-    /// instruction names; if there are too few they share them, and at worst the last one.
+    /// Creates the numbers at the start of a program in physical form. Predicates take the lowest numbers
+    /// that no instruction uses. If these are too few, predicates share them, and at worst they all use the
+    /// last number.
     pub fn new(insts: &[Inst]) -> Self {
         let mut named = RegMask::default();
         insts.iter().for_each(|inst| {
@@ -41,11 +42,12 @@ impl Names {
         Self { own, words: std::array::from_fn(|word| word as u8), preds: own, open: [false; WORDS] }
     }
 
-    /// The registers of the next instruction of the warp.
+    /// Returns the operands of the warp's next instruction.
     ///
-    /// One that overwrites a part of what was written together, which nobody has waited for, names the rest of
-    /// it as a source: it must wait for that writer, too. If there are more sources than there is room for, those are left out first that
-    /// an instruction before this one has waited for.
+    /// An instruction may overwrite some of the registers that were written together before any instruction
+    /// has waited for their writer. It must wait for that writer too, so the group's number becomes a source.
+    /// If there are too many sources, those that an earlier instruction has already waited for are dropped
+    /// first.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.called(&inst.reads).collect();
@@ -63,7 +65,8 @@ impl Names {
         Operands::new(&registers(dest.as_slice()), &registers(&sources)).unwrap_or_default()
     }
 
-    /// From now on what is written goes by `dest`. What went by it before has been waited for, and goes by its own number.
+    /// Gives the written registers the number `dest`. Registers that had this number before get their own
+    /// numbers back, since their writer has been waited for.
     fn rename(&mut self, writes: &RegMask, dest: u8) {
         let words_of_dest = (0..=LAST).zip(&mut self.words).filter(|(_, name)| **name == dest);
         words_of_dest.for_each(|(word, name)| *name = word);
@@ -74,7 +77,7 @@ impl Names {
         self.open[usize::from(dest)] = true;
     }
 
-    /// What the registers of a set are called now.
+    /// Returns the current numbers of the registers in a set.
     fn called(&self, set: &RegMask) -> impl Iterator<Item = u8> {
         let words = words(set).map(|word| self.words[usize::from(word)]);
         words.chain(preds(set).map(|pred| self.preds[pred]))
@@ -93,7 +96,7 @@ fn preds(set: &RegMask) -> impl Iterator<Item = usize> {
     bits(set.preds.into()).map(usize::from)
 }
 
-/// The set bits of a word, ascending.
+/// Iterates over the set bits of a word, in ascending order.
 fn bits(mut word: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros() as u8;
@@ -109,7 +112,8 @@ mod tests {
 
     use super::*;
 
-    /// An instruction that reads and writes these words, and these predicates: `-1` is the first.
+    /// Creates an instruction that reads and writes these registers. Negative numbers are predicates: `-1` is
+    /// the first.
     fn inst(writes: &[i16], reads: &[i16]) -> Inst {
         let set = |registers: &[i16]| {
             let mut set = RegMask::default();
@@ -122,7 +126,7 @@ mod tests {
         Inst { writes: set(writes), reads: set(reads), ..Inst::new(Op::Nop) }
     }
 
-    /// Destination and sources of the instructions in a row.
+    /// Returns the destinations and sources of consecutive instructions.
     fn named(insts: &[Inst]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut names = Names::new(insts);
         let numbers = |registers: &[Register]| registers.iter().map(|register| register.number).collect();
@@ -145,7 +149,7 @@ mod tests {
         assert_eq!(found, [(vec![4], vec![]), (vec![5], vec![4]), (vec![], vec![4, 5])]);
     }
 
-    /// Here a load takes the place of one word of its address, and another instruction that of the other.
+    /// A load overwrites one word of its own address, and another instruction overwrites the other word.
     #[test]
     fn what_was_waited_for_holds_nobody_up() {
         let found = named(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);

@@ -1,4 +1,4 @@
-//! What a recorded kernel does, counted without a clock.
+//! Instruction and memory-access statistics of a recorded kernel, computed without timing.
 
 use std::collections::BTreeMap;
 
@@ -6,71 +6,71 @@ use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
-/// Different strides that are kept; the rest count together.
+/// Maximum number of distinct strides with their own count; further strides share one count.
 const MOST_STRIDES: usize = 256;
 
-/// Counts of a kernel.
+/// Statistics of a kernel.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Bytes of a line.
+    /// Line size, in bytes.
     pub line_bytes: u64,
-    /// CTAs.
+    /// Number of CTAs.
     pub ctas: u64,
-    /// Warps that did something.
+    /// Number of warps with at least one instruction.
     pub warps: u64,
-    /// Instructions issued by warps.
+    /// Number of warp instructions.
     pub warp_instructions: u64,
-    /// Lanes active in them.
+    /// Sum of active lanes over all warp instructions.
     pub thread_instructions: u64,
-    /// Those in which no lane was.
+    /// Number of warp instructions without an active lane.
     pub without_lanes: u64,
-    /// By class; generic accesses count where their address leads.
+    /// Warp instructions by class; generic accesses count in the class of the space that they address.
     pub classes: BTreeMap<Class, u64>,
-    /// Accesses to device memory (global and local).
+    /// Accesses to device memory (global and local) by class.
     pub traffic: BTreeMap<Class, Traffic>,
-    /// Lines of device memory touched.
+    /// Lines of device memory accessed.
     pub footprint: Footprint,
-    /// Distances between neighbouring lanes of accesses to device memory.
+    /// Strides between adjacent lanes of device-memory accesses.
     pub strides: Strides,
 }
 
-/// What instructions of a class ask for in lines.
+/// Line accesses of the instructions of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Instructions with at least one lane.
+    /// Number of instructions with at least one active lane.
     pub instructions: u64,
-    /// Lines, counted anew for each instruction.
+    /// Number of line accesses: each instruction counts every line that it accesses.
     pub transactions: u64,
-    /// Most lines of one instruction.
+    /// Maximum number of lines of one instruction.
     pub most: u64,
 }
 
 impl Traffic {
-    /// Lines per instruction; nothing without instructions.
+    /// Average number of lines per instruction; `None` without instructions.
     #[must_use]
     pub fn average(&self) -> Option<f64> {
         (self.instructions > 0).then(|| self.transactions as f64 / self.instructions as f64)
     }
 }
 
-/// How often lanes lie how far apart, in bytes.
+/// Number of instructions by the stride between their lanes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
-    /// Instructions whose lanes all have one distance.
+    /// Instructions with one constant stride, by stride.
     pub constant: BTreeMap<i64, u64>,
-    /// Those with a constant distance that was not kept any more.
+    /// Instructions with a constant stride beyond the recorded ones.
     pub others: u64,
-    /// Those with several distances.
+    /// Instructions with varying strides.
     pub irregular: u64,
-    /// Those of a single lane.
+    /// Instructions with a single active lane.
     pub single: u64,
 }
 
 impl Profile {
-    /// Nothing yet; lines have this size, a power of two.
+    /// Creates an empty profile for this line size, a power of two.
     ///
     /// # Panics
-    /// If the size is no power of two.
+    /// Panics if the size is not a power of two.
     #[must_use]
     pub fn new(line_bytes: u64) -> Self {
         assert!(line_bytes.is_power_of_two(), "lines of {line_bytes} bytes");
@@ -88,10 +88,10 @@ impl Profile {
         }
     }
 
-    /// Counts a CTA whose instructions are those of `code`.
+    /// Adds a CTA whose instructions are those of `code`.
     ///
     /// # Panics
-    /// If they are not.
+    /// Panics if an instruction of the CTA is not in `code`.
     pub fn add(&mut self, cta: &Cta, code: &Code) {
         self.ctas += 1;
         for warp in &cta.warps {
@@ -161,7 +161,7 @@ impl Strides {
         }
     }
 
-    /// The constant strides, the most frequent first.
+    /// Returns the constant strides, most frequent first.
     #[must_use]
     pub fn most_frequent(&self) -> Vec<(i64, u64)> {
         let mut strides: Vec<_> = self.constant.iter().map(|(&stride, &times)| (stride, times)).collect();

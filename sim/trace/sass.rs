@@ -1,8 +1,8 @@
-//! PTX instructions in the words of a trace.
+//! Maps PTX instructions to SASS opcodes for exported traces.
 //!
-//! What matters is where an instruction goes when it is replayed: each becomes an opcode of the same pipe
-//! and, as far as SASS has one, of the same latency. All versions that an export can have know the same
-//! opcodes, with one exception: atomics on global memory.
+//! The opcode determines the timing at a replay. Each instruction therefore becomes an opcode of the same
+//! pipe and, where SASS has one, of the same latency. All binary versions that an export supports have the
+//! same opcodes, except atomics on global memory.
 
 use golden::interp::Access;
 use isa::lanes::AluFn;
@@ -12,30 +12,30 @@ use isa::recorded::{Architecture, Header};
 use isa::tensor::instruction_of;
 use isa::types::{CacheOp, Space, Type};
 
-/// Bytes of an instruction.
+/// Size of an instruction in bytes.
 pub(crate) const BYTES: u32 = 16;
 
-/// The `binary version` of an exported trace, whose opcodes it has.
+/// `binary version` of an exported trace, which determines its opcodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinaryVersion(u32);
 
 impl BinaryVersion {
-    /// Those that Accel-Sim has opcodes for, without Kepler's 35, which has no atomics on shared memory.
+    /// Versions whose opcodes Accel-Sim supports, except Kepler's 35, which lacks atomics on shared memory.
     pub const ALL: [Self; 6] = [Self(60), Self(61), Self(70), Self(75), Self(80), Self(86)];
 
-    /// The version of a number, if an export can have it.
+    /// Returns the version with this number, or `None` if exports do not support it.
     #[must_use]
     pub fn new(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.0 == number)
     }
 
-    /// Its number.
+    /// Number of the version.
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// Whether it has opcodes for products of matrices.
+    /// True if the version has opcodes for matrix multiplication.
     pub(crate) fn multiplies_matrices(self) -> bool {
         let header = Header { binary_version: self.0, ..Header::default() };
         OpcodeTable::new(header.architecture()).class("HMMA").is_some()
@@ -43,13 +43,14 @@ impl BinaryVersion {
 }
 
 impl Default for BinaryVersion {
-    /// Pascal's: from Volta on Accel-Sim sends branches to a unit that only its configurations of those GPUs have.
+    /// Pascal. For Volta and later, Accel-Sim issues branches to a unit that only its configurations of those
+    /// GPUs have.
     fn default() -> Self {
         Self(60)
     }
 }
 
-/// The opcode of an instruction that is no access.
+/// Returns the opcode of an instruction that is not a memory access.
 pub(crate) fn opcode(inst: &Inst) -> &'static str {
     match &inst.op {
         Op::Alu(op) if op.ty == Type::F64 => match op.f {
@@ -77,7 +78,7 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
             Type::F32 => "FSETP",
             _ => "ISETP",
         },
-        // Conversions of doubles keep the pipe of doubles.
+        // Conversions from or to doubles use the double-precision pipe.
         Op::Convert(op) if op.to == Type::F64 || op.from == Type::F64 => "DADD",
         Op::Convert(op) => match (op.from.is_float(), op.to.is_float()) {
             (true, true) => "F2F",
@@ -102,7 +103,7 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
     }
 }
 
-/// The opcode of an access of `bytes` bytes to a space, which is not the generic one.
+/// Returns the opcode of an access of `bytes` bytes to a specific (not generic) space.
 pub(crate) fn access(
     kind: Access,
     mem: &MemOp,
@@ -116,15 +117,15 @@ pub(crate) fn access(
         (Access::Store, Space::Shared) => "STS",
         (Access::Atomic, Space::Shared) => "ATOMS",
         (_, Space::Param | Space::Const) => "LDC",
-        // `LDL` and `STL` have addresses of a thread's own memory, which Accel-Sim spreads over the threads. Here
-        // they are spread already.
+        // The addresses of `LDL` and `STL` are thread-local, and Accel-Sim interleaves them over the threads.
+        // The addresses here are already interleaved.
         (Access::Load, Space::Global | Space::Generic | Space::Local) => "LDG.E",
         (Access::Store, Space::Global | Space::Generic | Space::Local) => "STG.E",
         (Access::Atomic, _) if !has_dest => "RED.E",
         (Access::Atomic, _) if architecture == Some(Architecture::Pascal) => "ATOM.E",
         (Access::Atomic, _) => "ATOMG.E",
     };
-    // Accel-Sim takes `S8` and `S16` for 4 bytes.
+    // Accel-Sim treats `S8` and `S16` as 4-byte accesses.
     let width = match bytes {
         1 => ".U8",
         2 => ".U16",

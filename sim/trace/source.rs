@@ -1,7 +1,7 @@
-//! The CTAs of a kernel's trace, read while the machine runs.
+//! CTAs of a kernel's trace, read while the machine runs.
 //!
-//! A CTA is read when it is asked for, or on the way to one behind it that is asked for first; or before, by a thread that
-//! reads ahead. It is kept until it has been taken; then it lives as long as its warps.
+//! A CTA is read when it is requested, or when a later one is requested first, or in advance by a read-ahead
+//! thread. It is buffered until it is taken, and then lives as long as its warps.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,7 +11,7 @@ use isa::recorded::{Code, Cta};
 use rtl::sm::CtaSource;
 use trace::{KernelTrace, TraceError, Warning};
 
-/// A kernel's trace as a running machine sees it.
+/// Trace of a kernel as the source of a running machine's CTAs.
 #[derive(Debug)]
 pub struct TraceSource {
     shared: Arc<Shared>,
@@ -19,46 +19,46 @@ pub struct TraceSource {
 
 #[derive(Debug)]
 struct Shared {
-    /// Bytes that CTAs may take which nobody has asked for yet, about.
+    /// Approximate limit for the memory of CTAs that are read ahead of a request in bytes.
     most_ahead: usize,
-    /// With whoever reads; locked before the state if both are.
+    /// Trace file, locked by the thread that reads. Lock it before the state if both are needed.
     trace: Mutex<KernelTrace>,
     state: Mutex<State>,
-    /// A CTA was taken, or nobody takes any more.
+    /// Signals that a CTA was taken, or that no more will be taken.
     changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
-    /// CTAs that were read and not taken, and the bytes that they take.
+    /// CTAs that were read but not taken yet, and their size in bytes.
     ahead: BTreeMap<u32, Arc<Cta>>,
     bytes_ahead: usize,
-    /// The instructions of all that were read.
+    /// Instructions of all CTAs read so far.
     code: Arc<Code>,
-    /// CTAs that were handed out.
+    /// CTAs that were taken.
     taken: Vec<Weak<Cta>>,
     most_in_memory: usize,
     /// Number of the next CTA in the file.
     next: u32,
     end: Option<End>,
-    /// Somebody has asked for a CTA that is behind an error.
+    /// True if a CTA behind a read error has been requested.
     is_broken: bool,
-    /// Nobody asks any more.
+    /// True if no more CTAs will be requested.
     is_left: bool,
 }
 
-/// Why no more is read.
+/// Reason why reading has ended.
 #[derive(Debug)]
 enum End {
-    /// There is no more.
+    /// End of the trace.
     Reached,
-    /// `None` once it was told.
+    /// Read error; `None` once it was returned.
     Failed(Option<TraceError>),
 }
 
 impl TraceSource {
-    /// The CTAs that `trace` has not read yet. So many bytes of memory of them are read before they are asked for, by a
-    /// thread of its own if it is more than none.
+    /// Creates a source of the CTAs that `trace` has not read yet. A read-ahead thread buffers up to
+    /// `most_ahead` bytes of them, if this is not 0.
     #[must_use]
     pub fn new(trace: KernelTrace, most_ahead: usize) -> Self {
         let state = State {
@@ -81,13 +81,13 @@ impl TraceSource {
         Self { shared }
     }
 
-    /// Whether reading has failed before a CTA that was asked for: it and those behind are empty.
+    /// True if a requested CTA is missing because of a read error. This CTA and all later ones are empty.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.shared.state().is_broken
     }
 
-    /// Why reading has failed, if a CTA was asked for that is missing for it.
+    /// Returns the read error if it made a requested CTA unavailable. The error is returned once.
     pub fn take_error(&self) -> Option<TraceError> {
         match &mut *self.shared.state() {
             State { is_broken: true, end: Some(End::Failed(error)), .. } => error.take(),
@@ -95,12 +95,12 @@ impl TraceSource {
         }
     }
 
-    /// Reads what follows the CTAs that were asked for, to the end of the file: only there stand the last checksums of a
-    /// compressed one. Returns all warnings about the trace; `None` if `is_stopped` has said to leave off. No CTA can be
-    /// asked for any more.
+    /// Reads the rest of the file, because the checksums of a compressed file stand at its end. Returns all
+    /// warnings about the trace, or `None` if `is_stopped` ended the reading. No CTA can be requested
+    /// afterwards.
     ///
     /// # Errors
-    /// Whatever is wrong with the rest of the file.
+    /// Fails if the rest of the file is invalid.
     pub fn finish(&self, is_stopped: impl Fn() -> bool) -> Result<Option<Vec<Warning>>, TraceError> {
         self.leave();
         let mut trace = self.shared.trace();
@@ -117,13 +117,13 @@ impl TraceSource {
         Ok(None)
     }
 
-    /// Ends the thread that reads ahead.
+    /// Ends the read-ahead thread.
     fn leave(&self) {
         self.shared.state().is_left = true;
         self.shared.changed.notify_all();
     }
 
-    /// CTAs that were in memory at once, at most.
+    /// Maximum number of CTAs that were in memory at once.
     #[must_use]
     pub fn most_in_memory(&self) -> usize {
         self.shared.state().most_in_memory
@@ -137,7 +137,7 @@ impl Drop for TraceSource {
 }
 
 impl State {
-    /// Counts the CTAs that are in memory.
+    /// Updates the maximum number of CTAs in memory.
     fn count(&mut self) {
         self.taken.retain(|cta| cta.strong_count() > 0);
         self.most_in_memory = self.most_in_memory.max(self.taken.len() + self.ahead.len());
@@ -146,7 +146,7 @@ impl State {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // What was read until a panic is whole.
+        // A poisoned lock is safe: the state is consistent at every possible panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,7 +155,7 @@ impl Shared {
         trace
     }
 
-    /// The life of the thread that reads ahead.
+    /// Body of the read-ahead thread.
     fn read_ahead(&self) {
         let is_idle = |state: &mut State| !state.is_left && state.end.is_none() && state.bytes_ahead >= self.most_ahead;
         loop {
@@ -169,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Reads up to a CTA.
+    /// Reads up to and including the CTA with this number.
     fn reach(&self, number: u32) {
         let is_due = |state: &State| state.next <= number && state.end.is_none();
         if is_due(&self.state()) {
@@ -194,7 +194,8 @@ impl Shared {
                 state.next += 1;
                 state.count();
             }
-            // Whoever waited for the trace finds no more behind an error: that stays why no more is read.
+            // A thread that waited for the lock finds no CTA behind an error. The error stays the reason for
+            // the end.
             Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
@@ -227,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// The thread that reads ahead may come to an end that another reader has found.
+    /// The read-ahead thread may reach an end of the trace that another thread has found first.
     #[test]
     fn an_error_stays_one_to_whoever_reads_on_behind_it() {
         let text = "-kernel name = k\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n#traces format = x\n#BEGIN_TB\n\

@@ -1,7 +1,7 @@
-//! Made-up kernels in Kepler's instructions, with access patterns that are known beforehand.
+//! Synthetic kernels in Kepler instructions, with known access patterns.
 //!
-//! Every warp loads two arrays in a loop, computes, and stores to a third: 5 instructions around the
-//! loop, 11 in it. What differs is how the first array is walked.
+//! Every warp loads from two arrays in a loop, computes, and stores to a third: 5 instructions outside the
+//! loop and 11 inside it. The kernels differ in how they walk the arrays.
 
 use std::io::{self, Write};
 
@@ -10,55 +10,55 @@ use isa::recorded::opcode::OpcodeTable;
 use isa::recorded::{Architecture, Code, Cta, Header, LANES, Operation, Register, Warp};
 use trace::TraceWriter;
 
-/// Warps of a CTA.
+/// Number of warps per CTA.
 const WARPS: u64 = 8;
 const FIRST: u64 = 0x1000_0000;
 const SECOND: u64 = 0x2000_0000;
 const THIRD: u64 = 0x3000_0000;
 
-/// How the arrays are walked.
+/// Access pattern of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Every line once.
+    /// Streaming: every line once.
     Stream,
-    /// A private tile of 2 KiB again and again, and a table of 8 KiB that all share.
+    /// Reuse: a private tile of 2 KiB, read repeatedly, and a table of 8 KiB shared by all warps.
     Tile,
-    /// Words from anywhere in 1 MiB.
+    /// Random words in 1 MiB.
     Gather,
-    /// Down a column of a matrix with rows of 512 bytes: a line for every lane.
+    /// Walk down a column of a matrix with 512-byte rows: one line per lane.
     Column,
 }
 
-/// All of them.
+/// All access patterns.
 pub const KINDS: [Kind; 4] = [Kind::Stream, Kind::Tile, Kind::Gather, Kind::Column];
 
-/// How much there is of a kernel.
+/// Size of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// CTAs of 256 threads.
+    /// Number of CTAs of 256 threads.
     pub ctas: u32,
-    /// Times round the loop.
+    /// Number of loop iterations.
     pub iterations: u32,
 }
 
-/// A kernel to be written.
+/// Synthetic kernel to be written.
 #[derive(Clone, Debug)]
 pub struct Synthetic {
     kind: Kind,
     size: Size,
     code: Code,
-    /// State of the generator behind [`Kind::Gather`].
+    /// State of the random number generator for [`Kind::Gather`].
     state: u32,
 }
 
 impl Synthetic {
-    /// A kernel.
+    /// Creates a kernel with this access pattern and size.
     #[must_use]
     pub fn new(kind: Kind, size: Size) -> Self {
         Synthetic { kind, size, code: Code::new(OpcodeTable::new(Some(Architecture::Kepler))), state: 12345 }
     }
 
-    /// What its trace says first.
+    /// Header of the kernel's trace.
     #[must_use]
     pub fn header(&self) -> Header {
         Header {
@@ -73,10 +73,10 @@ impl Synthetic {
         }
     }
 
-    /// Writes its trace.
+    /// Writes the kernel's trace.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Fails if `out` cannot be written.
     pub fn write(mut self, out: impl Write) -> io::Result<()> {
         let mut writer = TraceWriter::new(out, &self.header())?;
         for index in 0..self.size.ctas {
@@ -126,7 +126,7 @@ impl Synthetic {
         warp
     }
 
-    /// A linear congruential generator: numbers below `limit` that look random.
+    /// Linear congruential generator: returns pseudo-random numbers below `limit`.
     fn random(&mut self, limit: u64) -> u64 {
         self.state = self.state.wrapping_mul(1_103_515_245).wrapping_add(12345) & 0x7fff_ffff;
         u64::from(self.state >> 4) % limit

@@ -1,4 +1,5 @@
-//! The DRAM controller alone, in commands (elements) a second. `cargo bench -p tb --bench dram`
+//! Benchmark of the DRAM controller alone. Throughput in DRAM commands (elements) per second.
+//! Run with `cargo bench -p tb --bench dram`.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicUsize;
@@ -10,7 +11,7 @@ use warpsieve::config::{Request, Resolved};
 use warpsieve::dram::alone::{self, Ended};
 use warpsieve::dram::trace::TraceRequest;
 
-/// Requests of a run.
+/// Number of requests per run.
 const REQUESTS: u64 = 100_000;
 
 fn once(config: &MachineConfig, trace: &[TraceRequest]) -> Ended {
@@ -28,7 +29,7 @@ fn dram(c: &mut Criterion) {
     let traces = [
         ("sequential", trace(&|i| (false, 64 * i))),
         ("two reads to a write", trace(&|i| (i % 3 == 2, i % 3 * 0x0100_5000 + i / 3 * 64))),
-        // A permutation of 2^16 bursts, so that hardly any request finds its row open.
+        // The multiplication permutes 2^16 bursts, so that hardly any request finds its row open.
         ("scattered", trace(&|i| (i % 3 == 2, ((i * 40_503) & 0xffff) * 64))),
     ];
     let mut group = c.benchmark_group("dram");

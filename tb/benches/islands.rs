@@ -1,8 +1,12 @@
-//! What several threads would gain, on paper: how long each island of `fermi` takes from one meeting to the next, measured
-//! in one thread, and the time that follows if so many threads share them as a run in threads does: each its own
-//! part first, then what others have not begun, from behind; and then the meetings. Beginning a round and ending it
-//! costs a hand-over, and so does going on to the meetings. Cycles in step (the ends of launches) count as they are.
-//! `cargo bench -p tb --bench islands [-- KERNEL...]`
+//! Estimates the speedup of a multithreaded run from a single-threaded measurement of `fermi`.
+//!
+//! The benchmark measures how long each island (partition of the machine) takes between synchronization
+//! points. From these times it computes how long a given number of threads would take. Each thread first runs
+//! its own share of the islands. Then it steals islands that no thread has started, beginning at the end of
+//! the list. After the islands, the threads share the work of the synchronization points. Two hand-overs are
+//! charged per round: one to start it, and one to go on to the synchronization points. Cycles that the
+//! machine runs in lockstep (at the ends of launches) count at their measured time.
+//! Run with `cargo bench -p tb --bench islands [-- KERNEL...]`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,17 +15,18 @@ use rtl::kernel::Mode;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Outcome, Round, RunOptions, RunReport, run, shares};
 
-/// What it takes to have other threads begin a round, and to hear that they are done.
+/// Cost of one hand-over: waking the other threads for a round and waiting until they are done.
 const HANDOVER: Duration = Duration::from_micros(1);
 const THREADS: [usize; 5] = [2, 4, 8, 16, 32];
 const KERNELS: [&str; 6] = ["vadd", "sgemm", "bfs", "kmeans", "syrk", "mm2"];
 
-/// The time of tasks that threads share, each of which has its own order.
+/// Returns the time that threads take for a shared list of tasks; `orders` holds each thread's order of
+/// preference.
 fn shared(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     let mut taken = vec![false; tasks.len()];
     let mut clocks = vec![Duration::ZERO; orders.len()];
     while taken.iter().any(|taken| !taken) {
-        // Whoever is free first takes its next.
+        // The thread that is free first takes its next task.
         let (thread, _) = clocks.iter().enumerate().min_by_key(|(_, clock)| **clock).expect("one thread at least");
         let task = *orders[thread].iter().find(|task| !taken[**task]).expect("every thread may do every task");
         taken[task] = true;
@@ -30,7 +35,7 @@ fn shared(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     clocks.into_iter().max().unwrap_or_default()
 }
 
-/// The time of rounds in so many threads.
+/// Returns the total time of all rounds when `threads` threads share the work.
 fn in_threads(rounds: &[Round], threads: usize) -> Duration {
     let orders: Vec<_> = (0..threads).map(|thread| shares(rounds[0].islands.len(), threads, thread)).collect();
     let anyone = vec![(0..rounds[0].meetings.len()).collect(); threads];

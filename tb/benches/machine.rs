@@ -1,5 +1,6 @@
-//! Whole kernels on the whole machine, checks and waves off, reading the launch file included, in
-//! core cycles (elements) a second. `cargo bench -p tb --bench machine`
+//! Benchmark of whole kernels on the whole machine, with checks and waveforms off. The time includes reading
+//! the launch file. Throughput in core cycles (elements) per second.
+//! Run with `cargo bench -p tb --bench machine`.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Cost of a waveform for a machine of 16 blocks with 256 registers each, in registers (elements)
-//! per second. `cargo bench -p tb --bench waveform`
+//! Cost of recording a waveform of 16 blocks with 256 registers each. Throughput in registers (elements) per
+//! second.
+//! Run with `cargo bench -p tb --bench waveform`.
 
 use std::io;
 
@@ -12,7 +13,7 @@ const BLOCKS: usize = 16;
 const REGISTERS: usize = 256;
 const CYCLES: usize = 200;
 
-/// Registers that all take a new value at every edge, or none does.
+/// Blocks of registers. At every edge all registers change (`step` nonzero) or none does (`step` zero).
 struct Registers {
     values: Vec<[u32; REGISTERS]>,
     step: u32,

@@ -1,4 +1,4 @@
-//! A channel with a source of requests, a sink of replies, and a record of its command bus.
+//! Test bench of a DRAM channel: source of requests, sink of replies, and a record of the command bus.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,29 +17,29 @@ use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::dram::judge;
 
-/// Cycles between the edge at which the source sends its first request and the one at which the
-/// channel can take it.
+/// Cycles from the edge at which the source sends its first request to the one at which the channel can
+/// accept it.
 pub const LEAD: u64 = 1;
 
-/// The controller of the reference streams.
+/// Returns the configuration of the reference command streams.
 pub fn reference() -> DramConfig {
     preset("gddr5-reference")
 }
 
-/// A channel of a machine.
+/// Returns the DRAM configuration of a machine preset.
 pub fn preset(machine: &str) -> DramConfig {
     let request = Request { machine: machine.to_owned(), ..Request::default() };
     Resolved::new(&request).expect("the preset is valid").config.dram
 }
 
-/// A request and the cycle from which it is offered.
+/// Request with the first cycle in which it is offered.
 #[derive(Clone)]
 pub struct Offer {
     pub cycle: u64,
     pub request: DramRequest,
 }
 
-/// One line, since a failing random test prints hundreds.
+/// Prints a single line, since a failing random test prints hundreds of requests.
 impl fmt::Debug for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DramRequest { write, burst, byte_mask, data, .. } = &self.request;
@@ -48,14 +48,14 @@ impl fmt::Debug for Offer {
     }
 }
 
-/// A full-burst request to a byte address.
+/// Creates a full-burst request to a byte address.
 #[cfg(test)]
 pub fn offer(cycle: u64, write: bool, address: u64) -> Offer {
     let byte_mask = if write { u64::MAX } else { 0 };
     Offer { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }
 }
 
-/// Bytes that a burst holds before a run.
+/// Returns the bytes of a burst before the run.
 fn initial(burst: u64) -> [u8; BURST_BYTES] {
     std::array::from_fn(|i| (burst.wrapping_mul(31) + i as u64) as u8)
 }
@@ -96,7 +96,8 @@ impl Bench {
         }
     }
 
-    /// A refreshed channel never rests, so this ends a run rather than the wake wheel.
+    /// True if every request is served. A run must end here, since a channel with refresh always schedules
+    /// its next one.
     fn is_done(&self) -> bool {
         self.source.left() == 0 && self.req.is_empty() && self.dut.is_idle() && self.rsp.is_empty()
     }
@@ -130,17 +131,17 @@ impl Blocks for Bench {
     }
 }
 
-/// What happened, in cycles counted from the one in which the first request could be taken.
+/// Record of a run. Cycles count from the one in which the first request could be accepted.
 #[derive(Debug, PartialEq)]
 pub struct Run {
     pub commands: Vec<Command>,
-    /// Cycle in which each request was taken.
+    /// Cycle in which each request was accepted.
     pub accepted: Vec<u64>,
-    /// Cycle in which each reply was sent, if the sink never rests.
+    /// Cycle in which each reply was sent, provided the sink never stalls.
     pub replies: Vec<(u64, DramReply)>,
     pub counts: Counts,
     pub cycles: u64,
-    /// Digests of memory, of requests and replies with their times, and of the state if the mode asks for it.
+    /// Digests of memory, of requests and replies with their cycles, and of the state if the mode enables it.
     pub digests: [u64; 4],
 }
 
@@ -164,7 +165,7 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
         accepted.resize(bench.source.sent().len() - bench.req.len(), cycle.saturating_sub(LEAD));
     }
     bench.dut.settle(cycle);
-    // A reply is seen by the sink one cycle after it was sent.
+    // The sink receives a reply one cycle after it was sent.
     let received = bench.sink.received().iter();
     Run {
         commands,
@@ -176,7 +177,7 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
     }
 }
 
-/// Runs and judges commands and data.
+/// Runs a list of offers, and checks commands and data.
 pub fn run_checked(config: &DramConfig, offers: &[Offer], sink: Stall) -> Run {
     let on_time = matches!(sink, Stall::Never);
     let run = run(config, offers, sink, Mode::default());
@@ -186,13 +187,13 @@ pub fn run_checked(config: &DramConfig, offers: &[Offer], sink: Stall) -> Run {
     run
 }
 
-/// The commands of a run as the checker reads them.
+/// Converts the commands of a run to the checker's form.
 pub fn judged(config: &DramConfig, run: &Run) -> Vec<judged::Command> {
     run.commands.iter().filter_map(|command| judge::command(config, command)).collect()
 }
 
-/// What the checker finds wrong with a run of some controller by the rules of `config`. Times of
-/// replies count if `on_time`, that is if nothing held them up.
+/// Returns the checker's violations in a run, by the rules of `config`. The times of replies are checked only
+/// if `on_time`, that is, if the sink never stalled.
 pub fn violations(config: &DramConfig, offers: &[Offer], run: &Run, on_time: bool) -> Vec<Violation> {
     let refresh = config.refresh == Refresh::AllBank;
     let checker = Checker::new(judge::timing(config), refresh);
@@ -217,7 +218,7 @@ pub fn violations(config: &DramConfig, offers: &[Offer], run: &Run, on_time: boo
     found
 }
 
-/// Every read brings what the writes before it in the trace left, exactly once.
+/// Checks that every read returns the data of the earlier writes in the trace, exactly once.
 fn check_data(config: &DramConfig, offers: &[Offer], run: &Run) {
     let bytes = config.burst_bytes() as usize;
     let mut memory: HashMap<u64, [u8; BURST_BYTES]> = HashMap::new();

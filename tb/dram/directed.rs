@@ -1,4 +1,4 @@
-//! Chosen requests and the commands they must give, cycle by cycle.
+//! Directed requests with the exact commands they must produce, cycle by cycle.
 
 use std::iter::Peekable;
 use std::slice::from_mut;
@@ -13,7 +13,7 @@ use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, RxBank, S
 use super::bench::{LEAD, Offer, Run, judged, offer, reference, run, run_checked};
 use crate::kit::Stall;
 
-/// `R` or `W` with group, bank, row and column, offered from a cycle on.
+/// Request of a script: first cycle, `R` or `W`, and [group, bank, row, column].
 pub type Step = (u64, char, [u64; 4]);
 
 pub fn offers(steps: &[Step]) -> Vec<Offer> {
@@ -21,7 +21,7 @@ pub fn offers(steps: &[Step]) -> Vec<Offer> {
     steps.iter().map(|&(cycle, op, place)| offer(cycle, op == 'W', byte(place))).collect()
 }
 
-/// The command bus as `cycle COMMAND group.bank`.
+/// Formats the command bus as lines of `cycle COMMAND group.bank`.
 pub fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
     let line = |judged: golden::dram::command::Command| {
         let name = format!("{:?}", judged.kind).to_uppercase();
@@ -35,8 +35,8 @@ pub fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
     bus(config, &run_checked(config, &offers(steps), Stall::Never))
 }
 
-/// The last command of the steps comes exactly at `cycle`, and one cycle later if the distance that
-/// is said to bind grows by one.
+/// Checks that the last command comes exactly at `cycle`, and one cycle later if the binding timing distance
+/// grows by one.
 fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
     let mut config = reference();
     let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap();
@@ -70,7 +70,7 @@ fn a_write_waits_its_shorter_trcd_after_its_activate() {
 
 #[test]
 fn an_activate_of_another_bank_waits_trrd() {
-    // The read of the second bank ends the stream: ACT at 1 and 7, RD at 19.
+    // The read of the second bank is the last command: ACT at 1 and 7, RD at 19.
     assert_earliest(&[(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0])], 19, |t| (t.rrd_s, t.rrd_l) = (7, 7));
 }
 
@@ -92,7 +92,7 @@ fn a_write_after_a_read_waits_for_the_bus() {
 
 #[test]
 fn a_precharge_waits_for_the_write_recovery() {
-    // WR at 101, PRE 18 later, then ACT and RD.
+    // WR at 101, PRE 18 cycles later, then ACT and RD.
     let steps = [(0, 'R', [0, 0, 1, 0]), (100, 'W', [0, 0, 1, 1]), (101, 'R', [0, 0, 2, 0])];
     assert_earliest(&steps, 101 + 18 + 12 + 12, |t| t.wr += 1);
 }
@@ -117,7 +117,7 @@ fn first_come_first_served_closes_a_row_that_a_younger_request_would_hit() {
     assert_eq!(order, [0, 1, 2]);
 }
 
-/// One request to row 2 behind one to row 1, then a stream of hits on row 1.
+/// Returns a request to row 2 behind one to row 1, followed by a stream of hits on row 1.
 fn starving(op: char) -> Vec<Offer> {
     let mut steps = vec![(0, op, [0, 0, 1, 0]), (0, op, [0, 0, 2, 0])];
     steps.extend((0..200).map(|i| (0, op, [0, 0, 1, 1 + i % 63])));
@@ -165,7 +165,7 @@ fn an_idle_channel_is_refreshed_at_every_interval() {
     let run = run_checked(&refreshing(), &offers, Stall::Never);
     let refreshes: Vec<u64> =
         run.commands.iter().filter(|c| c.kind == CommandKind::Ref).map(|c| c.cycle + LEAD).collect();
-    // The first one closes the row first; then tRP passes.
+    // The first refresh must close the row, and then waits for tRP.
     assert_eq!(refreshes, [3604 + 12, 2 * 3604, 3 * 3604, 4 * 3604, 5 * 3604]);
     assert_eq!(run.counts.refreshes, 5);
 }
@@ -180,12 +180,12 @@ fn refreshes_keep_their_number_under_a_stream_of_hits() {
     assert!(refreshes.windows(2).all(|pair| pair[1] - pair[0] < 3604 + 200), "{refreshes:?}");
 }
 
-/// A drain that begins at 4 writes and ends at 1, with the queue of the reference streams.
+/// Returns the reference configuration with a write drain that begins at 4 writes and ends at 1.
 fn gathering(idle: u32) -> DramConfig {
     DramConfig { write_drain: WriteDrain::Watermarks { high: 4, low: 1, idle }, ..reference() }
 }
 
-/// Kinds of the column commands, in order.
+/// Returns the kinds of the column commands, in order.
 fn columns(run: &Run) -> String {
     let kind = |command: &rtl::dram::command::Command| match command.kind {
         CommandKind::Rd => Some('R'),
@@ -201,7 +201,7 @@ fn reads_pass_the_writes_that_a_drain_gathers_until_the_high_mark() {
     steps.extend((0..3).map(|i| (20, 'W', [0, 0, 1, 1 + i])));
     steps.extend((0..4).map(|i| (20, 'R', [0, 0, 1, 10 + i])));
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRRRRWWW");
-    // A fourth write makes the drain begin; it ends with one write left.
+    // A fourth write starts the drain, which ends with one write left.
     steps.insert(4, (20, 'W', [0, 0, 1, 20]));
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RWWWRRRRW");
 }
@@ -215,12 +215,12 @@ fn writes_wait_for_the_idle_time_when_no_read_is_there() {
 
 #[test]
 fn a_drain_closes_a_row_that_only_requests_out_of_turn_hit() {
-    // The write hits row 1, but the read that is in turn wants row 2 of the bank.
+    // The write hits row 1, but it is a read's turn, and the read needs row 2 of the bank.
     let steps = [(0, 'R', [0, 0, 1, 0]), (60, 'W', [0, 0, 1, 1]), (60, 'R', [0, 0, 2, 0])];
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRW");
 }
 
-/// A channel driven by hand, with all of row 0 and 1 mapped and replies that nobody takes.
+/// Channel driven by hand, with all of rows 0 and 1 mapped, and replies that are never received.
 struct ByHand {
     dut: DramChannel,
     req: Chan<DramRequest>,
@@ -241,7 +241,7 @@ impl ByHand {
         Self { dut, req: link("dram0.req", config), rsp: link("dram0.rsp", config), wake: Wake::new(&[1]) }
     }
 
-    /// One edge; takes the next request from `requests` if there is room for it.
+    /// Evaluates one edge of the channel, and sends the next request if there is room.
     fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = Offer>>) -> Sleep {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);
@@ -276,7 +276,7 @@ fn stalls_reads_alone(config: &DramConfig) {
             }
         }
     }
-    // Three bursts in the buffer and two in the link.
+    // Three bursts fit into the reply buffer and two into the link.
     assert_eq!(counts, [3 + 2, 8, 1]);
 }
 
@@ -291,7 +291,7 @@ fn an_idle_channel_sleeps_until_an_event_or_its_next_refresh() {
 fn a_waiting_channel_sleeps_until_its_next_command_is_legal() {
     let (mut bench, mut requests) = (ByHand::new(&reference()), offers(&[(0, 'R', [0; 4])]).into_iter().peekable());
     let sleeps: Vec<Sleep> = (0..4).map(|cycle| bench.edge(cycle, &mut requests)).collect();
-    // Taken in cycle 1, ACT in 2, RD legal in 14, data in 28.
+    // The request is accepted in cycle 1, ACT is in 2, RD is legal in 14, and data arrives in 28.
     assert_eq!(sleeps, [Sleep::UntilEvent, Sleep::Next, Sleep::Next, Sleep::At(14)]);
     assert_eq!(bench.edge(14, &mut requests), Sleep::Next);
     assert_eq!(bench.edge(15, &mut requests), Sleep::At(28));
@@ -322,10 +322,10 @@ fn statistics_count_what_the_command_bus_shows() {
         refreshes: 0,
         bytes: 4 * 64,
         bus_busy_cycles: 4 * 2,
-        // Acceptance to column command.
+        // Cycles from acceptance to column command.
         queue_occupancy: 13 + 1 + 1 + 25,
         read_latency: 27 + 15 + 39,
-        // One bank all the time.
+        // One bank waits in all of these cycles.
         banks_waiting: 13 + 1 + 1 + 25,
         waiting_cycles: 13 + 1 + 1 + 25,
         read_latencies: [1, 1, 1, 0, 0, 0, 0, 0, 0, 0],

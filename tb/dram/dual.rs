@@ -1,4 +1,4 @@
-//! Two command buses: a row and a column command in one cycle.
+//! Two command buses: a row command and a column command may share a cycle.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{Command as Judged, Kind};
@@ -11,7 +11,7 @@ use super::directed::{Step, commands, offers};
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
 
-/// The channel of the preset, with the address fields of [`offers`] and a command bus or two.
+/// Returns the preset's channel with the address fields of [`offers`] and the given command bus.
 fn hbm2(command_bus: CommandBus) -> DramConfig {
     let (mapping, group_bits) = (AddressMapping::RowBankColumn, GroupBits::Low);
     DramConfig { mapping, group_bits, command_bus, ..preset("hbm2") }
@@ -37,8 +37,8 @@ fn a_precharge_goes_out_beside_a_write_of_another_bank() {
     assert_eq!(dual[4..], ["101 WR 0.0", "103 PRE 1.0", "103 WR 0.0", "115 ACT 1.0", "127 RD 1.0"]);
 }
 
-/// The last command of the steps comes exactly at `cycle`, and one cycle later if the distance that
-/// is said to bind grows by one, though its bus is free.
+/// Checks that the last command comes exactly at `cycle`, although its bus is free before. If the binding
+/// timing distance grows by one, the command must come one cycle later.
 fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
     let mut config = hbm2(CommandBus::Dual);
     let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap().cycle;
@@ -55,14 +55,14 @@ fn a_row_that_is_opened_is_read_trcd_later_and_not_beside_its_activate() {
 
 #[test]
 fn a_row_is_closed_trtp_after_its_last_read_and_not_beside_it() {
-    // Both wait at 101, when the row is long open: RD at 101, PRE at 104, ACT and RD.
+    // Both requests wait from 101 on, with the row open: RD at 101, PRE at 104, then ACT and RD.
     let steps = [(0, 'R', [0, 0, 1, 0]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [0, 0, 2, 0])];
     assert_earliest(&steps, 101 + 3 + 12 + 12, |t| t.rtp += 1);
 }
 
 #[test]
 fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
-    // The turn of the data bus holds both reads up until 107; a row command shares the cycle of the first.
+    // The data-bus turnaround delays both reads until 107. A row command shares the cycle of the first read.
     let opening = [(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0]), (0, 'R', [2, 0, 1, 0])];
     let reads = [(100, 'W', [2, 0, 1, 1]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [1, 0, 1, 1])];
     let row = (106, 'R', [3, 0, 1, 0]);
@@ -70,7 +70,7 @@ fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
     assert_eq!(dual[6..], ["101 WR 2.0", "107 ACT 3.0", "107 RD 0.0", "108 RD 1.0", "119 RD 3.0"]);
 }
 
-/// Requests to few rows of all banks, with pauses.
+/// Draws requests to few rows of all banks, with pauses.
 fn traffic(requests: usize) -> Vec<Offer> {
     let mut random = Random::new(11);
     let mut cycle = 0;
@@ -93,7 +93,7 @@ fn first_come_first_served_has_nothing_for_a_second_bus() {
     assert_eq!(commands[0], commands[1]);
 }
 
-/// The part of the data bus that reads of neighbouring bursts use, from the first to the last.
+/// Returns the fraction of the data bus that reads of consecutive bursts use, from the first to the last.
 fn sequential(config: &DramConfig) -> f64 {
     let reads = 16_384;
     let steps: Vec<Step> = (0..reads).map(|_| (0, 'R', [0; 4])).collect();
@@ -115,7 +115,7 @@ fn neighbouring_reads_fill_the_data_bus_of_the_preset() {
 #[test]
 fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot() {
     let [single, dual] = [CommandBus::Single, CommandBus::Dual].map(|bus| DramConfig { columns: 16, ..hbm2(bus) });
-    // Each row costs an ACT and a PRE, in whose cycles a single bus carries no RD.
+    // Each row needs an ACT and a PRE, and a single bus carries no RD in their cycles.
     let most = f64::from(single.columns) / f64::from(single.columns + 2);
     assert!(most < 0.95 && single.timing.burst == 1);
     let reached = [&single, &dual].map(sequential);
@@ -123,7 +123,7 @@ fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot(
     assert!(reached[1] >= 0.95, "{reached:?}");
 }
 
-/// A stream of the dual bus and the checker that finds nothing wrong with it.
+/// Records a stream of the dual bus, with a checker that accepts it.
 fn recorded() -> (Checker, Vec<Judged>) {
     let config = hbm2(CommandBus::Dual);
     let run = run(&config, &traffic(500), Stall::Never, Mode::default());
@@ -132,7 +132,8 @@ fn recorded() -> (Checker, Vec<Judged>) {
     (checker, commands)
 }
 
-/// In each stream that `moved` makes of the recorded one and a place in it, the checker finds one of `rules`.
+/// Changes the recorded stream with `moved` at every index, and checks that the checker reports one of
+/// `rules` each time.
 #[track_caller]
 fn caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
     let (checker, commands) = recorded();

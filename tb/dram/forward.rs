@@ -1,9 +1,11 @@
-//! A second judge of command streams. The golden checker looks back from each command; this one goes forward as a memory device does:
-//! each command says from when on others may come, and which rows are open. It takes any legal order, knows no
-//! scheduler, and was written from the names of the distances, not from the checker's table.
+//! Second checker of DRAM command streams, independent of the golden one.
 //!
-//! The two must agree on what random controllers do, and on the same streams with a command moved, dropped, doubled or
-//! sent elsewhere.
+//! The golden checker looks back from each command. This checker goes forward like a memory device: each
+//! command delays later ones, and opens or closes rows. It accepts any legal order, assumes no scheduler, and
+//! was written from the names of the timing distances, not from the golden checker's table.
+//!
+//! The two checkers must agree on the streams of random controllers. They must also agree on the same streams
+//! with a command moved, dropped, doubled, or sent to another row or bank.
 
 use std::collections::VecDeque;
 
@@ -13,7 +15,7 @@ use rtl::dram::config::DramConfig;
 
 use crate::kit::Random;
 
-/// What may not come before a cycle.
+/// Class of commands that share their timing constraints.
 #[derive(Clone, Copy)]
 enum Class {
     Act,
@@ -27,7 +29,7 @@ use Class::{Act, Close, Read, Refresh as Refreshing, Write};
 
 const CLASSES: [Class; 5] = [Act, Read, Write, Close, Refreshing];
 
-/// The first cycle of each class.
+/// First legal cycle of each class.
 type Earliest = [u64; CLASSES.len()];
 
 fn class(kind: Kind) -> Class {
@@ -45,7 +47,7 @@ fn delay(earliest: &mut Earliest, class: Class, until: u64) {
     *cycle = (*cycle).max(until);
 }
 
-/// A device and what it has been told so far.
+/// Memory device with the constraints of all commands so far.
 #[derive(Clone)]
 pub(crate) struct Device {
     timing: Timing,
@@ -53,18 +55,18 @@ pub(crate) struct Device {
     banks: Vec<Earliest>,
     groups: Vec<Earliest>,
     channel: Earliest,
-    /// First cycles of the row bus and of the column bus; of the only one if they share it.
+    /// First free cycle of the row bus and of the column bus. A single shared bus uses the first entry.
     buses: [u64; 2],
     open: Vec<Option<u32>>,
-    /// The last ACTs, the latest last.
+    /// Cycles of the last ACTs, the latest last.
     acts: VecDeque<u64>,
-    /// When data began to be on the bus.
+    /// Cycles in which data bursts began.
     bursts: VecDeque<u64>,
     refreshed: u64,
 }
 
 impl Device {
-    /// A device of so many groups of banks, all closed.
+    /// Creates a device with all banks closed.
     pub fn new(timing: Timing, groups: u32, banks_per_group: u32) -> Self {
         let banks = (groups * banks_per_group) as usize;
         Self {
@@ -89,7 +91,7 @@ impl Device {
         usize::from(self.timing.bus == Bus::RowsApart && kind.is_column())
     }
 
-    /// When the data of a command begin.
+    /// Returns the cycle in which a command's data burst begins, or `None` if it has none.
     fn burst(&self, command: &Command) -> Option<u64> {
         match class(command.kind) {
             Read => Some(command.cycle + self.timing.cl),
@@ -98,7 +100,7 @@ impl Device {
         }
     }
 
-    /// Whether a command may come now.
+    /// True if a command is legal in its cycle.
     fn takes(&self, command: &Command) -> bool {
         let &Command { cycle, kind, bank, row, .. } = command;
         let class = class(kind);
@@ -131,7 +133,7 @@ impl Device {
             && is_bus_free
     }
 
-    /// Lets others wait for a command.
+    /// Applies the timing constraints of a command to later commands.
     fn tell(&mut self, command: &Command) {
         let &Command { cycle: now, kind, bank, .. } = command;
         let t = self.timing;
@@ -191,7 +193,7 @@ impl Device {
         }
     }
 
-    /// Opens and closes rows.
+    /// Opens or closes the rows that a command affects.
     fn turn(&mut self, command: &Command) {
         match (command.kind, command.bank) {
             (Kind::Act, Some(bank)) => {
@@ -208,12 +210,13 @@ impl Device {
         }
     }
 
-    /// Whether all commands may come when they do, and a refresh no later than it must.
+    /// True if every command is legal in its cycle, and every refresh comes in time.
     pub fn takes_all(mut self, commands: &[Command], refresh: bool) -> bool {
         let most = 9 * self.timing.refi;
         for cycle in commands.chunk_by(|one, next| one.cycle == next.cycle) {
             for (number, command) in cycle.iter().enumerate() {
-                // What stands beside it must be as far from it as what came before.
+                // Commands that share the cycle constrain each other like earlier ones, so a copy of the
+                // device applies the others first.
                 let mut beside = self.clone();
                 let others = cycle.iter().enumerate().filter(|(other, _)| *other != number);
                 others.for_each(|(_, other)| beside.tell(other));
@@ -230,7 +233,7 @@ impl Device {
     }
 }
 
-/// One command moved, dropped, doubled, or sent to another row or bank.
+/// Returns the stream with one command moved, dropped, doubled, or sent to another row or bank.
 pub(crate) fn changed(commands: &[Command], config: &DramConfig, random: &mut Random) -> Vec<Command> {
     let mut changed = commands.to_vec();
     let at = random.below(changed.len() as u64) as usize;

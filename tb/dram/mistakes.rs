@@ -1,22 +1,22 @@
 //! Mistakes that users of published DRAM simulators and controllers reported, each as a test.
 //!
-//! | mistake                                                        | reported for                   | test                                                                       |
-//! |----------------------------------------------------------------|--------------------------------|----------------------------------------------------------------------------|
-//! | write behind a read of its address hangs a full queue          | DRAMsim3 2, 27, 43             | `reference::a_write_behind_a_read_of_its_address_completes_in_a_full_queue` |
-//! | writes without reads are never served                          | ramulator 45, ramulator2 100   | `few_writes_and_no_read_are_served_under_every_policy`                     |
-//! | tFAW, tCCD or tRRD kept for a bank instead of the channel      | litedram 18, 19                | `activates_and_columns_of_different_groups_keep_their_distance`            |
-//! | a refresh comes too early after a write or an activate         | ramulator 57, 69; basejump 535 | `a_refresh_waits_for_the_recovery_of_the_last_write`                       |
-//! | nothing holds back the commands after a refresh                | ramulator2 139, 143            | `nothing_follows_a_refresh_before_it_is_over`                              |
-//! | no refresh at all in some organisations                        | ramulator2 130, akita 175      | `every_organisation_is_refreshed_once_an_interval`                         |
-//! | the hit cap closes a row between its ACT and its first column  | DRAMSim2 3                     | `directed::a_hit_cap_never_closes_a_row_between_its_activate_and_the_first_column` |
-//! | a row is closed although requests still hit it                 | ramulator2 101                 | `a_row_is_not_closed_while_a_request_hits_it`                              |
-//! | bank and bank group swapped, banks never used                  | ramulator 115, gpgpu-sim 39    | `neighbouring_rows_of_a_stream_lie_in_different_bank_groups`               |
-//! | the width of the bus changes the commands                      | ramulator 107                  | `directed::a_32_bit_channel_gives_the_same_commands_with_half_the_bytes`   |
-//! | unknown or missing keys are ignored                            | DRAMsim3 62                    | `a_timing_key_with_a_typing_error_is_refused`                              |
-//! | an edge of the timing table points the wrong way               | ramulator2 28, ramulator 47    | `mutants::a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it` |
-//! | a precharge names a wrong row                                  | DRAMsim3 58                    | `a_precharge_names_the_row_that_it_closes`                                 |
-//! | the way from write to read is counted twice                    | gem5 3490                      | `directed::a_read_after_a_write_waits_for_the_turnaround`                  |
-//! | of two commands chosen for HBM's buses the second is lost      | DRAMsim3 4                     | `dual::of_two_columns_that_are_ready_at_once_neither_is_lost`              |
+//! | mistake                                                          | reported for                   | test |
+//! |------------------------------------------------------------------|--------------------------------|-----|
+//! | a write behind a read of its address hangs a full queue          | DRAMsim3 2, 27, 43             | `reference::a_write_behind_a_read_of_its_address_completes_in_a_full_queue` |
+//! | writes without reads are never served                            | ramulator 45, ramulator2 100   | `few_writes_and_no_read_are_served_under_every_policy` |
+//! | tFAW, tCCD or tRRD is enforced per bank, not per channel         | litedram 18, 19                | `activates_and_columns_of_different_groups_keep_their_distance` |
+//! | a refresh comes too early after a write or an activate           | ramulator 57, 69; basejump 535 | `a_refresh_waits_for_the_recovery_of_the_last_write` |
+//! | commands are not delayed after a refresh                         | ramulator2 139, 143            | `nothing_follows_a_refresh_before_it_is_over` |
+//! | some organizations are never refreshed                           | ramulator2 130, akita 175      | `every_organisation_is_refreshed_once_an_interval` |
+//! | the hit cap closes a row between its ACT and its first column    | DRAMSim2 3                     | `directed::a_hit_cap_never_closes_a_row_between_its_activate_and_the_first_column` |
+//! | a row is closed although requests still hit it                   | ramulator2 101                 | `a_row_is_not_closed_while_a_request_hits_it` |
+//! | bank and bank group are swapped, or banks are never used         | ramulator 115, gpgpu-sim 39    | `neighbouring_rows_of_a_stream_lie_in_different_bank_groups` |
+//! | the width of the bus changes the commands                        | ramulator 107                  | `directed::a_32_bit_channel_gives_the_same_commands_with_half_the_bytes` |
+//! | unknown or missing keys are ignored                              | DRAMsim3 62                    | `a_timing_key_with_a_typing_error_is_refused` |
+//! | an edge of the timing table points the wrong way                 | ramulator2 28, ramulator 47    | `mutants::a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it` |
+//! | a precharge names the wrong row                                  | DRAMsim3 58                    | `a_precharge_names_the_row_that_it_closes` |
+//! | the write-to-read turnaround is counted twice                    | gem5 3490                      | `directed::a_read_after_a_write_waits_for_the_turnaround` |
+//! | of two commands selected for HBM's two buses, the second is lost | DRAMsim3 4                     | `dual::of_two_columns_that_are_ready_at_once_neither_is_lost` |
 
 use rtl::dram::command::{Command, CommandKind};
 use rtl::dram::config::{DramConfig, Policy, Refresh, WriteDrain};
@@ -55,7 +55,7 @@ fn few_writes_and_no_read_are_served_under_every_policy() {
 fn activates_and_columns_of_different_groups_keep_their_distance() {
     let mut config = reference();
     (config.timing.faw, config.timing.ccd_s, config.timing.ccd_l) = (40, 3, 3);
-    // One request for each of five banks, all of them in other groups than their neighbours.
+    // One request to each of five banks, with adjacent requests in different bank groups.
     let offers: Vec<Offer> = (0..5).map(|i| offer(0, false, i << 12)).collect();
     let commands = commands(&config, &offers);
     let acts = cycles_of(&commands, CommandKind::Act);
@@ -67,7 +67,7 @@ fn activates_and_columns_of_different_groups_keep_their_distance() {
 
 #[test]
 fn a_refresh_waits_for_the_recovery_of_the_last_write() {
-    // The write hits an open row just ahead of the refresh; the last read keeps the run going.
+    // The write hits an open row just before the refresh. The last read keeps the run going.
     let offers = [offer(0, false, 0), offer(3600, true, 0x40), offer(4000, false, 0)];
     let commands = commands(&refreshing(), &offers);
     let write = cycles_of(&commands, CommandKind::Wr)[0];
@@ -97,7 +97,7 @@ fn every_organisation_is_refreshed_once_an_interval() {
 
 #[test]
 fn a_row_is_not_closed_while_a_request_hits_it() {
-    // Two rows of one bank in turn: each is opened once for the whole queue.
+    // The requests alternate between two rows of one bank. Each row is opened once for the whole queue.
     let offers: Vec<Offer> = (0..16).map(|i| offer(0, false, ((i % 2) << 16) | ((i / 2) << 6))).collect();
     assert_eq!(cycles_of(&commands(&reference(), &offers), CommandKind::Act).len(), 2);
 }

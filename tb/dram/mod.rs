@@ -1,23 +1,23 @@
 //! # Testbench of a DRAM channel
-//! A source offers requests in order, a sink takes replies; both stall at random
-//! where a test says so. Every run is judged by the command checker, and its data by a map from burst to bytes.
+//! A source offers requests in order, and a sink receives replies; both stall at random in some tests. The
+//! command checker checks every run, and a map from burst to bytes checks its data.
 //!
-//! | testpoint                                                                       | file        |
-//! |---------------------------------------------------------------------------------|-------------|
-//! | command streams of an independent simulator, command for command                | `reference` |
-//! | completion of traces on which other controllers hung                            | `reference` |
-//! | data, order per address, nothing lost or doubled, under stalls on both sides    | `random`    |
-//! | every policy, hit cap, queue and buffer size keeps every rule of the command bus | `random`    |
-//! | sleeping, evaluating everyone and shuffled order agree                          | `random`    |
-//! | earliest legal cycle of each kind of command                                    | `directed`  |
-//! | hit cap, refresh, stalled receiver, unmapped memory, statistics                 | `directed`  |
-//! | mistakes that published controllers made                                        | `mistakes`  |
-//! | a controller whose distance is one cycle short, each distance in turn           | `mutants`   |
-//! | a second judge, which goes forward, agrees with the checker on changed streams  | `soak::coverage::random_controllers_*` |
-//! | each pair of commands comes at its least distance, on either bus | `pairs`, `soak::coverage::random_controllers_*` |
-//! | two command buses: what shares a cycle and what does not, bandwidth             | `dual`      |
-//! | a recorded stream of two buses, one command moved where it may not stand        | `dual`      |
-//! | several L2 banks of a channel: turns, whose data, one that takes none           | `shared`    |
+//! | testpoint                                                                        | file |
+//! |----------------------------------------------------------------------------------|-----|
+//! | command streams equal those of an independent simulator, command by command      | `reference` |
+//! | traces on which other controllers hung complete                                  | `reference` |
+//! | data, order per address, nothing lost or doubled, under stalls on both sides     | `random` |
+//! | every policy, hit cap, queue and buffer size keeps every rule of the command bus | `random` |
+//! | sleeping, evaluating all and shuffling agree                                     | `random` |
+//! | earliest legal cycle of each kind of command                                     | `directed` |
+//! | hit cap, refresh, stalled receiver, unmapped memory, statistics                  | `directed` |
+//! | mistakes that published controllers made                                         | `mistakes` |
+//! | a controller with any one distance a cycle too short is caught                   | `mutants` |
+//! | a second, forward checker agrees with the golden checker on changed streams      | `soak::coverage::random_controllers_*` |
+//! | each pair of commands occurs at its least distance, on one bus and on two        | `pairs`, `soak::coverage::random_controllers_*` |
+//! | two command buses: which commands may share a cycle, bandwidth                   | `dual` |
+//! | a recorded stream of two buses is refused if one command is moved illegally      | `dual` |
+//! | several L2 banks on a channel: round robin, routing of data, a bank that stalls  | `shared` |
 
 pub(crate) mod bench;
 pub(crate) mod forward;

@@ -1,5 +1,5 @@
-//! A controller one of whose distances is a cycle short, judged by the rules of the right ones: the
-//! checker must find the rule that is broken, for each distance in turn.
+//! Mutation test of the command checker: a controller with one timing distance a cycle too short, for each
+//! distance in turn. The checker, with the correct distances, must report the broken rule.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use super::bench::{Offer, Run, judged, offer, preset, reference, run};
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
 
-/// Requests to few rows of all banks, with pauses: hits, conflicts and turns of the bus. Then a
-/// stream in which each opens a row, for the windows of activates.
+/// Draws requests to few rows of all banks, with pauses, for hits, conflicts and bus turnarounds. Then
+/// follows a stream in which each request opens a row, for the windows of activates.
 fn traffic() -> Vec<Offer> {
     let mut random = Random::new(7);
     let mut cycle = 0;
@@ -30,7 +30,7 @@ fn traffic() -> Vec<Offer> {
     mixed.into_iter().chain(opening).collect()
 }
 
-/// A timing under which every distance is the one that binds now and then.
+/// Returns a configuration in which every timing distance binds at some time.
 fn strict() -> DramConfig {
     let mut config = DramConfig { refresh: Refresh::AllBank, ..reference() };
     let t = &mut config.timing;
@@ -45,14 +45,14 @@ fn strict_on(command_bus: CommandBus) -> DramConfig {
     DramConfig { command_bus, ..strict() }
 }
 
-/// The rules of `right` that a run of `config` breaks, by number.
+/// Returns the numbers of the rules of `right` that a run of `config` breaks.
 fn broken(right: &DramConfig, config: &DramConfig, offers: &[Offer]) -> BTreeSet<u8> {
     let run = run(config, offers, Stall::Never, Mode::default());
     let checker = Checker::new(judge::timing(right), true);
     checker.check(&judged(config, &run)).iter().map(|violation| violation.rule).collect()
 }
 
-/// Number of a rule, and how a distance that it guards becomes a cycle shorter.
+/// Number of a rule, and a function that shortens a distance it guards by one cycle.
 type Mutant = (u8, fn(&mut DramTiming));
 
 const MUTANTS: [Mutant; 21] = [
@@ -101,14 +101,14 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 #[test]
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
-    // The data bus binds only where columns of different groups may follow each other as fast as
-    // their data, and two columns lie a cycle apart in HBM alone.
+    // The data bus binds only where columns of different groups may follow each other as fast as their data.
+    // Two columns are one cycle apart only in HBM.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
         (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), judged(&config, &run))
     });
-    // Auto-precharge is a command that the controller does not use; an ACT and a PRE stand between
-    // an ACT and a REF and are together longer than rule 18 asks.
+    // The controller does not use auto-precharge. Between an ACT and a REF come another ACT and a PRE, which
+    // together take longer than rule 18 requires.
     let unused = |number| matches!(number, 18 | 19);
     for (row, rule) in RULES.iter().enumerate() {
         let is_distance = matches!(rule.form, Form::Distance { .. } | Form::DataBus);

@@ -1,10 +1,12 @@
 //! # Pairs of commands at their least distance
-//! A controller that is slower than it must be breaks no rule. Whether it is ever as fast as the part lets it be is counted
-//! here: for two commands, on one bus or on two, how often the second came exactly as soon after the first as it may.
+//! Coverage that detects controllers which are slower than the device allows, since slowness breaks no rule.
+//! For two commands, on one bus or on two, it counts how often the second comes at the least legal distance
+//! after the first.
 //!
-//! What the least distance is follows from the golden checker alone. It is that of the two by themselves, or, where a bank
-//! must be opened or closed in between, that of the shortest way there: from a READ to the ACT of its bank lies the PRE
-//! that closes the row, as early as it may, and the ACT as early behind that.
+//! The least distance follows from the golden checker alone. It is the distance of the two commands by
+//! themselves, unless the bank must be opened or closed in between. Then it is that of the shortest sequence.
+//! For example, between a READ and the next ACT of its bank comes a PRE, and both PRE and ACT come as early
+//! as possible.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
@@ -14,7 +16,7 @@ use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collected};
 
 const PAIRS: &str = "DRAM command pairs at their least distance";
 
-/// What our controllers send.
+/// Kinds of commands that our controllers send, with their names.
 const KINDS: [(Kind, &str); 6] = [
     (Kind::Act, "ACT"),
     (Kind::Rd, "READ"),
@@ -26,11 +28,11 @@ const KINDS: [(Kind, &str); 6] = [
 const BANKS: [&str; 3] = ["same bank", "same group", "other group"];
 const BUSES: [&str; 2] = ["one bus", "two buses"];
 
-/// Where a bank is beside the first one of [`BANKS`].
+/// Bank of the second command for each entry of [`BANKS`]; the first command's bank is the first entry.
 const PLACES: [BankId; BANKS.len()] =
     [BankId { group: 0, bank: 0 }, BankId { group: 0, bank: 1 }, BankId { group: 1, bank: 0 }];
 
-/// The pairs.
+/// Declares the coverage of command pairs.
 pub(crate) fn cross() -> Cross {
     let kinds = || KINDS.map(|(_, name)| name);
     let all_banks = "PREA and REFRESH concern all banks alike, and are counted under the same bank";
@@ -54,7 +56,7 @@ pub(crate) fn cross() -> Cross {
     }
 }
 
-/// Counts the pairs of a legal stream.
+/// Counts the pairs of a legal stream that occur at their least distance.
 pub(crate) fn observe(timing: &Timing, commands: &[Command]) {
     if !is_collected() {
         return;
@@ -86,10 +88,10 @@ fn banks(first: &Command, then: &Command) -> usize {
     }
 }
 
-/// By banks, first and second kind.
+/// Least distances in cycles, by relation of the banks, first kind and second kind.
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
-/// The least distances of a part.
+/// Least distances of a device, with the longest of them.
 struct Least {
     cycles: Cycles,
     longest: u64,
@@ -118,7 +120,8 @@ impl Least {
     }
 }
 
-/// Whether a command may come right behind another: the bank is open where it must be, and some bank for PREA.
+/// True if a command may directly follow another one: the bank is open if it must be, and for PREA some bank
+/// may be open.
 fn may_follow(first: usize, then: usize) -> bool {
     let [first, then] = [first, then].map(|number| KINDS[number].0);
     let leaves_open = matches!(first, Kind::Act | Kind::Rd | Kind::Wr);
@@ -129,7 +132,7 @@ fn may_follow(first: usize, then: usize) -> bool {
     }
 }
 
-/// From which distance on the checker finds nothing between two commands.
+/// Returns the least distance at which the checker reports no conflict between two commands.
 fn apart(checker: &Checker, banks: usize, first: usize, then: usize) -> u64 {
     let command = |cycle, number: usize, place| {
         let kind = KINDS[number].0;
@@ -153,7 +156,7 @@ mod tests {
         Least::new(&timing).cycles[banks][number(first)][number(then)]
     }
 
-    /// The numbers stand in the timing set of khairy2015: tRC 40, tRP 12, tRAS 28, tRCDRD 12, tRTP 2, tRFC 61.
+    /// Timing of khairy2015: tRC 40, tRP 12, tRAS 28, tRCDRD 12, tRTP 2, tRFC 61.
     #[test]
     fn least_distances_are_those_of_the_part_through_what_a_bank_must_do_in_between() {
         use Kind::{Act, Pre, Prea, Rd, Ref, Wr};

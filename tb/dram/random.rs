@@ -1,4 +1,5 @@
-//! Random traffic on few rows and columns, so that hits, conflicts and equal addresses are common, on random controllers.
+//! Random traffic on random controllers. Few rows and columns make hits, conflicts and equal addresses
+//! common.
 
 use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
@@ -6,7 +7,7 @@ use rtl::dram::message::DramRequest;
 use super::bench::{Offer, preset, reference};
 use crate::kit::{Random, Stall};
 
-/// A controller, requests to it, and when their replies are taken.
+/// Controller, requests to it, and stalls of its replies.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub config: DramConfig,
@@ -15,7 +16,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Draws a case; one of fewer requests has the first of them.
+    /// Draws a case. A smaller number of requests gives a prefix of the same sequence.
     pub fn draw(seed: u64, requests: usize) -> Self {
         let mut random = Random::new(seed);
         let config = config(&mut random);
@@ -26,7 +27,7 @@ impl Case {
         };
         let mut cycle = 0;
         let offers = (0..requests).map(|_| {
-            // Mostly no pause, sometimes one that is long enough to fall asleep.
+            // Most requests follow without a pause; some pauses are long enough for the channel to sleep.
             cycle += match random.below(10) {
                 0..6 => 0,
                 6..9 => 1 + random.below(7),
@@ -77,7 +78,7 @@ fn config(random: &mut Random) -> DramConfig {
         write_drain: write_drain(random, queue_entries),
         ..device
     };
-    // Windows that bind, groups that differ, or distances of no real part.
+    // Either windows that bind, or bank groups that matter, or distances of no real device.
     let t = &mut config.timing;
     match random.below(4) {
         0 => {}
@@ -94,7 +95,7 @@ fn config(random: &mut Random) -> DramConfig {
     config
 }
 
-/// No drain or one with any marks that a queue of this size can have.
+/// Draws no write drain, or one with any watermarks that fit the queue.
 fn write_drain(random: &mut Random, queue_entries: u32) -> WriteDrain {
     if random.percent(50) {
         return WriteDrain::None;
@@ -104,8 +105,8 @@ fn write_drain(random: &mut Random, queue_entries: u32) -> WriteDrain {
     WriteDrain::Watermarks { high, low: random.below(high.into()) as u32, idle }
 }
 
-/// Each distance anything that is legal beside those that it consists of, short ones and such that others hide among
-/// them.
+/// Draws timing distances that are legal in combination, including very short ones and ones that others
+/// always hide.
 pub(crate) fn distances(random: &mut Random, device: DramTiming) -> DramTiming {
     let mut up_to = |most: u64| 1 + random.below(most) as u32;
     let [burst, rrd_s, wtr_s] = [up_to(8), up_to(10), up_to(10)];

@@ -5,7 +5,7 @@ use golden::dram::command::{BankId, Command as Judged, Kind};
 use super::bench::{Offer, Run, judged, offer, reference, run_checked};
 use crate::kit::Stall;
 
-/// The fields of a table, without its heading.
+/// Yields the fields of each line of a CSV table, without its header line.
 fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().skip(1).map(|line| line.split(',').collect())
 }
@@ -31,7 +31,7 @@ fn commands(text: &str) -> Vec<Judged> {
     table(text).map(command).collect()
 }
 
-/// Offers and read completions of a request table.
+/// Returns the offers of a request table, and the completion cycles of its reads by request id.
 fn requests(text: &str) -> (Vec<Offer>, Vec<(u32, u64)>) {
     let offers = table(text).map(|f| offer(f[3].parse().unwrap(), f[1] == "W", byte_address(f[2])));
     let reads = table(text).filter(|f| f[1] == "R");

@@ -1,4 +1,4 @@
-//! A channel that several L2 banks share: whose request is taken, and who gets the data.
+//! DRAM channel shared by several L2 banks: arbitration of requests, and routing of data.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,9 +11,9 @@ use rtl::noc::interleave::Interleave;
 use super::bench::reference;
 use crate::kit::Random;
 
-/// Bursts of a run of neighbours that belong to one bank.
+/// Number of consecutive bursts that belong to one bank.
 const RUN: u64 = 2;
-/// Bursts that are mapped.
+/// Number of bursts mapped.
 const BURSTS: u64 = 64;
 
 struct Shared {
@@ -22,11 +22,11 @@ struct Shared {
     rsp: Vec<Chan<DramReply>>,
     wake: Wake,
     cycle: u64,
-    /// Requests that each bank still sends.
+    /// Requests that each bank still has to send.
     script: Vec<VecDeque<DramRequest>>,
-    /// Replies that each bank has got.
+    /// Replies that each bank has received.
     got: Vec<Vec<DramReply>>,
-    /// Requests that each bank has sent.
+    /// Number of requests that each bank has sent.
     sent: Vec<u64>,
 }
 
@@ -54,7 +54,7 @@ impl Shared {
         }
     }
 
-    /// One edge of the channel, then of the banks; those of `deaf` take no data.
+    /// Evaluates one edge of the channel and then of the banks. The banks in the mask `deaf` receive no data.
     fn edge(&mut self, deaf: u64) -> Sleep {
         let mut at = Edge::new(self.cycle, self.cycle, &mut self.wake);
         let sleep = self.dut.eval(DramIo { req: RxBank::of(&mut self.req), rsp: TxBank::of(&mut self.rsp) }, &mut at);
@@ -85,7 +85,7 @@ fn read(burst: u64, tag: u16) -> DramRequest {
 
 #[test]
 fn requests_of_all_banks_are_taken_in_turn() {
-    // Three banks whose bursts are 0, 2 and 4 of a round of six.
+    // Three banks, whose bursts begin at 0, 2 and 4 of every six.
     let mut bench = Shared::new(&DramConfig { queue_entries: 4, ..reference() }, 3);
     for bank in 0..3 {
         bench.script[bank] = (0..60).map(|tag| read(6 * (u64::from(tag) % 10) + 2 * bank as u64, tag)).collect();
@@ -97,7 +97,7 @@ fn requests_of_all_banks_are_taken_in_turn() {
     }
     assert!(bench.is_over());
     for (bank, got) in (0..).zip(&bench.got) {
-        // All are of one row, and so are read in the order of their arrival.
+        // The bursts are all in one row, so they are read in the order of arrival.
         let expected: Vec<(u64, u16)> = (0..60).map(|tag| (6 * (u64::from(tag) % 10) + 2 * bank, tag)).collect();
         assert_eq!(got.iter().map(|reply| (reply.burst, reply.tag)).collect::<Vec<_>>(), expected, "bank {bank}");
     }
@@ -111,7 +111,8 @@ fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
     for _ in 0..1000 {
         bench.edge(0b01);
     }
-    // Two of bank 0 are in its link, and the third stands before the rest; of bank 1, two were ahead of it.
+    // Two replies of bank 0 fill its link, and the third blocks all later replies. Only two replies of bank 1
+    // were ahead of it.
     assert_eq!([bench.got[0].len(), bench.got[1].len()], [0, 2]);
     for _ in 0..1000 {
         bench.edge(0);
@@ -131,7 +132,8 @@ fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_t
         }
         bench.edge(0b1);
     }
-    // The link holds the data of two reads, so that nobody can be told of the write.
+    // The link holds the data of two reads and has no room for an acknowledgment, so the write is not
+    // accepted.
     assert_eq!((bench.sent[0], bench.req[0].len()), (4, 1));
     for _ in 0..1000 {
         bench.edge(0);
@@ -141,14 +143,15 @@ fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_t
     assert!(bench.is_over());
 }
 
-/// Each bank reads what it has written, whatever the others do.
+/// Each bank must read its own writes, independently of the other banks.
 #[test]
 fn every_bank_reads_its_own_bytes_in_random_traffic() {
     for seed in 0..24 {
         let random = &mut Random::new(seed);
         let banks = [2, 4][random.below(2) as usize];
         let mut bench = Shared::new(&DramConfig { reply_entries: 3, ..reference() }, banks);
-        // What each burst holds, and what each bank is to get by tag: of a read its data, or an acknowledgement.
+        // Contents of each burst, and expected replies of each bank by tag: data of a read, or an
+        // acknowledgment.
         let mut memory: BTreeMap<u64, u8> = BTreeMap::new();
         let mut expected: Vec<BTreeMap<u16, (u64, u8, bool)>> = vec![BTreeMap::new(); banks as usize];
         for tag in 0..300u16 {

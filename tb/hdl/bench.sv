@@ -1,5 +1,5 @@
-// Plays {cycles} cycles to hdl/{path}.sv: a row of {file} has the inputs of a cycle, its outputs, and which bits of these
-// have a meaning, the inputs in the lowest bits.
+// Drives hdl/{path}.sv for {cycles} cycles. Each row of {file} holds the inputs of a cycle in its lowest bits,
+// then the expected outputs, then a mask of the output bits to compare.
 module bench;
   logic [{in}+2*{out}-1:0] rows [{cycles}];
   logic [{in}-1:0]  in = '0;

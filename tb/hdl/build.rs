@@ -1,5 +1,5 @@
-//! The folders of benches are listed as the crate is compiled: a new file there must make it be compiled again. Tests that
-//! need Verilator or Yosys are ignored where it is missing.
+//! Reruns the build when a bench is added, because the crate lists its folders at compile time. Detects
+//! Verilator and Yosys, so that tests which need a missing tool are ignored.
 
 use std::env;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn main() {
     if has("yosys") && has("yosys-abc") {
         println!("cargo:rustc-cfg=has_yosys");
     }
-    // Once a tool is installed or gone, its folder has changed.
+    // Installing or removing a tool changes its folder, so the build watches all folders of `PATH`.
     let all = folders.iter().filter(|folder| folder.is_dir());
     all.for_each(|folder| println!("cargo:rerun-if-changed={}", folder.display()));
 }

@@ -1,6 +1,7 @@
-//! # What tools have made before
-//! Verilator and Yosys make the same of the same. What they made lies beside the build, under a digest of all that went in,
-//! so that tests that run again compare again, but make nothing again. A name keeps one file, that which was made last.
+//! # Cache of tool outputs
+//! Verilator and Yosys give equal outputs for equal inputs, so their outputs are kept next to the build. A
+//! digest of all inputs names the file. Tests that run again compare again, but do not repeat the tool runs.
+//! Each name keeps only its latest file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,11 @@ use miette::{IntoDiagnostic, Report};
 use warpsieve::config::fnv1a;
 use waves::part_file::Scratch;
 
-/// The file of a name that was made from just this; where there is none, `make` writes it to the path it is given.
+/// Returns the cached file of `name` that was made from exactly the inputs `from`. If there is none, `make`
+/// writes it.
 ///
 /// # Errors
-/// Those of `make`, or if nothing can be written beside the build.
+/// If `make` fails, or the cache cannot be written.
 pub(super) fn kept(
     name: &str,
     from: &[impl AsRef<str>],
@@ -20,18 +22,19 @@ pub(super) fn kept(
 ) -> Result<PathBuf, Report> {
     let folder = Path::new(env!("OUT_DIR")).join("kept").join(name);
     fs::create_dir_all(&folder).into_diagnostic()?;
-    // No two lists of texts are the same bytes.
+    // The length prefixes ensure that no two lists of texts have the same bytes.
     let all: String =
         from.iter().map(AsRef::as_ref).flat_map(|text: &str| [format!("{} ", text.len()), text.to_owned()]).collect();
     let file = folder.join(format!("{:016x}", fnv1a(all.as_bytes())));
     if !file.exists() {
-        // The file is never open here: a program that is open for writing, if only by a child just forked, does not start.
+        // The file is written in a scratch folder and then renamed. A program cannot be started while any
+        // process holds it open for writing, even if it is only a child that was just forked.
         let part = Scratch::within(&folder).into_diagnostic()?;
         let made = part.path().join("made");
         make(&made)?;
         let others = fs::read_dir(&folder).into_diagnostic()?.flatten().map(|other| other.path());
         for other in others.filter(|other| *other != file) {
-            // Another may have removed it.
+            // Another process may have removed the file already.
             let _ = fs::remove_file(other);
         }
         fs::rename(made, &file).into_diagnostic()?;
@@ -39,7 +42,8 @@ pub(super) fn kept(
     Ok(file)
 }
 
-/// The texts of all modules of a folder, by name: a tool may use what it finds there.
+/// Returns the concatenated texts of all modules in a folder, sorted by name, since a tool may use any of
+/// them.
 pub(super) fn texts(folder: &Path) -> Result<String, Report> {
     let mut files: Vec<_> = fs::read_dir(folder).into_diagnostic()?.flatten().map(|file| file.path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "sv"));
@@ -52,7 +56,7 @@ pub(super) fn texts(folder: &Path) -> Result<String, Report> {
 mod tests {
     use super::*;
 
-    /// What lies under a name made from something, and whether it was made for it.
+    /// Returns the contents of the cached file, and true if it was made by this call.
     fn made(name: &str, from: &[&str]) -> (String, bool) {
         let mut is_made = false;
         let file = kept(name, from, |to| {
@@ -69,7 +73,7 @@ mod tests {
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), true));
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), false));
         assert_eq!(made(name, &["a", "bc"]), ("abc".to_owned(), true));
-        // Only the last is kept.
+        // The cache keeps only the latest file of a name.
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), true));
     }
 

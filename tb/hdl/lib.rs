@@ -1,26 +1,27 @@
 //! # Lockstep with SystemVerilog
-//! `hdl/PATH.sv` is the twin of a part of `rtl` as synthesisable SystemVerilog; `tb/hdl/PATH.rs` drives both, and the golden
-//! twin where there is one, with the same random legal traffic, and compares every output and every register in every
-//! cycle. The module runs as a program that Verilator makes of it: rows of inputs go in, rows of outputs and
-//! registers come out, and all comparison is here.
+//! `hdl/PATH.sv` implements a block of `rtl` in synthesizable SystemVerilog. `tb/hdl/PATH.rs` drives the Rust
+//! block, the module, and the golden twin if there is one, with the same random legal traffic. It compares
+//! every output and every register in every cycle. Verilator compiles the module into a program that reads
+//! rows of inputs and writes rows of outputs and registers. All comparisons are made here.
 //!
-//! | module      | holds                                                                       |
-//! |-------------|-----------------------------------------------------------------------------|
-//! | `ports`     | [`Ports`]: the ports of one cycle, as a bench drives and expects them         |
-//! | `moods`     | how often things happen                                                     |
-//! | `random`    | numbers from a seed                                                         |
-//! | `registers` | what a description lists, under the names that the module has for it          |
-//! | `kept`      | what tools have made of the same before                                       |
-//! | `program`   | the verilated program: how it is made, and the pipe to it                     |
-//! | `lockstep`  | a run of both, and what differs first                                         |
-//! | `vectors`   | traffic as a file, with a SystemVerilog bench                                 |
-//! | `waves`     | both sides of a run as waveforms                                            |
-//! | `proofs`    | properties that hold whatever the traffic is                                  |
-//! | `synthesis` | gates by Yosys, beside the estimate of `area`                                 |
+//! | module      | holds                                                                     |
+//! |-------------|---------------------------------------------------------------------------|
+//! | `ports`     | [`Ports`]: ports of one cycle, as a bench drives and expects them         |
+//! | `moods`     | traffic modes: probabilities of events that change over time              |
+//! | `random`    | pseudorandom numbers from a seed                                          |
+//! | `registers` | names of registers in a module, derived from the Rust block's description |
+//! | `kept`      | cache of tool outputs                                                     |
+//! | `program`   | build of the verilated program, and the pipe to it                        |
+//! | `lockstep`  | lockstep run of block and module, and its first difference                |
+//! | `vectors`   | traffic as a file, with a SystemVerilog bench                             |
+//! | `waves`     | waveforms of both sides of a run                                          |
+//! | `proofs`    | formal proofs of properties, independent of traffic                       |
+//! | `synthesis` | gates by Yosys, next to the estimate of `area`                            |
 //!
-//! `docs/hdl.md` says how to add a block.
+//! `docs/hdl.md` explains how to add a block.
 
-/// Makes a block of a bench: how a device is built, and the mistakes to notice.
+/// Registers a block with its bench: the constructor of the device, and the mistakes that the bench must
+/// detect.
 macro_rules! block {
     ($build:expr, [$($mistake:expr),+ $(,)?]) => {
         inventory::submit! {
@@ -36,7 +37,8 @@ macro_rules! block {
     };
 }
 
-/// States what is proven of the module of a bench: sizes, the first of which a test proves, and mistakes that break it.
+/// Registers a formal proof: the sizes, of which tests prove the first few, and mistakes that violate the
+/// property.
 macro_rules! proof {
     ($sizes:expr, $quick:literal in tests, [$($mistake:expr),+ $(,)?]) => {
         inventory::submit! {
@@ -84,124 +86,126 @@ pub use vectors::Vectors;
 
 use moods::Moods;
 
-/// A module of `hdl/` with the bench that drives it.
+/// SystemVerilog module of `hdl/` with the bench that drives it.
 pub struct Block {
-    /// `module_path!()` of the bench, which names the file of the module.
+    /// `module_path!()` of the bench, which gives the path of the module.
     pub bench: &'static str,
-    /// A device of a size, with nothing in it, and the traffic of a seed.
+    /// Constructor of an empty device of a size, with the traffic of a seed.
     pub build: fn(Size, Random) -> Box<dyn Bench>,
-    /// Mistakes that the bench must notice.
+    /// Mistakes that the bench must detect.
     pub mistakes: &'static [Mistake],
 }
 
 inventory::collect!(Block);
 
-/// Parameters of the module under test.
+/// Size of the module under test, from which its parameters follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So small that everything meets: what mistakes are looked for with.
+    /// Small size, in which events often coincide. Mistakes are searched at this size.
     Small,
-    /// That of the machine `fermi`, where it has one.
+    /// Size in the machine `fermi`, if the machine has the block.
     Fermi,
-    /// The same with a single set: what is synthesised, for in the machine a memory holds the sets.
+    /// Size of `fermi` with a single set, for synthesis: in the machine, a memory holds the sets.
     Synthesised,
-    /// Drawn.
+    /// Random size.
     Any,
 }
 
-/// A mistake in the SystemVerilog, for the bench to notice.
+/// Deliberate mistake in the SystemVerilog that the bench must detect.
 #[derive(Clone, Copy, Debug)]
 pub struct Mistake {
-    /// What stands there, once in the file of the module.
+    /// Original text, which occurs exactly once in the module's file.
     pub instead_of: &'static str,
-    /// What stands there by mistake.
+    /// Wrong text that replaces the original.
     pub is: &'static str,
-    /// Why nobody can notice, if nobody can.
+    /// Reason why the change cannot be observed, if it cannot.
     pub equivalent: Option<&'static str>,
 }
 
 impl Mistake {
-    /// A mistake to be noticed.
+    /// Creates a mistake that the bench must detect.
     #[must_use]
     pub const fn new(instead_of: &'static str, is: &'static str) -> Self {
         Self { instead_of, is, equivalent: None }
     }
 
-    /// One that nobody can notice.
+    /// Creates a change that cannot be observed, for the reason `why`.
     #[must_use]
     pub const fn equivalent(instead_of: &'static str, is: &'static str, why: &'static str) -> Self {
         Self { instead_of, is, equivalent: Some(why) }
     }
 }
 
-/// A device of `rtl` with its traffic.
+/// Block of `rtl` with its traffic.
 pub trait Bench {
-    /// Parameters of the module, by name.
+    /// Returns the parameters of the module, by name.
     fn parameters(&self) -> Vec<(&'static str, String)>;
 
-    /// One clock cycle: draws the inputs, takes the device through it, and says what the outputs are. The golden twin goes
-    /// through the same, and is compared here.
+    /// Runs one clock cycle: draws the inputs, evaluates the block, and records the expected outputs. The
+    /// golden twin runs in lockstep and is compared here.
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports);
 
-    /// Lists the registers, as they are before the cycle.
+    /// Lists the registers, with their values before the cycle.
     fn describe(&self, to: &mut dyn Describe) {
         let _ = to;
     }
 
-    /// Numbered scopes of which the module has a word each: its fields stand in it as in a cell of a memory.
+    /// Returns the numbered scopes that the module stores as one word each. Their fields are bit ranges of
+    /// the word, as in a memory cell.
     fn packed(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Bits described that never change, which synthesis drops.
+    /// Returns the number of described bits that never change, which synthesis removes.
     fn constant_bits(&self) -> u64 {
         0
     }
 
-    /// Registers that the host keeps in another form, by name: they are not compared.
+    /// Returns the names of registers that the simulator stores in another form. They are not compared.
     fn other_form(&self) -> &'static [&'static str] {
         &[]
     }
 }
 
 impl Block {
-    /// Its path in `hdl/`, without the ending: `l1/mshr`.
+    /// Returns the path of the module in `hdl/`, without its ending, such as `l1/mshr`.
     #[must_use]
     pub fn path(&self) -> String {
         path_of(self.bench)
     }
 
-    /// Parameters of its module at a size, and bits of its registers.
+    /// Returns the parameters of the module at a size, and the number of its register bits.
     #[must_use]
     pub fn shape(&self, size: Size) -> (Vec<(&'static str, String)>, u64) {
         let bench = (self.build)(size, Random::new(1));
         (bench.parameters(), synthesis::described(&*bench).bits)
     }
 
-    /// The name that tests keep something under which a tool makes of it. Of sizes that are drawn no two are alike.
+    /// Returns the cache name for a tool's output in tests. `None` outside of tests, and for random sizes,
+    /// which never repeat.
     fn kept_name(&self, size: Size, made: &str) -> Option<String> {
         (cfg!(test) && size != Size::Any).then(|| format!("{}-{size:?}-{made}", self.path().replace('/', ".")))
     }
 
-    /// The name of its module: that of its file.
+    /// Returns the name of the module, which is also the name of its file.
     #[must_use]
     pub fn module(&self) -> &'static str {
         module_of(self.bench)
     }
 }
 
-/// The path in `hdl/` of the module of a bench.
+/// Returns the path in `hdl/` of the module of a bench.
 fn path_of(bench: &str) -> String {
     let (_, path) = bench.split_once("::").unwrap_or(("", bench));
     path.replace("::", "/")
 }
 
-/// The name of the module of a bench.
+/// Returns the name of the module of a bench.
 fn module_of(bench: &'static str) -> &'static str {
     bench.rsplit("::").next().unwrap_or(bench)
 }
 
-/// Every block, by path.
+/// Returns all blocks, sorted by path.
 #[must_use]
 pub fn blocks() -> Vec<&'static Block> {
     let mut blocks: Vec<_> = inventory::iter::<Block>.into_iter().collect();

@@ -1,4 +1,4 @@
-//! # A run of both, cycle by cycle
+//! # Lockstep run of a Rust block and its SystemVerilog module
 
 use std::fmt;
 use std::fs;
@@ -13,44 +13,44 @@ use super::program::{Program, Shape};
 use super::registers::{Register, Values, registers};
 use super::{Bench, Block, Mistake, Random, Size};
 
-/// Cycles that go through the pipe at once.
+/// Number of cycles transferred through the pipe at once.
 const BATCH: u64 = 64;
 
-/// A module, and copies of it with a mistake each, ready to run beside their twin.
+/// Module with mutated copies, ready to run in lockstep with its Rust block. Each copy contains one mistake.
 pub struct Lockstep {
     block: &'static Block,
     size: Size,
     seed: u64,
     inputs: Vec<Signal>,
-    /// What comes out: registers, then outputs.
+    /// Signals of a row that the program returns: registers, then outputs.
     row: Vec<Signal>,
     registers: usize,
     program: Program,
 }
 
-/// What a run compared.
+/// Amount of comparison in a run without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Cycles.
+    /// Number of cycles.
     pub cycles: u64,
-    /// Outputs that had a meaning.
+    /// Number of output values compared. Outputs without a defined value in a cycle do not count.
     pub outputs: u64,
-    /// Bits of registers, all of them in every cycle.
+    /// Number of register bits, all of which are compared in every cycle.
     pub register_bits: u64,
 }
 
-/// What differed first.
+/// First difference of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differs {
-    /// Cycle from the start.
+    /// Cycle of the difference, counted from the start.
     pub cycle: u64,
-    /// The output or register, by the name that `rtl` has for it.
+    /// Name of the output or register in `rtl`.
     pub signal: String,
-    /// What the module says, in hexadecimal.
+    /// Value in the module, in hexadecimal.
     pub is: String,
-    /// What its twin says.
+    /// Value in the Rust block, in hexadecimal.
     pub expected: String,
-    /// What was driven in that cycle.
+    /// Inputs of the cycle.
     pub driven: String,
 }
 
@@ -62,10 +62,10 @@ impl fmt::Display for Differs {
 }
 
 impl Lockstep {
-    /// Makes the program of a block at a size, with a copy for each of the mistakes.
+    /// Builds the program of a block at a size, with one mutated copy of the module per mistake.
     ///
     /// # Errors
-    /// If a tool is missing or refuses the module, or the text of a mistake does not stand there once.
+    /// If a tool is missing or refuses the module, or if a mistake's text does not occur exactly once.
     pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
         let path = hdl_folder().join(block.path()).with_extension("sv");
         let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
@@ -95,7 +95,7 @@ impl Lockstep {
         Ok(Self { block, size, seed, inputs: ports.inputs, row, registers: count, program })
     }
 
-    /// Runs both for so many cycles, or until they differ; module 0 is the one without a mistake.
+    /// Runs both sides for a number of cycles, or until they differ. Module 0 is the one without a mistake.
     ///
     /// # Errors
     /// If the program ends early.
@@ -112,7 +112,8 @@ impl Lockstep {
         Ok(differs.map_or(Ok(agreed), Err))
     }
 
-    /// Takes both through so many cycles, and shows each batch with the rows that came out, as long as that says to go on.
+    /// Runs both sides in batches. Passes each batch with the module's rows to `show`, until that returns
+    /// false.
     fn batches(
         &self,
         module: usize,
@@ -124,7 +125,7 @@ impl Lockstep {
         let mut before: Option<Batch> = None;
         let mut first = 0;
         loop {
-            // The module works on one batch while its twin works on the next.
+            // The module processes one batch while the Rust block computes the next.
             let batch = Batch::draw(&mut *bench, first, (cycles - first).min(BATCH));
             if let Some(before) = before
                 && !show(&before, &program.receive(before.cycles as usize)?)?
@@ -140,7 +141,7 @@ impl Lockstep {
         }
     }
 
-    /// Shows each cycle of the module without a mistake.
+    /// Runs the module without a mistake and passes the values of each cycle to `show`.
     pub(super) fn play(
         &self,
         cycles: u64,
@@ -163,18 +164,18 @@ impl Lockstep {
         })
     }
 
-    /// Inputs, registers and outputs, in the order of the words of a row.
+    /// Returns inputs, registers and outputs, in the order of the words of a row.
     pub(super) fn signals(&self) -> (&[Signal], &[Signal], &[Signal]) {
         let (registers, outputs) = self.row.split_at(self.registers);
         (&self.inputs, registers, outputs)
     }
 
-    /// Path and name of the module.
+    /// Returns path and name of the module.
     pub(super) fn named(&self) -> (String, &'static str) {
         (self.block.path(), self.block.module())
     }
 
-    /// Names the signal that word `at` of a batch belongs to.
+    /// Describes the difference at word `at` of a batch.
     fn difference(&self, batch: &Batch, got: &[u32], at: usize) -> Differs {
         let row = got.len() / batch.cycles as usize;
         let (cycle, mut word) = (at / row, at % row);
@@ -202,7 +203,7 @@ impl Lockstep {
     }
 }
 
-/// A cycle: what went in, what was expected, which of that has a meaning, and what the module says.
+/// Values of a cycle: inputs, expected values, mask of the bits to compare, and values of the module.
 pub(super) struct Rows<'a> {
     pub driven: &'a [u32],
     pub expected: &'a [u32],
@@ -210,11 +211,11 @@ pub(super) struct Rows<'a> {
     pub got: &'a [u32],
 }
 
-/// Cycles that went through the twin in Rust.
+/// Inputs and expected values of some cycles, computed by the Rust block.
 pub(super) struct Batch {
     first: u64,
     cycles: u64,
-    /// Outputs that have a meaning.
+    /// Number of outputs with a defined value.
     outputs: u64,
     pub driven: Vec<u32>,
     pub expected: Vec<u32>,
@@ -246,7 +247,7 @@ fn hexadecimal(words: &[u32]) -> String {
     format!("0x{}", if digits.is_empty() { "0" } else { digits })
 }
 
-/// The text of a module with a mistake in it.
+/// Returns the text of a module with a mistake applied.
 pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Report> {
     match text.matches(mistake.instead_of).count() {
         1 => Ok(text.replacen(mistake.instead_of, mistake.is, 1)),
@@ -254,7 +255,7 @@ pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Repo
     }
 }
 
-/// The folder of the modules, which come with the source tree.
+/// Returns the folder of the modules in the source tree.
 #[must_use]
 pub fn hdl_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl")

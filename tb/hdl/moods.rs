@@ -1,15 +1,15 @@
-//! How often things happen: for a while in nearly every cycle, for a while hardly ever.
+//! Traffic modes: probabilities of events that change over time, from nearly every cycle to hardly ever.
 
 use crate::Random;
 
-/// Percentages that change.
+/// Set of `N` probabilities in percent that are redrawn periodically.
 #[derive(Debug)]
 pub(super) struct Moods<const N: usize> {
     cycle: u64,
     often: [u64; N],
 }
 
-/// Cycles until they change.
+/// Number of cycles between changes.
 const LASTS: u64 = 128;
 
 impl<const N: usize> Default for Moods<N> {
@@ -19,7 +19,7 @@ impl<const N: usize> Default for Moods<N> {
 }
 
 impl<const N: usize> Moods<N> {
-    /// How often each thing happens in the next cycle, in percent.
+    /// Returns the probability of each event in the next cycle in percent.
     pub fn next(&mut self, random: &mut Random) -> [u64; N] {
         if self.cycle.is_multiple_of(LASTS) {
             self.often = std::array::from_fn(|_| [3, 15, 50, 85, 98][random.below(5) as usize]);

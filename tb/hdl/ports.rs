@@ -1,30 +1,30 @@
-//! The ports of one cycle: names and widths are those of the first.
+//! Ports of one cycle. The first cycle also defines their names and widths.
 
-/// A port or register: its name, and its bits.
+/// Port or register, with its width in bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub name: String,
     pub width: u32,
 }
 
-/// What a bench drives into a module in one cycle, and expects of it.
+/// Inputs that a bench drives in a cycle, and outputs that it expects.
 #[derive(Debug, Default)]
 pub struct Ports {
-    /// Names are kept in the first cycle only.
+    /// True after the first cycle, when names and widths are known.
     pub(super) is_known: bool,
     pub(super) inputs: Vec<Signal>,
     pub(super) outputs: Vec<Signal>,
     pub(super) driven: Vec<u32>,
-    /// What comes out: registers first, then outputs.
+    /// Expected values in the order of a row: registers, then outputs.
     pub(super) expected: Vec<u32>,
-    /// All ones where somebody looks.
+    /// Mask of the bits to compare, all ones or all zeros per word.
     pub(super) looked_at: Vec<u32>,
-    /// Outputs that somebody looks at.
+    /// Number of outputs to compare.
     pub(super) looked: u64,
 }
 
 impl Ports {
-    /// Those of later cycles.
+    /// Creates the ports of a later cycle, which do not record names.
     pub(super) fn later() -> Self {
         Self { is_known: true, ..Self::default() }
     }
@@ -34,7 +34,7 @@ impl Ports {
         self.wide_input(name, width, &value.into().to_le_bytes());
     }
 
-    /// Drives an input of any number of bits, the least significant byte first.
+    /// Drives an input of any width, with the least significant byte first.
     pub fn wide_input(&mut self, name: &'static str, width: u32, bytes: &[u8]) {
         if !self.is_known {
             self.inputs.push(Signal { name: name.to_owned(), width });
@@ -42,18 +42,19 @@ impl Ports {
         push(&mut self.driven, width, bytes);
     }
 
-    /// Expects an output of up to 64 bits.
+    /// Expects a value at an output of up to 64 bits.
     pub fn output(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
         self.output_if(name, width, Some(value));
     }
 
-    /// The same of one that has no meaning in every cycle: nobody looks at it where there is no value.
+    /// Expects a value at an output of up to 64 bits. The output is not compared if `value` is `None`.
     pub fn output_if(&mut self, name: &'static str, width: u32, value: Option<impl Into<u64>>) {
         let bytes = value.map(|value| value.into().to_le_bytes());
         self.wide_output(name, width, bytes.as_ref().map(|bytes| &bytes[..]));
     }
 
-    /// Expects an output of any number of bits, the least significant byte first.
+    /// Expects a value at an output of any width, with the least significant byte first. The output is not
+    /// compared if `bytes` is `None`.
     pub fn wide_output(&mut self, name: &'static str, width: u32, bytes: Option<&[u8]>) {
         if !self.is_known {
             self.outputs.push(Signal { name: name.to_owned(), width });
@@ -64,12 +65,12 @@ impl Ports {
     }
 }
 
-/// Words of a row that a signal takes: it begins in one of its own.
+/// Returns the number of row words of a signal. Each signal begins with a new word.
 pub(super) fn words(width: u32) -> usize {
     width.div_ceil(u32::BITS) as usize
 }
 
-/// Appends a signal to a row.
+/// Appends the value of a signal to a row.
 pub(super) fn push(row: &mut Vec<u32>, width: u32, bytes: &[u8]) {
     for word in 0..words(width) {
         let byte = |k: usize| u32::from(bytes.get(word * 4 + k).copied().unwrap_or(0)) << (8 * k);

@@ -1,7 +1,7 @@
-//! # A module as a program
-//! Verilator turns modules into C++, and a few lines of C++ around them map rows of inputs to rows of outputs: a row goes
-//! in, the outputs and registers of that cycle come out, the clock ticks. A row is made of words of 32 bits, of which every
-//! signal has its own.
+//! # Verilated program of a module
+//! Verilator translates modules into C++. A few lines of C++ map each row of inputs to a row of outputs. The
+//! program reads a row, writes the outputs and registers of the cycle, and then ticks the clock. A row
+//! consists of 32-bit words, and no word holds more than one signal.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,14 +18,14 @@ use super::kept::{kept, texts};
 use super::ports::{Signal, words};
 use super::registers::Register;
 
-/// What stands around every module.
+/// C++ main program around the modules.
 const MAIN: &str = include_str!("main.cpp");
 
-/// How modules are turned into C++. Random values before reset would only hide a register that is read too early: all start
-/// at 0, as in `rtl`.
+/// Verilator options. All registers start at 0, as in `rtl`; random initial values would only hide a register
+/// that is read too early.
 const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
 
-/// The modules of one program, which differ in name only, and the signals of all.
+/// Modules of a program, which differ only in name, and their common signals.
 pub(super) struct Shape<'a> {
     pub modules: &'a [String],
     pub parameters: &'a [(&'static str, String)],
@@ -34,18 +34,18 @@ pub(super) struct Shape<'a> {
     pub outputs: &'a [Signal],
 }
 
-/// A verilated program.
+/// Verilated program.
 pub(super) struct Program {
     file: PathBuf,
     words_in: usize,
     words_out: usize,
-    /// Where it lies, if it is not kept.
+    /// Scratch folder of the program, unless the program is cached.
     _folder: Option<Scratch>,
 }
 
 impl Program {
-    /// Makes a program of module texts and the folder that the modules they use lie in, and keeps it under a name, if it has
-    /// one.
+    /// Builds a program from module texts and the folder of the modules they use. Caches it if `name` is
+    /// given.
     pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path, name: Option<&str>) -> Result<Self, Report> {
         let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
         let source = Source {
@@ -53,7 +53,7 @@ impl Program {
             top: top(shape),
             modules: texts,
             library,
-            // Mistakes are soon noticed: of many modules it is the compiler that takes time.
+            // With many modules the compile time dominates, because runs of mutated modules end early.
             effort: if texts.len() > 1 { "-O0" } else { "-O1" },
         };
         let (file, folder) = match name {
@@ -71,7 +71,7 @@ impl Program {
         Ok(Self { file, words_in: inputs, words_out: registers + outputs, _folder: folder })
     }
 
-    /// Starts it with one of its modules.
+    /// Starts the program with one of its modules.
     pub fn start(&self, module: usize) -> Result<Running, Report> {
         let mut command = Command::new(&self.file);
         let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -80,7 +80,7 @@ impl Program {
     }
 }
 
-/// What a program is made of.
+/// Inputs of a program build.
 struct Source<'a> {
     main: String,
     top: String,
@@ -90,14 +90,14 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// All that decides what becomes of it.
+    /// Returns everything that determines the program, as the key of the cache.
     fn all(&self) -> Result<Vec<String>, Report> {
         let made = [&TO_CPP.join(" "), self.effort, &version()?].map(str::to_owned);
         let of = [self.main.clone(), self.top.clone(), texts(self.library)?];
         Ok(self.modules.iter().cloned().chain(of).chain(made).collect())
     }
 
-    /// Makes the program.
+    /// Builds the program.
     fn make(&self, program: &Path) -> Result<(), Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
@@ -123,7 +123,7 @@ impl Source<'_> {
     }
 }
 
-/// A program that waits for rows.
+/// Running program that waits for rows.
 pub(super) struct Running {
     child: Child,
     words_in: usize,
@@ -131,7 +131,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Sends rows of inputs; their outputs are read later, with [`Running::receive`].
+    /// Sends rows of inputs. [`Running::receive`] returns their outputs later.
     pub fn send(&mut self, rows: &[u32]) -> Result<(), Report> {
         let count = rows.len() / self.words_in;
         let words = [count as u32].into_iter().chain(rows.iter().copied());
@@ -140,7 +140,7 @@ impl Running {
         to.write_all(&bytes).and_then(|()| to.flush()).into_diagnostic().wrap_err("the verilated program has ended")
     }
 
-    /// The rows of outputs of as many cycles.
+    /// Receives the rows of outputs of `count` cycles.
     pub fn receive(&mut self, count: usize) -> Result<Vec<u32>, Report> {
         let mut bytes = vec![0; count * self.words_out * 4];
         let Some(from) = &mut self.child.stdout else { unreachable!("its output is a pipe") };
@@ -151,13 +151,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It would end with its input as well; whether it does so in time is of no interest.
+        // The program would also exit at the end of its input; killing it avoids the wait.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The module around the modules: ports out of wide words, registers by name.
+/// Returns the top module, which splits wide words into ports and reads registers by name.
 fn top(shape: &Shape<'_>) -> String {
     let Shape { modules, parameters, inputs, registers, outputs } = shape;
     let widths = inputs.iter().map(|signal| signal.width);
@@ -195,7 +195,7 @@ fn top(shape: &Shape<'_>) -> String {
     text + "endmodule\n"
 }
 
-/// The compiler, with what it must know of Verilator.
+/// Returns the command of the C++ compiler with Verilator's include folders.
 fn compiler() -> Result<Command, Report> {
     let include = include()?;
     let mut compiler = Command::new("g++");
@@ -208,7 +208,8 @@ fn include() -> Result<PathBuf, Report> {
     Ok(Path::new(root.trim()).join("include"))
 }
 
-/// What every verilated program is linked with: it takes longer to compile than most modules.
+/// Returns the object files of Verilator's runtime, cached because they take longer to compile than most
+/// modules.
 fn runtime() -> Result<Vec<PathBuf>, Report> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();
@@ -220,26 +221,26 @@ fn runtime() -> Result<Vec<PathBuf>, Report> {
     ["verilated.cpp", "verilated_threads.cpp"].into_iter().map(object).collect()
 }
 
-/// The version of Verilator.
+/// Returns the version of Verilator.
 fn version() -> Result<String, Report> {
     done(Command::new("verilator").arg("--version"))
 }
 
-/// The tools that run for this process.
+/// Process ids of the tools that run on behalf of this process.
 fn tools() -> MutexGuard<'static, Vec<Pid>> {
     static TOOLS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
     TOOLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the tools that run for this process, which is about to end itself.
+/// Terminates the tools of this process, which is about to exit.
 pub fn end_tools() {
     for &tool in tools().iter() {
-        // One that has just ended by itself needs nothing more.
+        // A tool that has just exited needs no signal, so errors are ignored.
         let _ = kill_process(tool, process::Signal::TERM);
     }
 }
 
-/// Runs a tool to its end: what it printed.
+/// Runs a tool to its end and returns its output.
 pub(super) fn done(command: &mut Command) -> Result<String, Report> {
     let name = command.get_program().to_string_lossy().into_owned();
     let missing = || format!("{name} is needed, and cannot be run: apt-get install {name}");
@@ -254,7 +255,7 @@ pub(super) fn done(command: &mut Command) -> Result<String, Report> {
     if output.status.success() { Ok(out) } else { Err(miette!("{name} failed:\n{out}{err}")) }
 }
 
-/// Runs a script of Yosys in a folder: what it printed.
+/// Runs a Yosys script in a folder and returns its output.
 pub(super) fn yosys(folder: &Path, script: &str) -> Result<String, Report> {
     fs::write(folder.join("script.ys"), script).into_diagnostic()?;
     done(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))

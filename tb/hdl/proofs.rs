@@ -1,9 +1,9 @@
-//! # Proofs
-//! `hdl/proofs/PATH.sv` stands around a module of `hdl/PATH.sv`, assumes of its inputs what the contract says, and asserts what must
-//! hold. Yosys turns both into gates, and ABC, which comes with it, looks for an invariant that has the assertions hold for
-//! all time (`pdr`), or for the shortest way to break one (`bmc3`), which is shown as a waveform.
+//! # Formal proofs
+//! `hdl/proofs/PATH.sv` wraps the module `hdl/PATH.sv`, assumes the contract of its inputs, and asserts a
+//! property. Yosys translates both into gates. ABC, which comes with Yosys, searches for an inductive
+//! invariant (`pdr`), or for the shortest counterexample (`bmc3`), which is shown as a waveform.
 //!
-//! Registers begin at 0, as in `rtl`. A proof is of the sizes that it names, and says nothing of others.
+//! Registers begin at 0, as in `rtl`. A proof holds only for the sizes that it names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,41 +16,41 @@ use super::lockstep::with_mistake;
 use super::program::{done, yosys};
 use super::{Mistake, hdl_folder};
 
-/// A property of a module, at sizes small enough to be proven.
+/// Property of a module, at sizes small enough to be proven.
 pub struct Proof {
-    /// `module_path!()` of the bench of its module.
+    /// `module_path!()` of the bench of the module.
     pub bench: &'static str,
-    /// Sizes to prove it at, as `NAME=VALUE NAME=VALUE`; mistakes are looked for at the first.
+    /// Sizes of the proof, as `NAME=VALUE NAME=VALUE`. Mistakes are tried at the first size.
     pub sizes: fn() -> Vec<String>,
-    /// How many of them, from the first, a test proves: the others take longer.
+    /// Number of sizes that a test proves, counted from the first. The other sizes take longer.
     pub quick: usize,
-    /// Mistakes of the module, or of what stands around it, that break the property.
+    /// Mistakes in the module or its wrapper that violate the property.
     pub mistakes: &'static [Mistake],
 }
 
 inventory::collect!(Proof);
 
-/// What makes the property hold for all time.
+/// Invariant that proves a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proven {
-    /// Clauses of the invariant; none where the module has no registers.
+    /// Number of clauses; 0 if the module has no registers.
     pub clauses: u32,
-    /// Bits of registers that they speak of.
+    /// Number of register bits in the clauses.
     pub register_bits: u32,
 }
 
-/// A shortest way to break the property.
+/// Shortest violation of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterExample {
-    /// The assertions, by label.
+    /// Labels of the violated assertions.
     pub broken: Vec<String>,
-    /// Cycles from reset, the last of them that in which it is broken.
+    /// Number of cycles from reset to the violation, including its cycle.
     pub cycles: u32,
-    /// All signals, in the format VCD.
+    /// Waveform of all signals, as a VCD.
     pub waveform: String,
 }
 
-/// Every proof, by path.
+/// Returns all proofs, sorted by path.
 #[must_use]
 pub fn proofs() -> Vec<&'static Proof> {
     let mut proofs: Vec<_> = inventory::iter::<Proof>.into_iter().collect();
@@ -59,31 +59,31 @@ pub fn proofs() -> Vec<&'static Proof> {
 }
 
 impl Proof {
-    /// Its path in `hdl/proofs/`, without the ending, which is that of its module in `hdl/`.
+    /// Returns the path in `hdl/proofs/`, without its ending. It equals the path of the module in `hdl/`.
     #[must_use]
     pub fn path(&self) -> String {
         super::path_of(self.bench)
     }
 
-    /// What is proven, as the first line of its file says.
+    /// Returns the property in words, from the first line of the proof's file.
     ///
     /// # Errors
-    /// If the file cannot be read, or begins with something else.
+    /// If the file cannot be read, or has another first line.
     pub fn property(&self) -> Result<String, Report> {
         let text = read(&self.file())?;
         let property = text.lines().next().and_then(|line| line.strip_prefix("// # Proof: "));
         property.map(str::to_owned).ok_or_else(|| miette!("{}: expected `// # Proof: ...`", self.file().display()))
     }
 
-    /// What its assertions are called.
+    /// Returns the labels of the assertions.
     ///
     /// # Errors
-    /// If its file cannot be read.
+    /// If the file cannot be read.
     pub fn labels(&self) -> Result<Vec<String>, Report> {
         let text = read(&self.file())?;
         let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
         let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
-        // What follows the last is none.
+        // The text after the last assertion contains no label.
         labels.pop();
         Ok(labels)
     }
@@ -92,10 +92,10 @@ impl Proof {
         hdl_folder().join("proofs").join(self.path()).with_extension("sv")
     }
 
-    /// Proves the property at a size, or finds how to break it, of the module as it is or with a mistake.
+    /// Proves the property at a size or returns a counterexample, for the original module or with a mistake.
     ///
     /// # Errors
-    /// If Yosys is missing or refuses the module, or the text of the mistake does not stand there once.
+    /// If Yosys is missing or refuses the module, or if the mistake's text does not occur exactly once.
     pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Proven, CounterExample>, Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();
@@ -104,7 +104,7 @@ impl Proof {
         if let Some(proven) = proven(&told) {
             return Ok(Ok(proven));
         }
-        // What `pdr` finds is seldom the shortest.
+        // Counterexamples found by `pdr` are seldom the shortest.
         let told = abc(folder, "bmc3 -F 100; write_cex -a steps.aiw")?;
         let cycles = told.split_once("was asserted in frame ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
         let cycles = cycles.and_then(|frame| frame.parse::<u32>().ok());
@@ -113,11 +113,12 @@ impl Proof {
         Ok(Err(CounterExample { broken, cycles, waveform }))
     }
 
-    /// Writes the gates of module and property to a folder: `proof.aig`, what its inputs are called, and the design before.
+    /// Writes the gates of module and property to a folder: `proof.aig`, the names of its inputs, and the
+    /// design before mapping.
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = hdl_folder().join(self.path()).with_extension("sv");
         let texts = [read(&self.file())?, read(&module)?];
-        // A mistake is in one of the two.
+        // The text of a mistake occurs in either of the two files.
         let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
         if mistake.is_some() && !texts.iter().any(stands_in) {
             return Err(miette!("{}: no text for a mistake to stand in", self.path()));
@@ -147,29 +148,30 @@ fn read(path: &Path) -> Result<String, Report> {
     fs::read_to_string(path).into_diagnostic().wrap_err_with(|| path.display().to_string())
 }
 
-/// What ABC says of the gates; assumptions are folded into them.
+/// Runs ABC on the gates and returns its output. The assumptions are folded into the gates.
 fn abc(folder: &Path, commands: &str) -> Result<String, Report> {
     let commands = format!("read_aiger proof.aig; fold; strash; {commands}");
     done(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
 }
 
 fn proven(told: &str) -> Option<Proven> {
-    // Invariant F[9] : 419 clauses with 53 flops (out of 60) ...
+    // Example: Invariant F[9] : 419 clauses with 53 flops (out of 60) ...
     let (_, invariant) = told.split_once("Invariant F[").filter(|_| told.contains("Property proved."))?;
     let mut numbers = invariant.split_whitespace().filter_map(|word| word.parse().ok());
     Some(Proven { clauses: numbers.next()?, register_bits: numbers.next()? })
 }
 
-/// Plays the steps that ABC has found to the design: the assertions that break in the last, and the waveform.
+/// Replays ABC's counterexample on the design. Returns the assertions violated in its last cycle, and the
+/// waveform.
 fn played(folder: &Path) -> Result<(Vec<String>, String), Report> {
     let steps = read(&folder.join("steps.aiw"))?;
-    // The end is marked behind the last step, in its line.
+    // ABC puts its end mark on the line of the last step, where Yosys does not expect it.
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
     let told = yosys(
         folder,
         "read_rtlil design.il\nsim -clock clk -r steps.aiw -map inputs.aim -vcd steps.vcd -timescale 1ns",
     )?;
-    // Warning: Assert mshr_proof.filled (...) failed.
+    // Example: Warning: Assert mshr_proof.filled (...) failed.
     let labels = told.split("Assert ").skip(1).filter_map(|rest| rest.split_whitespace().next()?.rsplit('.').next());
     let mut broken: Vec<_> = labels.map(str::to_owned).collect();
     broken.sort();

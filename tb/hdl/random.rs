@@ -1,8 +1,8 @@
-//! Numbers from a seed, and what a test goes through when not everything.
+//! Pseudorandom numbers from a seed, and the selection of test cases for quick and thorough runs.
 
 use rtl::kernel::digest_of;
 
-/// A stream of numbers that a seed determines.
+/// Stream of pseudorandom numbers that a seed determines.
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u64,
@@ -10,37 +10,37 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of a seed.
+    /// Creates the stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed, drawn: 0 }
     }
 
-    /// The next number, below `limit`.
+    /// Returns the next number, which is below `limit`.
     ///
     /// # Panics
-    /// If the limit is 0.
+    /// If `limit` is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.drawn += 1;
         digest_of(&(self.seed, self.drawn)) % limit
     }
 
-    /// True with the given probability in percent.
+    /// True with a probability of `chance` percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 }
 
-/// Whether tests go through all that there is: with `THOROUGH=1`.
+/// True if tests shall run all their cases, with `THOROUGH=1`.
 #[must_use]
 pub fn is_thorough() -> bool {
     std::env::var_os("THOROUGH").is_some_and(|value| value == "1")
 }
 
-/// What a test goes through: every `step`-th from the first on, or, with `THOROUGH=1`, all.
+/// Yields every `step`-th case beginning with the first, or all cases with `THOROUGH=1`.
 ///
 /// # Panics
-/// If the step is 0.
+/// If `step` is 0.
 pub fn sampled<I: IntoIterator>(all: I, step: usize) -> impl Iterator<Item = I::Item> {
     all.into_iter().step_by(if is_thorough() { 1 } else { step })
 }

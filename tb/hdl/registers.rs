@@ -1,16 +1,16 @@
 //! # Registers by name
-//! A module has a register for each that `describe` lists, under the same name:
+//! A module has one register for each that `describe` lists, under the same name:
 //!
-//! | described                              | in the module                                               |
-//! |----------------------------------------|-------------------------------------------------------------|
-//! | field `head`                           | `head`                                                       |
-//! | field `type`, or another keyword of SystemVerilog | `type_`                                          |
-//! | field `line` of the numbered scope `entry[3]` | `line[3]`                                             |
-//! | field `entries` of the numbered scope `used[1]`, a mask of more than 64 | `used[64+:64]`                  |
-//! | field `slot`, the second of five in that scope | `slot[3*5+1]`                                        |
-//! | field `count` of the part `fifo`       | `fifo.count`, of an instance of that name; a part of the module's own name is the module |
-//! | field `line` of the numbered scope `slot[3]`, where the bench has it packed | bits of the word `slot[3]`, as of a cell |
-//! | memory `tags` of 8 cells a row, field `status` of cell 2 of row 3 | bits of the word `tags[3]`: cell 0 lowest, the first field of a cell on top |
+//! | in the description                                                               | in the module |
+//! |----------------------------------------------------------------------------------|-----|
+//! | field `head`                                                                     | `head` |
+//! | field `type`, or another keyword of SystemVerilog                                | `type_` |
+//! | field `line` of the numbered scope `entry[3]`                                    | `line[3]` |
+//! | field `entries` of the numbered scope `used[1]`, for a mask of more than 64 bits | `used[64+:64]` |
+//! | field `slot`, the second of five in that scope                                   | `slot[3*5+1]` |
+//! | field `count` of the component `fifo`                                            | `fifo.count`, in an instance of that name; the component with the module's own name is the module |
+//! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot[3]`, as in a memory cell |
+//! | memory `tags` with 8 cells per row, field `status` of cell 2 of row 3            | bits of the word `tags[3]`: cell 0 lowest, the first field of a cell highest |
 
 use std::collections::BTreeMap;
 
@@ -19,19 +19,19 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 use super::Bench;
 use super::ports::{Signal, push};
 
-/// A field of this name in a numbered scope is a word of the mask that the scope is.
+/// Name of a field that is a word of a mask. The numbered scope around it has the name of the mask.
 const PART_OF_MASK: &str = "entries";
-/// Names of registers that SystemVerilog has a meaning for.
+/// Register names that are keywords of SystemVerilog.
 const KEYWORDS: [&str; 2] = ["function", "type"];
 
-/// A register: how the description calls it, and how the module does.
+/// Register, with its name in the description and its expression in the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Register {
     pub signal: Signal,
     pub expression: String,
 }
 
-/// Every register that a bench compares.
+/// Returns every register that a bench compares.
 pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register> {
     let mut names = Names { module, ..Names::default() };
     bench.describe(&mut names);
@@ -52,7 +52,7 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         };
         let told = if count > 1 { format!("[{nth}]") } else { String::new() };
         *nth += 1;
-        // A cell of a memory says where in its word it stands, and is named once.
+        // A memory cell already includes its position in the word, and its name is unique.
         let (expression, name) = match bits {
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
             None if name == PART_OF_MASK && index.is_some() => {
@@ -69,7 +69,8 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
     names.found.into_iter().map(register).collect()
 }
 
-/// Says of each field of a packed scope where in its word it stands: the last one lowest.
+/// Assigns each field of a packed scope its bit range in the word, beginning with the last field in the
+/// lowest bits.
 fn pack(found: &mut [Found]) {
     let mut scope = String::new();
     let mut low = 0;
@@ -83,7 +84,7 @@ fn pack(found: &mut [Found]) {
     }
 }
 
-/// The values of all registers, each in words of its own.
+/// Visitor that collects the values of all registers, each in separate words.
 pub(super) struct Values<'a> {
     pub row: &'a mut Vec<u32>,
     pub other_form: &'a [&'a str],
@@ -116,17 +117,17 @@ impl Describe for Values<'_> {
 }
 
 struct Found {
-    /// Path of the scope, with a dot behind it.
+    /// Path of the scope, with a trailing dot.
     scope: String,
-    /// The same of instances alone.
+    /// Path of the module instances only, with a trailing dot.
     instance: String,
     index: Option<u32>,
-    /// The numbered scope around it, or nothing.
+    /// Name of the enclosing numbered scope; empty if there is none.
     numbered: &'static str,
     is_packed: bool,
     name: &'static str,
     width: u32,
-    /// Word and part select of a cell of a memory.
+    /// Word and bit range of a field in a memory cell or packed scope.
     bits: Option<(String, String)>,
 }
 

@@ -1,7 +1,7 @@
 //! # Gates of a module
-//! Yosys maps a module to the cells of `area/technology.toml`; beside it stands what `area` estimates of the structures that
-//! the part describes. A register with an enable is a flip-flop behind a multiplexer, one with a reset a flip-flop behind
-//! a gate: both count as logic.
+//! Yosys maps a module to the cells of `area/technology.toml`, for comparison with the estimate that `area`
+//! makes of the described structures. A register with an enable is a flip-flop behind a multiplexer, and one
+//! with a reset is a flip-flop behind a gate. Multiplexer and gate count as logic.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,22 +19,22 @@ use super::kept::{kept, texts};
 use super::program::{done, yosys};
 use super::{Bench, Block, Random, Size, hdl_folder};
 
-/// Ends a list that Yosys writes.
+/// Marks the end of a list in the output of Yosys.
 const END: &str = "end of list";
 
-/// Flip-flops, and um2 at 45 nm.
+/// Number of flip-flops, and areas at 45 nm in um2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gates {
-    /// Flip-flops, those of memories among them.
+    /// Number of flip-flops, including those of memories.
     pub flip_flops: u64,
-    /// What they cost.
+    /// Area of the flip-flops in um2.
     pub flip_flop_um2: f64,
-    /// What everything else costs.
+    /// Area of all other cells in um2.
     pub logic_um2: f64,
 }
 
 impl Gates {
-    /// Of so many cells by name.
+    /// Sums the areas of cells, given the count of each cell name.
     pub(super) fn of(cells: &BTreeMap<String, u64>, technology: &Technology) -> Self {
         let mut gates = Self::default();
         for (name, count) in cells {
@@ -49,26 +49,26 @@ impl Gates {
         gates
     }
 
-    /// All of it.
+    /// Returns the total area in um2.
     #[must_use]
     pub fn um2(&self) -> f64 {
         self.flip_flop_um2 + self.logic_um2
     }
 }
 
-/// A module mapped to cells, beside its estimate.
+/// Module mapped to cells, with the estimate of its area.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synthesis {
     /// Parameters of the module.
     pub parameters: Vec<(&'static str, String)>,
-    /// Cells by name.
+    /// Number of cells by name.
     pub cells: BTreeMap<String, u64>,
-    /// What they cost.
+    /// Area of the cells.
     pub synthesised: Gates,
-    /// What is described costs by the model of `area`, with memories of flip-flops. Flip-flops count with the multiplexers
-    /// that keep their values.
+    /// Estimate of the `area` model, with memories made of flip-flops. Flip-flops include the multiplexers
+    /// that hold their values.
     pub estimated: Gates,
-    /// Pieces of logic described, by name, with their number and um2 in all.
+    /// Described pieces of logic, by name, with their number and total area in um2.
     pub pieces: BTreeMap<String, (u32, f64)>,
 }
 
@@ -76,7 +76,7 @@ impl Block {
     /// Maps the module to cells.
     ///
     /// # Errors
-    /// If Yosys is missing, or refuses the module.
+    /// If Yosys is missing or refuses the module.
     pub fn synthesise(&self, size: Size, technology: &Technology) -> Result<Synthesis, Report> {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
@@ -87,25 +87,26 @@ impl Block {
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })
     }
 
-    /// What the part costs by the model of `area`.
+    /// Returns the area of the block by the `area` model.
     #[must_use]
     pub fn estimate(&self, size: Size, technology: &Technology) -> Gates {
         estimate(&*(self.build)(size, Random::new(1)), technology).0
     }
 
-    /// Flip-flops of the module with other parameters than a bench gives it.
+    /// Returns the number of flip-flops of the module with the given parameters.
     ///
     /// # Errors
-    /// As those of [`Block::synthesise`].
+    /// If Yosys is missing or refuses the module.
     pub fn flip_flops(&self, parameters: &[(&str, u32)], technology: &Technology) -> Result<u64, Report> {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
         Ok(Gates::of(&cells(&self.file(), self.module(), &parameters, technology, None)?, technology).flip_flops)
     }
 
-    /// On how many bits of an input each bit of an output depends, the lowest first.
+    /// Returns the number of input bits that each output bit depends on, beginning with the lowest output
+    /// bit.
     ///
     /// # Errors
-    /// As those of [`Block::synthesise`].
+    /// If Yosys is missing or refuses the module.
     pub fn fan_ins(
         &self,
         parameters: &[(&str, u32)],
@@ -115,7 +116,7 @@ impl Block {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
         let wires =
             ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {}", self.module())];
-        // The inputs of the cone of each bit, above a line that ends the list.
+        // Lists the inputs of the logic cone of each bit, followed by a line that marks the end of the list.
         let cones = (0..bits).flat_map(|bit| {
             [
                 format!("tee -q -a out.txt select -list o:{output}_{bit} %ci* i:{input}_* %i"),
@@ -133,7 +134,7 @@ impl Block {
     }
 }
 
-/// Cells of a module by name, as Yosys counts them; what it counted is kept under a name, if there is one.
+/// Returns the number of cells of a module by name, as counted by Yosys. Caches the count if `name` is given.
 pub(super) fn cells(
     file: &Path,
     module: &str,
@@ -168,7 +169,7 @@ pub(super) fn cells(
     Ok(text.lines().filter_map(cell).collect())
 }
 
-/// A script that reads a module, brings it to gates, and goes on with some commands.
+/// Returns a script that reads a module, maps it to gates, and then runs further commands.
 fn script(
     file: &Path,
     module: &str,
@@ -184,7 +185,7 @@ fn script(
     read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
 }
 
-/// What a script writes to `out.txt`, run beside the cells of `cells.lib`.
+/// Runs a script with the cell library `cells.lib`, and returns the contents of its output file `out.txt`.
 fn written(script: &str, liberty: &str) -> Result<String, Report> {
     let folder = Scratch::new().into_diagnostic()?;
     let folder = folder.path();
@@ -193,7 +194,7 @@ fn written(script: &str, liberty: &str) -> Result<String, Report> {
     fs::read_to_string(folder.join("out.txt")).into_diagnostic()
 }
 
-/// What a part costs by the model of `area`, and its pieces of logic by name.
+/// Returns the area of a block by the `area` model, and its pieces of logic by name.
 pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BTreeMap<String, (u32, f64)>) {
     let counts = described(bench);
     let tree = Estimate::of(&counts, technology, Node::N45);
@@ -204,7 +205,7 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
         for array in &block.arrays {
             let memory = Memory { kind: Kind::Flops, ..array.memory };
             estimated.flip_flop_um2 += technology.memory(Node::N45, &memory).um2;
-            // One of its own circuits compares in its cells.
+            // A CAM estimated as flip-flops needs comparators in addition, since CAM cells include them.
             if array.memory.kind == Kind::Cam {
                 let Memory { entries, width, ports, .. } = array.memory;
                 let search = Logic::Comparator { width, count: entries * ports.reads };
@@ -220,12 +221,12 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
     (estimated, pieces)
 }
 
-/// What the description of a part counts.
+/// Returns the structures counted in a block's description.
 pub(super) fn described(bench: &dyn Bench) -> Counts {
     Counts::of(&Alone(bench))
 }
 
-/// A part by itself, for those who read descriptions of blocks.
+/// Wrapper that presents a single block to readers of descriptions.
 struct Alone<'a>(&'a dyn Bench);
 
 impl Blocks for Alone<'_> {

@@ -1,4 +1,4 @@
-//! Every module against its twins, and the mistakes that the benches must notice.
+//! Compares every module with its twins, and checks that the benches detect the mistakes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,8 @@ use super::*;
 
 const CYCLES: u64 = 20_000;
 
-/// Runs a block small, with some of its mistakes, and some blocks at the size of `fermi`; each of them thoroughly.
+/// Runs a block at the small size with some of its mistakes, and every third block at the size of `fermi`.
+/// With `THOROUGH=1`, all mistakes and all blocks are run.
 pub(super) fn check(bench: &str) {
     let mut blocks = blocks().into_iter().enumerate();
     let (number, block) = blocks.find(|(_, block)| block.bench == bench).expect("a bench is in the list of blocks");
@@ -40,7 +41,7 @@ pub(super) fn check(bench: &str) {
     assert!(problems.is_empty(), "{}:\n{}", block.path(), problems.join("\n"));
 }
 
-/// The paths of all modules, without the ending.
+/// Returns the paths of all modules below a folder, without their endings.
 fn modules(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -69,7 +70,7 @@ fn every_file_of_a_property_is_proven() {
     proofs().iter().for_each(|proof| assert!(!proof.property().unwrap().is_empty()));
 }
 
-/// Proves a property at the sizes that are quick, and has each of its mistakes break it.
+/// Proves a property at the quick sizes, and checks that each of its mistakes violates it.
 pub(super) fn check_proof(bench: &str) {
     let proof = proofs().into_iter().find(|proof| proof.bench == bench).expect("a bench is in the list of proofs");
     let sizes = (proof.sizes)();
@@ -82,7 +83,7 @@ pub(super) fn check_proof(bench: &str) {
         let Err(CounterExample { cycles, waveform, broken }) = proof.prove(&sizes[0], Some(mistake)).unwrap() else {
             panic!("{}: `{}` instead of `{}` breaks nothing", proof.path(), mistake.is, mistake.instead_of)
         };
-        // A time for each edge of the clock.
+        // The waveform has a time for each clock edge.
         let times = waveform.lines().filter(|line| line.starts_with('#')).count();
         assert!(times >= 2 * cycles as usize, "{}: {times} times of {cycles} cycles", proof.path());
         for label in broken {
@@ -113,7 +114,7 @@ fn no_module_has_a_warning_of_verilator() {
     }
 }
 
-/// Modules of which Yosys takes minutes, even of the small ones.
+/// Modules for which Yosys takes minutes even at the small size.
 const LARGE: [&str; 1] = ["l1/coalescer"];
 
 #[test]
@@ -128,7 +129,7 @@ fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     }
 }
 
-/// The modules with more registers take Yosys longer; `reproduce area/synthesis` has all of them.
+/// Modules with more registers take Yosys longer; `reproduce area/synthesis` covers all modules.
 const FEW_REGISTERS: u64 = 600;
 
 #[test]
@@ -206,7 +207,7 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
-/// A seed of the MSHR whose entries, of those drawn, are as asked for.
+/// Returns the first seed whose random MSHR size satisfies a condition on the number of entries.
 fn seed_of_mshr(block: &Block, is_so: impl Fn(u32) -> bool) -> u64 {
     let entries = |seed: u64| {
         let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
@@ -230,7 +231,7 @@ fn the_largest_mshr_drawn_has_a_place_for_every_line_on_its_way() {
     let seed = seed_of_mshr(block, |entries| entries > 140);
     let mut bench = (block.build)(Size::Any, Random::new(seed));
     let (mut ports, mut wake) = (Ports::later(), rtl::kernel::Wake::new(&[1]));
-    // A bench that looks for a place where there is none does not end.
+    // If no set and way were free, the bench would search forever.
     for cycle in 1..=20_000 {
         bench.cycle(&Edge::new(cycle, cycle, &mut wake), &mut ports);
     }

@@ -1,4 +1,4 @@
-// Units of logic as blocks list them, each a module, for what they cost when they are mapped to cells.
+// Logic units that blocks list in their descriptions, one module per unit, to measure their area when mapped to cells.
 module xor_tree #(parameter int N = 10) (input logic [N-1:0] a, output logic y);
   assign y = ^a;
 endmodule

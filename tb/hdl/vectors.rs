@@ -1,5 +1,5 @@
-//! # Vectors
-//! The traffic of a bench as a file, and a plain SystemVerilog bench that plays it to a module.
+//! # Test vectors
+//! Writes the traffic of a bench to a file, with a plain SystemVerilog bench that replays it on a module.
 
 use std::fmt::Write as _;
 
@@ -8,20 +8,20 @@ use super::ports::{Signal, words};
 use super::{Block, Ports, Random, Size};
 use rtl::kernel::{Edge, Wake};
 
-/// Two files to be written side by side.
+/// Bench and rows, to be written to the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vectors {
-    /// Name and text of the bench, whose module is `bench`.
+    /// File name and text of the bench, whose top module is `bench`.
     pub bench: (String, String),
-    /// Name and text of the rows: inputs, outputs, and which of these have a meaning.
+    /// File name and text of the rows. A row holds inputs, outputs, and a mask of the outputs to compare.
     pub rows: (String, String),
 }
 
-/// The bench, with names in braces for what differs between modules.
+/// Template of the bench, with placeholders in braces for the text that differs between modules.
 const BENCH: &str = include_str!("bench.sv");
 
 impl Block {
-    /// So many cycles of a seed.
+    /// Returns the vectors of a number of cycles of a seed.
     #[must_use]
     pub fn vectors(&self, size: Size, seed: u64, cycles: u64) -> Vectors {
         let mut bench = (self.build)(size, Random::new(seed));
@@ -36,7 +36,7 @@ impl Block {
         let mut is_clocked = false;
         for cycle in 0..cycles {
             let batch = Batch::draw(&mut *bench, cycle, 1);
-            // Registers come first, which another simulator has no names for.
+            // Registers come first and are left out, since another simulator has no access to them by name.
             let registers = batch.expected.len() - outputs;
             is_clocked |= registers > 0;
             let row = [&batch.driven, &batch.expected[registers..], &batch.looked_at[registers..]].concat();

@@ -1,6 +1,7 @@
-//! # Both sides as waveforms
-//! The same rows of inputs, as the part of `rtl` and as its module take them: two dumps with the same names, to be opened
-//! side by side. Inputs stand in the scope `in`, outputs in `out`, registers where the description has them.
+//! # Waveforms of both sides
+//! Runs the Rust block and the module on the same inputs, and writes two waveforms with the same signal
+//! names, for comparison. Inputs are in the scope `in`, outputs in `out`, and registers in the scopes of the
+//! description.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,9 @@ use super::lockstep::Lockstep;
 use super::ports::{Signal, words};
 
 impl Lockstep {
-    /// Runs both for so many cycles, one a nanosecond, and writes `NAME.rtl.vcd` and `NAME.hdl.vcd` with their save files.
-    /// An output without a meaning keeps the value that it had in that of `rtl`. Returns the paths.
+    /// Runs both sides for a number of cycles, and writes `NAME.rtl.vcd` and `NAME.hdl.vcd` with their save
+    /// files. A cycle takes one nanosecond. In the `rtl` waveform, an output without a defined value keeps
+    /// its last value. Returns the paths.
     ///
     /// # Errors
     /// If the program ends early, or a file cannot be written.
@@ -54,7 +56,7 @@ impl Lockstep {
     }
 }
 
-/// A signal below the scopes that are open.
+/// Signal with its path below the open scopes.
 struct Named<'a> {
     place: usize,
     scopes: &'a [&'a str],
@@ -63,7 +65,7 @@ struct Named<'a> {
     kind: Kind,
 }
 
-/// The signals of a module, and their numbers: inputs, registers, outputs.
+/// Returns the signal tree of a module, and the ids of its inputs, registers and outputs.
 fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal]) -> (Tree, Vec<SignalId>) {
     let sides = [(Some("in"), Kind::Wire, inputs), (None, Kind::Reg, registers), (Some("out"), Kind::Wire, outputs)];
     let all = sides.into_iter().flat_map(|(port, kind, signals)| {
@@ -85,7 +87,7 @@ fn describe(build: &mut TreeBuilder, signals: Vec<Named<'_>>, ids: &mut [Option<
     let (own, mut below): (Vec<_>, Vec<_>) = signals.into_iter().partition(|signal| signal.scopes.is_empty());
     for (at, &Named { place, name, width, kind, .. }) in own.iter().enumerate() {
         let display = if width == 1 { Display::Bit } else { Display::Hex };
-        // A cell may have several fields of one name.
+        // A cell may have several fields with the same name, so these get an index.
         let is_same = |other: &&Named<'_>| other.name == name;
         let id = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
             (1, _) => build.signal(name, width, kind, display),
@@ -107,7 +109,7 @@ fn describe(build: &mut TreeBuilder, signals: Vec<Named<'_>>, ids: &mut [Option<
     }
 }
 
-/// Values of signals that have words of a row each, but for those that nobody looks at.
+/// Samples signals from a row in which each has separate words. Skips outputs without a defined value.
 fn sample(
     dump: &mut impl Sink,
     ids: &[SignalId],
@@ -160,11 +162,11 @@ mod tests {
             assert_eq!(written.len(), 4, "{written:?}");
             [0, 2].map(|at| fs::read_to_string(&written[at]).unwrap())
         };
-        // All outputs of a bank have a meaning in every cycle.
+        // A DRAM bank defines all of its outputs in every cycle.
         let [rtl, hdl] = dumps("dram/bank");
         assert!(rtl.contains(" act_from [") && rtl.contains("\n#99\n"), "{rtl}");
         assert_eq!(rtl, hdl);
-        // What is sent where nothing is to be sent differs, and only that.
+        // The waveforms differ only in undefined outputs, such as the payload in a cycle without a send.
         let [rtl, hdl] = dumps("l1/miss_queue");
         let head = |dump: &str| dump.split_once("$enddefinitions").map(|(head, _)| head.to_owned());
         assert_eq!(head(&rtl), head(&hdl));

@@ -1,34 +1,34 @@
-//! # One bench, every way of evaluation
-//! A design is right only if nobody can tell how it was evaluated: asleep where it can, all blocks
-//! at every edge, in any order.
+//! # One bench, every mode of evaluation
+//! A design is correct only if its results do not depend on how the simulator evaluates it.
+//! The modes: blocks sleep where they can, all blocks run at every edge, and blocks run in a shuffled order.
 
 use rtl::kernel::{BlockId, Blocks, Mode};
 
 use super::{BenchSimulator, Listed};
 
-/// A device under test with what stands around it.
+/// Device under test with its sources, sinks and links.
 pub trait Bench: Blocks {
-    /// Period of every clock domain, in ticks.
+    /// Returns the period of every clock domain in ticks.
     fn periods(&self) -> Vec<u32>;
-    /// Digest of all beats sent and taken, with their cycles (`Source::digest`, `Sink::digest`).
+    /// Returns a digest of all beats sent and received, with their cycles (`Source::digest`, `Sink::digest`).
     fn history(&self) -> u64;
-    /// The run is over, at `tick`: charges stalls that still last.
+    /// Called once at the end of the run, at `tick`: charges the cycles of stalls that still last.
     fn settle(&mut self, _tick: u64) {}
 }
 
-/// Runs a bench until nothing is due and returns the tick of its last edge.
+/// Runs a bench until no block is due and returns the tick of its last edge.
 ///
 /// # Panics
-/// If it still moves after `ticks`.
+/// If a block is still due after `ticks`.
 pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
     let (tick, _) = run_with_digest(bench, mode, ticks);
     tick
 }
 
-/// Runs a bench in every way of evaluation and returns the one run the usual way.
+/// Runs a bench in every mode of evaluation and returns the bench that ran in the default mode.
 ///
 /// # Panics
-/// If two ways differ in a beat, in the final state or in a statistic, or a run does not end.
+/// If two modes differ in a beat, in the final state or in a statistic, or if a run does not end.
 pub fn run_in_all_modes<B: Bench>(build: impl Fn() -> B, ticks: u64) -> B {
     let usual = Mode { digest: true, ..Mode::default() };
     let mut reference = build();
@@ -56,7 +56,7 @@ fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64
     (sim.tick(), sim.state_digest(bench))
 }
 
-/// The statistics of every block, in order.
+/// Returns the statistics of every block, in the order of domains and slots.
 fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
     let mut all = Vec::new();
     for (domain, &count) in bench.population().iter().enumerate() {

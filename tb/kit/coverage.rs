@@ -1,63 +1,65 @@
 //! # Functional coverage
-//! What stimulus is to meet, as data, and how often it has. A [`Cross`] has axes of values, and a point for each
-//! combination of them; a list of points is a cross of one axis. Combinations that cannot occur are excluded with the
-//! reason, and one that occurs all the same is as wrong as one that is never met.
+//! Declares as data the points that a stimulus must reach, and counts how often it reaches them. A [`Cross`]
+//! has several axes of values, with one point per combination of values; a plain list of points is a cross
+//! with one axis. Combinations that cannot occur are excluded with a reason. Reaching an excluded point is as
+//! much an error as missing a legal one.
 //!
-//! Whoever wants to know collects: [`collected`] counts what is [`hit`] by all that it runs in its thread. Observers tell
-//! of what they see from outside of a block, and ask [`is_collected`] before they look: else nothing is counted and
-//! nothing costs anything.
+//! A test collects coverage with [`collected`], which counts every [`hit`] in its thread while a closure
+//! runs. Observers outside of a block report hits, and check [`is_collected`] first, so that uncollected
+//! coverage costs nothing.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// One side of a cross.
+/// One axis of a cross.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What it varies.
+    /// Name of the quantity that varies along the axis.
     pub name: &'static str,
-    /// Its values, all different.
+    /// Values of the axis, all different.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// An axis of these values.
+    /// Creates an axis with the given values.
     pub fn new<V: Into<String>>(name: &'static str, values: impl IntoIterator<Item = V>) -> Self {
         Self { name, values: values.into_iter().map(Into::into).collect() }
     }
 }
 
-/// Combinations that cannot occur.
+/// Combinations of values that cannot occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excluded {
-    /// On each axis the values concerned, all if there are none.
+    /// Excluded values on each axis, in the order of the axes. An empty list means all values.
     pub of: Vec<Vec<&'static str>>,
-    /// Why.
+    /// Reason why the combinations cannot occur.
     pub reason: &'static str,
 }
 
-/// Axes, and what of their product may occur.
+/// Cross of several axes: one coverage point per combination of values, except for excluded ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cross {
-    /// Its name, by which it is told of hits.
+    /// Name of the cross, by which [`hit`] refers to it.
     pub name: &'static str,
-    /// Its axes.
+    /// Axes, the fastest-varying one last.
     pub axes: Vec<Axis>,
-    /// What cannot occur.
+    /// Combinations that cannot occur, with reasons.
     pub excluded: Vec<Excluded>,
 }
 
 impl Cross {
-    /// Points that may occur, and all that are excluded.
+    /// Returns the number of legal points and the number of excluded points.
     #[must_use]
     pub fn sizes(&self) -> (usize, usize) {
         let excluded = (0..self.len()).filter(|point| self.exclusion(*point).is_some()).count();
         (self.len() - excluded, excluded)
     }
 
-    /// What is wrong with its exclusions: each must be about points that are left.
+    /// Checks that every exclusion has one entry per axis, names known values, and excludes points that no
+    /// earlier exclusion covers.
     ///
     /// # Errors
-    /// The first that is not.
+    /// Describes the first exclusion that breaks one of these rules.
     pub fn check(&self) -> Result<(), String> {
         for (number, Excluded { of, reason }) in self.excluded.iter().enumerate() {
             let unknown = of.iter().zip(&self.axes).find_map(|(values, axis)| {
@@ -80,7 +82,7 @@ impl Cross {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
-    /// The number of a point, the last axis counting fastest.
+    /// Returns the index of a point. The last axis varies fastest.
     fn number(&self, point: &[&str]) -> Option<usize> {
         if point.len() != self.axes.len() {
             return None;
@@ -101,7 +103,7 @@ impl Cross {
         values
     }
 
-    /// The number of the first exclusion that a point falls under.
+    /// Returns the index of the first exclusion that covers a point.
     fn exclusion(&self, point: usize) -> Option<usize> {
         let values = self.values(point);
         let falls =
@@ -110,16 +112,16 @@ impl Cross {
     }
 }
 
-/// Crosses with the hits of their points.
+/// Crosses with hit counts for all their points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     crosses: Vec<(Cross, Vec<u64>)>,
-    /// What was told of that no cross has.
+    /// Reported points that no cross declares.
     unknown: BTreeSet<String>,
 }
 
 impl Coverage {
-    /// Nothing hit yet.
+    /// Creates a collection in which no point has been hit.
     #[must_use]
     pub fn new(crosses: Vec<Cross>) -> Self {
         let counted = crosses.into_iter().map(|cross| {
@@ -137,13 +139,13 @@ impl Coverage {
         }
     }
 
-    /// The points that were never hit though they may occur.
+    /// Returns the legal points that were never hit.
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         self.select(|hits, excluded| hits == 0 && !excluded)
     }
 
-    /// The points that cannot occur and have all the same, and what no cross has.
+    /// Returns the excluded points that were hit, and the reported points that no cross declares.
     #[must_use]
     pub fn impossible(&self) -> Vec<String> {
         let mut found = self.select(|hits, excluded| hits > 0 && excluded);
@@ -160,8 +162,8 @@ impl Coverage {
         self.crosses.iter().flat_map(of_cross).collect()
     }
 
-    /// Every cross as a table, a column for each value of its last axis, then what was never reached. A dot is a point that
-    /// cannot occur.
+    /// Formats every cross as a table with one column per value of its last axis, followed by the points
+    /// never reached. A dot marks a point that cannot occur.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -180,10 +182,10 @@ impl Coverage {
         text
     }
 
-    /// Passes if every point was hit that may occur, and no other.
+    /// Passes if every legal point was hit and no other point was.
     ///
     /// # Panics
-    /// If not, with the points.
+    /// If a legal point was missed or another point was hit; the message lists the points.
     pub fn assert_complete(&self) {
         let (missed, impossible) = (self.missed(), self.impossible());
         assert!(missed.is_empty(), "{} points were never reached:\n{}", missed.len(), missed.join("\n"));
@@ -195,7 +197,7 @@ fn is_of(point: &str, cross: &Cross) -> bool {
     point.strip_prefix(cross.name).is_some_and(|rest| rest.starts_with(": "))
 }
 
-/// The counts of a cross. One of a single axis has a row for each point.
+/// Formats the counts of a cross as rows. A cross with a single axis has one row per point.
 fn rows_of(cross: &Cross, hits: &[u64]) -> String {
     let columns = if cross.axes.len() > 1 { cross.axes.last().map_or(&[][..], |axis| &axis.values) } else { &[] };
     let sides = &cross.axes[..cross.axes.len() - usize::from(!columns.is_empty())];
@@ -229,23 +231,24 @@ fn rows_of(cross: &Cross, hits: &[u64]) -> String {
 }
 
 thread_local! {
-    /// What is collected by this thread, if something is. It is not handed from caller to caller, since what sees the
-    /// points stands far below who wants to know of them, and most callers between never do.
+    /// Coverage that this thread collects, or `None`. It is thread-local because observers report hits from
+    /// deep in the call tree. Most functions in between do not use coverage, so passing it as an argument
+    /// would burden them.
     static COLLECTED: RefCell<Option<Coverage>> = const { RefCell::new(None) };
 }
 
-/// Whether somebody counts.
+/// True if this thread collects coverage.
 #[must_use]
 pub fn is_collected() -> bool {
     COLLECTED.with_borrow(Option::is_some)
 }
 
-/// A point of a cross has occurred, named by its value on each axis.
+/// Counts one hit of a point of a cross. The point is given by its value on each axis.
 pub fn hit(cross: &str, point: &[&str]) {
     hit_times(cross, point, 1);
 }
 
-/// It has occurred so often; not at all is no hit.
+/// Counts `times` hits of a point of a cross. Zero hits do not count as reaching the point.
 pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     if times > 0 {
         COLLECTED.with_borrow_mut(|collected| {
@@ -256,10 +259,10 @@ pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     }
 }
 
-/// Runs something and counts what it hits in this thread.
+/// Runs a closure and returns its result with the coverage of all hits in this thread.
 ///
 /// # Panics
-/// If what is run collects itself.
+/// If the closure itself collects coverage.
 pub fn collected<T>(crosses: Vec<Cross>, run: impl FnOnce() -> T) -> (T, Coverage) {
     let before = COLLECTED.replace(Some(Coverage::new(crosses)));
     assert!(before.is_none(), "coverage is collected already");

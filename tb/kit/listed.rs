@@ -1,21 +1,21 @@
-//! # What a description lists besides registers
-//! The statistics, memories and logic of a block, in their order.
+//! # Description of a block without its registers
+//! Collects the statistics, memories and logic that a block lists in its description, in their order.
 
 use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
-/// A reader of descriptions that keeps them.
+/// Visitor that records the statistics, memories and logic of a description.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// Names and counts.
+    /// Name and value of each statistic.
     pub stats: Vec<(&'static str, u64)>,
-    /// Name, cells and bits of a cell of each memory.
+    /// Name, number of cells and bits per cell of each memory.
     pub arrays: Vec<(&'static str, u32, u32)>,
-    /// The logic.
+    /// Logic of the block, in the order of its description.
     pub logic: Vec<Logic>,
 }
 
 impl Listed {
-    /// What a description lists.
+    /// Runs `describe` and returns the statistics, memories and logic it lists.
     pub fn of(describe: impl FnOnce(&mut Self)) -> Self {
         let mut listed = Self::default();
         describe(&mut listed);

@@ -1,14 +1,14 @@
-//! Testbench kit: what stands around a device under test.
+//! Testbench kit: the environment of a device under test.
 //!
-//! | file      | holds                                                                       |
-//! |-----------|-----------------------------------------------------------------------------|
-//! | `random`  | numbers from a seed, stalls, and the replay of one seed with `SEED=`        |
-//! | `source`  | sends a list of beats, as fast as it can or with stalls                     |
-//! | `sink`    | takes beats, as fast as it can or with stalls, and keeps them with times    |
-//! | `bench`   | runs a bench in every way of evaluation and compares digests and statistics |
-//! | `table`   | cycle tables: inputs and outputs cycle by cycle, as text                    |
-//! | `waves`   | waveforms of tests, with `WAVES=DIR cargo test NAME`                        |
-//! | `coverage` | what stimulus is to meet, and how often it has                             |
+//! | file       | holds                                                                           |
+//! |------------|---------------------------------------------------------------------------------|
+//! | `random`   | random stalls from a seed, and replay of one seed with `SEED=`                  |
+//! | `source`   | sends a list of beats, at full rate or with stalls                              |
+//! | `sink`     | receives beats, at full rate or with stalls, and records them with their cycles |
+//! | `bench`    | runs a bench in every mode of evaluation and compares digests and statistics    |
+//! | `table`    | cycle tables: inputs and outputs cycle by cycle, as text                        |
+//! | `waves`    | waveforms of tests, with `WAVES=DIR cargo test NAME`                            |
+//! | `coverage` | functional coverage: points that the stimulus must reach, with hit counts       |
 //!
 //! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
 
@@ -33,10 +33,11 @@ pub use source::Source;
 pub use table::{CycleTable, assert_table};
 pub use waves::{BenchSimulator, wave_path};
 
-/// What passed a port: each beat with the cycle in which it did.
+/// Beats that crossed a port, each with its cycle.
 pub type Monitor<T> = Vec<(u64, T)>;
 
-/// Queues, tables and links on the way between SMs and memory, each as small as it may be.
+/// Settings that make all queues, tables and links between SMs and memory as small as the configuration
+/// allows.
 pub const LEAST_QUEUES: [&str; 16] = [
     "link.inject=0",
     "link.request=1",

@@ -1,28 +1,29 @@
-//! Numbers from a seed and what is drawn with them.
+//! Random stalls drawn from a seed, and runs of a test over many seeds.
 
 use hdl::Random;
 use rtl::kernel::digest_of;
 
-/// When a source or sink holds back although it could act.
+/// Policy by which a source or sink stalls although it could act.
 #[derive(Clone, Debug)]
 pub enum Stall {
-    /// Never.
+    /// No stalls.
     Never,
-    /// Before some of the beats, for a random number of cycles.
+    /// Stalls some beats for a random number of cycles.
     Random {
-        /// Determines all stalls.
+        /// Seed that determines all stalls.
         seed: u64,
-        /// Beats stalled, in percent.
+        /// Share of stalled beats in percent.
         percent: u64,
-        /// Cycles of the longest stall.
+        /// Longest stall in cycles.
         longest: u64,
     },
-    /// Beat `n` not before cycle `n` of the list; those behind its end whenever they can.
+    /// Holds beat `n` until the cycle at index `n` of the list. Beats beyond the list are not stalled.
     NotBefore(Vec<u64>),
 }
 
 impl Stall {
-    /// The first cycle in which beat `number` may pass, if the one before passed ahead of `cycle`.
+    /// Returns the first cycle in which beat `number` may pass, if the beat before it passed ahead of
+    /// `cycle`.
     #[must_use]
     pub fn earliest(&self, number: usize, cycle: u64) -> u64 {
         match self {
@@ -36,11 +37,11 @@ impl Stall {
     }
 }
 
-/// Runs a test with `count` seeds, or with the one that the variable `SEED` names; the seed of a
-/// failure is printed.
+/// Runs a test with `count` seeds, or with the single seed in the environment variable `SEED`. Prints the
+/// seed of a failing run.
 ///
 /// # Panics
-/// If `SEED` is no number, or the test fails.
+/// If `SEED` is not a number, or if the test fails.
 pub fn for_each_seed(count: u64, test: impl Fn(u64)) {
     struct Named(u64);
     impl Drop for Named {

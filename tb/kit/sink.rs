@@ -1,12 +1,12 @@
 //! # Sink
-//! Takes every beat as soon as its stall allows and keeps it.
+//! Receives every beat as soon as its stall allows, and records it.
 
 use std::hash::Hash;
 
 use super::{Monitor, Stall};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Payload, Rx, Sleep, digest_of};
 
-/// The block.
+/// Block that drains one output port of a device under test.
 #[derive(Clone, Debug)]
 pub struct Sink<T> {
     stall: Stall,
@@ -15,19 +15,19 @@ pub struct Sink<T> {
 }
 
 impl<T> Sink<T> {
-    /// A sink with nothing in it.
+    /// Creates a sink that has received no beat.
     #[must_use]
     pub fn new(stall: Stall) -> Self {
         Self { not_before: stall.earliest(0, 0), stall, received: Vec::new() }
     }
 
-    /// What was taken, and in which cycle of the sink.
+    /// Returns the beats received, each with its cycle in the sink's clock domain.
     #[must_use]
     pub fn received(&self) -> &Monitor<T> {
         &self.received
     }
 
-    /// Digest of what was taken, and when.
+    /// Returns a digest of the beats received and their cycles.
     pub fn digest(&self) -> u64
     where
         T: Hash,

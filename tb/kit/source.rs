@@ -7,7 +7,7 @@ use std::hash::Hash;
 use super::{Monitor, Stall};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Payload, Sleep, Tx, digest_of};
 
-/// The block.
+/// Block that drives one input port of a device under test.
 #[derive(Clone, Debug)]
 pub struct Source<T> {
     script: VecDeque<T>,
@@ -17,17 +17,17 @@ pub struct Source<T> {
 }
 
 impl<T> Source<T> {
-    /// A source of the beats of `script`.
+    /// Creates a source that sends the beats of `script` in order.
     pub fn new(script: impl IntoIterator<Item = T>, stall: Stall) -> Self {
         Self { script: script.into_iter().collect(), not_before: stall.earliest(0, 0), stall, sent: Vec::new() }
     }
 
-    /// What was sent, and in which cycle of the source.
+    /// Returns the beats sent, each with its cycle in the source's clock domain.
     pub fn sent(&self) -> &Monitor<T> {
         &self.sent
     }
 
-    /// Digest of what was sent, and when.
+    /// Returns a digest of the beats sent and their cycles.
     pub fn digest(&self) -> u64
     where
         T: Hash,
@@ -35,7 +35,7 @@ impl<T> Source<T> {
         digest_of(&self.sent)
     }
 
-    /// Beats still to be sent.
+    /// Returns the number of beats still to be sent.
     pub fn left(&self) -> usize {
         self.script.len()
     }

@@ -1,31 +1,32 @@
 //! # Cycle tables
-//! What passed some ports, a row per cycle and a column per port, compared with text in the test.
+//! Beats at some ports as text, with a row per cycle and a column per port. A test compares them with
+//! expected text.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A table under construction.
+/// Cycle table under construction.
 #[derive(Clone, Debug, Default)]
 pub struct CycleTable {
     columns: Vec<(String, BTreeMap<u64, String>)>,
-    /// Cycles in which nothing passed have no row.
+    /// True if cycles without a beat get no row.
     is_sparse: bool,
 }
 
 impl CycleTable {
-    /// A table without columns.
+    /// Creates a table without columns, in which every cycle gets a row.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A table without rows for cycles in which nothing passes: for long waits.
+    /// Creates a table that omits cycles without a beat, for tests with long waits.
     #[must_use]
     pub fn sparse() -> Self {
         Self { is_sparse: true, ..Self::default() }
     }
 
-    /// Adds a column of what passed in which cycle.
+    /// Adds a column from pairs of a cycle and the text for it.
     pub fn column(&mut self, name: &str, passed: impl IntoIterator<Item = (u64, impl fmt::Display)>) {
         let cells = passed.into_iter().map(|(cycle, what)| (cycle, what.to_string()));
         self.columns.push((name.to_owned(), cells.collect()));
@@ -57,10 +58,10 @@ impl fmt::Display for CycleTable {
     }
 }
 
-/// Compares a table with the expected text, in which only the words and lines count.
+/// Compares a table with the expected text, ignoring differences in spacing.
 ///
 /// # Panics
-/// If they differ, showing both.
+/// If they differ; the message shows both.
 pub fn assert_table(table: &CycleTable, expected: &str) {
     let words = |text: &str| -> Vec<Vec<String>> {
         let lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());

@@ -1,10 +1,10 @@
 //! # Waveforms of tests
-//! With `WAVES=DIR cargo test NAME`, what a test runs leaves its waveform with GTKWave save files in the folder: `DIR/NAME.vcd`
-//! of the first run, `DIR/NAME.2.vcd` of the second, and so on. NAME is the whole name of the test, as cargo prints
-//! it. A folder that is not absolute is one of the workspace. Without the variable nothing is looked at or written.
+//! `WAVES=DIR cargo test NAME` writes a waveform of every run of a test, with GTKWave save files. The first
+//! run writes `DIR/NAME.vcd`, the second `DIR/NAME.2.vcd`, and so on. NAME is the full name of the test, as
+//! cargo prints it. A relative DIR is relative to the workspace. Without the variable, nothing is recorded.
 //!
-//! Benches are recorded in the usual way of evaluation; the others must agree with it anyway. Of a test that fails the
-//! waveform goes up to the failure.
+//! Only runs in the default mode of evaluation are recorded, since all other modes must agree with it. The
+//! waveform of a failing test ends at the failure.
 
 use std::cell::Cell;
 use std::fs;
@@ -17,18 +17,19 @@ use waves::part_file::PartFile;
 
 use warpsieve::readers::{Changed, WaveSpec, Waveform};
 
-/// Where the next waveform of the running test belongs: `None` unless `WAVES` names a folder, which is made.
+/// Returns the path of the next waveform of the running test, or `None` if `WAVES` names no folder. Creates
+/// the folder.
 ///
 /// # Panics
-/// If the folder cannot be made.
+/// If the folder cannot be created.
 #[must_use]
 pub fn wave_path() -> Option<PathBuf> {
     thread_local! {
-        // Each test has a thread of its own, and with it a count.
+        // Each test runs in its own thread, so a thread-local counter counts the runs of one test.
         static RUNS: Cell<u32> = const { Cell::new(0) };
     }
     let named = std::env::var_os("WAVES").filter(|folder| !folder.is_empty())?;
-    // Cargo runs tests in the folder of their crate, but people in that of the workspace.
+    // Cargo runs tests in the folder of their crate, but users give paths relative to the workspace.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(named);
     fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("WAVES: {}: cannot be created: {e}", folder.display()));
     let run = RUNS.get() + 1;
@@ -37,7 +38,7 @@ pub fn wave_path() -> Option<PathBuf> {
     Some(folder.join(format!("{}{number}.vcd", thread::current().name().unwrap_or("unnamed"))))
 }
 
-/// A simulator that writes the waveform of what it steps if a test runs it and `WAVES` names a folder.
+/// Simulator that also writes a waveform if a test runs it and `WAVES` names a folder.
 #[derive(Debug)]
 pub struct BenchSimulator {
     sim: Simulator,
@@ -52,23 +53,24 @@ struct Recording {
 }
 
 impl BenchSimulator {
-    /// A simulator of blocks whose clocks have these periods in ticks, which stand as nanoseconds in a waveform.
+    /// Creates a simulator of `blocks` with the given clock periods in ticks. One tick is one nanosecond in
+    /// the waveform.
     ///
     /// # Panics
-    /// If a waveform is wanted and cannot be created.
+    /// If a waveform is requested and cannot be created.
     #[must_use]
     pub fn new(periods: &[u32], blocks: &impl Blocks, mode: Mode) -> Self {
         let is_usual = mode == Mode { digest: mode.digest, ..Mode::default() };
-        // The command runs benches too, in its soaks.
+        // The command-line tool runs benches as well, in its soaks; only tests record waveforms.
         let path = if cfg!(test) && is_usual { wave_path() } else { None };
         let wave = path.map(|path| Box::new(Recording::start(path, periods, blocks)));
         Self { sim: Simulator::new(periods, blocks, mode), wave }
     }
 
-    /// As [`Simulator::step`].
+    /// Performs one [`Simulator::step`] and records it.
     ///
     /// # Panics
-    /// As it does, or if a waveform cannot be written.
+    /// If [`Simulator::step`] panics, or if the waveform cannot be written.
     pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
         let stepped = self.sim.step(blocks);
         if let Some(wave) = &mut self.wave
@@ -99,7 +101,8 @@ impl Recording {
         let saved = dump.finish(tick).and_then(|recorded| recorded.map(|recorded| recorded.save_all()).transpose());
         match saved {
             Ok(_) => println!("waveform: {}", path.display()),
-            // The test may be failing already.
+            // A second panic would abort the process, so the error is only printed if the test is already
+            // failing.
             Err(e) if thread::panicking() => eprintln!("WAVES: {}: {e}", path.display()),
             Err(e) => panic!("WAVES: {}: {e}", path.display()),
         }
@@ -133,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs one test of this crate in a process of its own.
+    /// Runs one test of this crate in its own process.
     fn test(name: &str, waves: Option<&Path>) -> Output {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([name, "--exact", "--include-ignored"]).env_remove("WAVES");
@@ -160,7 +163,8 @@ mod tests {
         let left = hierarchy.lookup_var(&["machine", "source"], "left").unwrap();
         let signal = hierarchy[left].signal_ref();
         dump.load_signals(&[signal]);
-        // Three beats leave in cycles 2, 2 and 8, one a cycle, of a clock of ten ticks.
+        // The script allows beats from cycles 2, 2 and 8 on. With one beat per cycle and back-pressure of the
+        // wire, they leave in cycles 2, 3 and 9, of ten ticks each.
         let left: Vec<_> =
             dump.get_signal(signal).unwrap().iter_changes().map(|(at, _)| dump.time_table()[at as usize]).collect();
         assert_eq!(left, [0, 20_000, 30_000, 90_000]);

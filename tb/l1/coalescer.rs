@@ -1,13 +1,13 @@
 //! # Testbench of the coalescer
-//! Against the golden one, which sorts bytes into lines; the clocked one names lines in the order of
-//! their lowest lanes, so the requests are compared as sets.
+//! Compares the coalescer with its golden twin, which sorts bytes into lines. The clocked coalescer emits
+//! lines in the order of their lowest lanes, so the golden requests are sorted in that order first.
 //!
-//! | testpoint                                                        | test |
-//! |------------------------------------------------------------------|------|
-//! | lines, lanes, byte masks and bytes are those of the golden twin   | `random_accesses_*` |
-//! | no two lanes of an atomic's request name a word; operands lie where the L2 finds them | `random_accesses_*` |
-//! | requests come in the order of their lowest lanes, one an `emit`   | `random_accesses_*` |
-//! | requests carry what the tags need of the instruction, numbered    | `random_accesses_*` |
+//! | testpoint                                                                                         | test |
+//! |---------------------------------------------------------------------------------------------------|-----|
+//! | lines, lanes, byte masks and bytes equal those of the golden twin                                 | `random_accesses_*` |
+//! | no two lanes in an atomic's request address the same word; operands lie where the L2 expects them | `random_accesses_*` |
+//! | requests come in the order of their lowest lanes, one per `emit`                                  | `random_accesses_*` |
+//! | requests are numbered and carry the fields of the instruction that the tags need                  | `random_accesses_*` |
 
 use arbitrary_int::u2;
 use isa::lanes::AtomicFn;
@@ -36,10 +36,10 @@ const KINDS: [(AccessKind, MemorySpace, &str); 7] = [
 ];
 const BYTES: [&str; 4] = ["1 byte", "2 bytes", "4 bytes", "8 bytes"];
 const LINES: [&str; 3] = ["1 line", "2 to 8 lines", "more lines"];
-/// Lengths of a line in bytes.
+/// Line lengths in bytes.
 const LENGTHS: [u32; 2] = [64, 128];
 
-/// What accesses are to be met.
+/// Declares the coverage: each kind of access, width and number of lines, for each line length.
 pub(crate) fn cross() -> Cross {
     let atomics = vec!["atomic", "atomic without a result"];
     let narrow = Excluded {
@@ -55,7 +55,7 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded: vec![narrow] }
 }
 
-/// Lanes that share few lines, lie side by side, or lie anywhere.
+/// Draws an access whose lanes share few lines, are adjacent, or are scattered, with the name of its kind.
 fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
     let any = |random: &mut Random| random.below(1 << 32) as u32;
     let (kind, space, name) = KINDS[random.below(KINDS.len() as u64) as usize];
@@ -88,16 +88,16 @@ fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
     (access, name)
 }
 
-/// The bytes of a lane's operand.
+/// Returns the first `bytes` bytes of a lane's operand.
 fn operand(words: &[[u32; LANES]; 2], lane: usize, bytes: usize) -> Vec<u8> {
     let [low, high] = [words[0][lane], words[1][lane]].map(u32::to_le_bytes);
     [low, high].concat()[..bytes].to_vec()
 }
 
-/// Runs the first `accesses` that a seed draws through a coalescer.
+/// Runs the first `accesses` accesses of a seed through a coalescer.
 ///
 /// # Panics
-/// If it makes other requests of one than its twin.
+/// If the coalescer's requests for an access differ from those of its twin.
 pub(crate) fn run(seed: u64, accesses: u64) {
     let mut random = Random::new(seed);
     let length = LENGTHS[random.below(LENGTHS.len() as u64) as usize];

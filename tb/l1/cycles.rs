@@ -1,27 +1,28 @@
 //! # Cycle tables of the LSU with its L1D
-//! Small scripts, one behaviour each, against text that was checked row by row with the rules of the
+//! Small scripts, one behavior each. Their expected tables were checked row by row against the rules of the
 //! cache (li2015 section 2.2, khairy2015 section 3.1).
 //!
-//! A script names the cycle in which an instruction would probe the tags if nothing held it up, and
-//! the cycle in which the head of `mem_rsp` is an answer; instructions are numbered `w0`, `w1`, ...
-//! Columns: what happened at the tags (a refusal shows the reason and, in brackets, all conditions that
-//! fail: Line, Entry, Merge, Queue); fills; waiters that left; `mem_req` and `core_rsp` when the other
-//! side took them, a cycle after they were sent.
+//! A script gives the cycle in which an instruction probes the tags unless it stalls. For an answer of memory
+//! it gives the cycle in which the answer is at the head of `mem_rsp`. Instructions are numbered `w0`, `w1`,
+//! ...
+//! The columns of a table are: the outcome at the tags; fills; waiters replayed; `mem_req` and `core_rsp`, in
+//! the cycle in which the other side takes them, one after they were sent. A refusal shows the reason and, in
+//! brackets, all conditions that fail: Line, Entry, Merge, Queue.
 //!
-//! | testpoint                                                          | test |
-//! |--------------------------------------------------------------------|------|
-//! | latency of hit and miss                                            | `a_miss_asks_*` |
-//! | hit-pending; one waiter a cycle, in the order of fills             | `waiters_leave_*` |
-//! | each refusal, its conditions, both orders of the checks            | `*_refuse*`, `*_refused_*` |
-//! | a fill serves the probe of its own cycle                           | `a_third_load_*`, `a_set_*` |
-//! | a fill waits while its way is still read                           | `a_fill_waits_*` |
-//! | write-evict; a store that overtakes its line                       | `a_global_store_*`, `a_store_to_a_line_*` |
-//! | loads that contend: looked up, past the cache on a miss, by sector | `a_load_that_contends_*` |
-//! | the bypass path and queued stores                                  | `a_bypassing_load_*` |
-//! | atomics go past the copy in the order of stores                    | `an_atomic_*`, `*_queued_atomic_*` |
-//! | read-only caches: own lines and MSHRs, waiters in turn             | `one_line_in_three_*`, `a_read_only_*` |
-//! | local lines: written in place, written back                        | `a_local_*`, `a_modified_*` |
-//! | end of a kernel                                                    | `a_flush_*` |
+//! | testpoint                                                               | test |
+//! |-------------------------------------------------------------------------|-----|
+//! | latency of hit and miss                                                 | `a_miss_asks_*` |
+//! | hit-pending loads are replayed one per cycle, in the order of fills     | `waiters_leave_*` |
+//! | each refusal with its conditions, under both orders of the checks       | `*_refuse*`, `*_refused_*` |
+//! | a fill is visible to the probe of its own cycle                         | `a_third_load_*`, `a_set_*` |
+//! | a fill waits while its way is still being read                          | `a_fill_waits_*` |
+//! | write-evict; a store to a line in flight                                | `a_global_store_*`, `a_store_to_a_line_*` |
+//! | contending loads probe the tags, and bypass by sector on a miss         | `a_load_that_contends_*` |
+//! | the bypass path and queued stores                                       | `a_bypassing_load_*` |
+//! | atomics bypass the copy, in order with stores                           | `an_atomic_*`, `*_queued_atomic_*` |
+//! | read-only caches have their own lines and MSHRs; round robin of waiters | `one_line_in_three_*`, `a_read_only_*` |
+//! | local lines are written in place and written back                       | `a_local_*`, `a_modified_*` |
+//! | end of a kernel                                                         | `a_flush_*` |
 
 use std::ops::Range;
 
@@ -40,7 +41,7 @@ use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};
 use warpsieve::check::l1::Lockstep;
 
-/// One line of a script; lines are small numbers, data one byte that fills the line.
+/// Action of a script. Lines are small numbers; data is one byte that fills the line.
 #[derive(Clone, Copy)]
 pub(super) enum Act {
     Load(u64),
@@ -52,19 +53,20 @@ pub(super) enum Act {
     Reduce(u64),
     ConstLoad(u64),
     TextureLoad(u64),
-    /// So many lanes load a line each, from this one on, of the sector of their own number, while so many warps
-    /// are resident.
+    /// Spread load: first line, number of lanes, number of resident warps. Lane `i` loads line `first + i`,
+    /// sector `i` mod 4.
     Spread(u64, u64, u8),
-    /// A load of a byte in a sector of a line, and a store to one.
+    /// Load of a byte in a sector of a line; `SectorStore` is a store to it.
     Sector(u64, u64),
     SectorStore(u64, u64, u8),
-    /// A load of a byte in each sector of a line.
+    /// Load of a byte in each sector of a line.
     Whole(u64),
-    /// Each lane loads a byte in a line and a sector of its own, through the L1D or past it, or stores one there.
+    /// Load in which each lane reads a byte of its own line and sector; uncached load and store with the same
+    /// addresses.
     Lanes(&'static [(u64, u64)]),
     UncachedLanes(&'static [(u64, u64)]),
     StoreLanes(&'static [(u64, u64)]),
-    /// Memory answers the oldest request of the line; the byte is for reads.
+    /// Reply of memory to the oldest request for the line; the byte is the data of a read.
     Answer(u64, u8),
 }
 use Act::{
@@ -72,13 +74,13 @@ use Act::{
     StoreLanes, TextureLoad, Uncached, UncachedLanes, Whole,
 };
 
-/// One set of one way, one MSHR entry of two waiters.
+/// Read-only cache with one set of one way, and one MSHR entry with two waiters.
 fn read_only() -> CacheConfig {
     CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 2, index: Linear {}.into() }
 }
 
 pub(super) const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
-/// From `core_req` being sent to the probe.
+/// Cycles from sending `core_req` to the probe of the tags.
 const TO_PROBE: u64 = 3;
 const OPEN: Range<u64> = 0..0;
 
@@ -89,7 +91,7 @@ struct Player {
     wake: Wake,
     cycle: u64,
     warps: u8,
-    /// Requests that memory took and did not answer yet.
+    /// Requests that memory received and has not answered yet.
     asked: Vec<Request>,
     tags: Vec<(u64, String)>,
     fills: Vec<(u64, String)>,
@@ -122,14 +124,14 @@ impl Player {
         }
     }
 
-    /// Plays a script; the network takes nothing in the cycles of `closed`.
+    /// Plays a script. The network takes no request in the cycles of `closed`.
     fn play(&mut self, script: &[(u64, Act)], closed: Range<u64>) {
         let last = script.iter().map(|(cycle, _)| *cycle).max().unwrap_or(0);
         let quiet = last.max(closed.end) + 10;
         while self.cycle < quiet {
             let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
             if closed.contains(&self.cycle) && self.cycle < closed.start + 2 {
-                // Two requests fill the link, so that whatever follows stays in the miss queue.
+                // Two requests fill the link, so that all later requests stay in the miss queue.
                 self.links.mem_req.tx().push(at, Request { line: PLUG, ..Request::default() });
             }
             for (_, act) in script.iter().filter(|(cycle, act)| cycle - lead(*act) == self.cycle) {
@@ -195,7 +197,7 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Cycles from the channel to where the script's cycle counts.
+/// Cycles from sending a message on its channel to the cycle that the script gives for it.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }
@@ -305,7 +307,7 @@ fn show_access(access: &Access) -> String {
     }
 }
 
-/// Each access well after the one before; what misses or goes past is answered in between.
+/// Spaces accesses far apart. Those marked `true`, which miss or bypass, are answered before the next access.
 pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     let script = (1..).zip(acts).flat_map(|(number, (act, asks))| {
         let answer = match act {
@@ -317,17 +319,18 @@ pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     script.flatten().collect()
 }
 
-/// What became of each access of a script.
+/// Returns the outcome of each access of a script.
 pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
     outcomes_while(OPEN, l1, script)
 }
 
-/// The same while the network takes nothing for some cycles.
+/// Returns the outcome of each access of a script, while the network takes no request in the cycles of
+/// `closed`.
 pub(super) fn outcomes_while(closed: Range<u64>, l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
     Player::new(l1).outcomes(script, closed)
 }
 
-/// The same where a profile admits some lines.
+/// Returns the outcome of each access of a script, under a profile that admits only `lines`.
 pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<String> {
     let bypass = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 }.into();
     let mut player = Player::new(&L1Config { bypass, ..l1() });
@@ -342,7 +345,8 @@ pub(super) fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, t
     assert_table(&player.table(), table);
 }
 
-/// What happened at the tags and what the core got from a cycle on, without the cycles in which nothing did.
+/// Compares the events at the tags and the replies to the core, from cycle `first` on, with a sparse cycle
+/// table.
 pub(super) fn expect_from(first: u64, (l1, lsu): (&L1Config, &LsuConfig), script: &[(u64, Act)], table: &str) {
     let mut player = Player::of(l1, lsu);
     player.play(script, OPEN);
@@ -375,7 +379,8 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
     );
 }
 
-/// Two lines for one warp: an instruction of two lines contends, one of a line does not.
+/// One resident warp has a share of two lines, so an instruction with two lines contends and one with a
+/// single line does not.
 #[test]
 fn a_load_that_contends_hits_like_any_other_and_goes_past_by_sector_if_it_misses() {
     expect(

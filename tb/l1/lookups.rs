@@ -1,17 +1,18 @@
-//! # Cycle tables of an L1D that looks several lines up in a cycle
-//! Scripts as in `cycles`, on lines of which a miss brings sectors. What is served in one cycle stands side by side.
+//! # Cycle tables of an L1D with several lookups per cycle
+//! Scripts as in `cycles`, in a sectored cache. The lookups of one cycle appear in the same row, joined by
+//! `+`.
 //!
-//! | testpoint                                                        | test |
-//! |------------------------------------------------------------------|------|
-//! | hits of one load in different banks share a cycle, and its answer | `four_lines_*`, `with_two_lookups_*` |
-//! | of two in one bank the second begins a cycle                      | `of_two_lines_*` |
-//! | a miss and a load that waits begin a cycle, which hits may share  | `a_miss_*`, `a_load_that_waits_*` |
-//! | a refused head holds up what would hit behind it                  | `a_refused_*` |
-//! | a line that goes back is read from all banks                      | `a_miss_that_writes_back_*` |
-//! | a line that the miss of the same cycle displaces does not hit     | `a_line_that_gives_way_*` |
-//! | instructions do not share a cycle                                 | `hits_of_two_*` |
-//! | a queue takes of a load what it has room for                      | `a_load_enters_*` |
-//! | stores and what goes past come one a cycle                        | `stores_*`, `loads_past_*` |
+//! | testpoint                                                             | test                                 |
+//! |-----------------------------------------------------------------------|--------------------------------------|
+//! | hits of one load in different banks share a cycle and a single reply  | `four_lines_*`, `with_two_lookups_*` |
+//! | of two lines in the same bank, the second starts a new cycle          | `of_two_lines_*`                     |
+//! | a miss or a hit-pending load starts a new cycle, which hits may share | `a_miss_*`, `a_load_that_waits_*`    |
+//! | a reservation fail at the head of the queue stalls the hits behind it | `a_refused_*`                        |
+//! | a line that is written back occupies all banks                        | `a_miss_that_writes_back_*`          |
+//! | a line evicted by a miss in the same cycle does not hit               | `a_line_that_gives_way_*`            |
+//! | two instructions do not share a cycle                                 | `hits_of_two_*`                      |
+//! | a queue accepts only those lines of a load that it has room for       | `a_load_enters_*`                    |
+//! | stores and bypassed loads proceed at one per cycle                    | `stores_*`, `loads_past_*`           |
 
 use rtl::l1::config::{Fetch, L1Config, LsuConfig};
 
@@ -19,12 +20,13 @@ use super::cycles::Act::{Answer, Lanes, LocalLoad, LocalStore, Sector, StoreLane
 use super::cycles::{Act, LSU, expect_from};
 use super::rig::l1;
 
-/// Four lookups a cycle, in a set with room for all lines.
+/// Configuration with four lookups per cycle and enough ways for all lines of a test.
 fn wide() -> L1Config {
     L1Config { fetch: Fetch::Sectors, lookups: 4, ways: 8, mshr_entries: 8, miss_queue: 8, ..l1() }
 }
 
-/// A sector of each of some lines comes, then a script goes on from cycle 40.
+/// Fills one sector of each line in `here`, then runs a script from cycle 40 on and compares it with a cycle
+/// table.
 fn expect(l1: &L1Config, here: &[(u64, u64)], script: &[(u64, Act)], table: &str) {
     expect_of(&LSU, l1, here, script, table);
 }
@@ -36,7 +38,7 @@ fn expect_of(lsu: &LsuConfig, l1: &L1Config, here: &[(u64, u64)], script: &[(u64
     expect_from(40, (l1, lsu), &whole, table);
 }
 
-/// Lines with a sector each, of which no two lie in one bank.
+/// Four lines with one sector each, of which no two are in the same bank.
 const DIAGONAL: &[(u64, u64)] = &[(5, 0), (6, 1), (7, 2), (8, 3)];
 
 #[test]
@@ -78,7 +80,8 @@ fn with_two_lookups_a_cycle_four_lines_take_two_and_with_one_four() {
     );
 }
 
-/// Of the second four lines one finds room beside the first four, and three when these have left.
+/// One of the last four lines fits into the queue in the same cycle as the first four. The other three follow
+/// when those have left.
 #[test]
 fn a_load_enters_a_queue_as_far_as_that_had_room_before_the_cycle() {
     let lines: &[(u64, u64)] = &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 0), (6, 1), (7, 2), (8, 3)];
@@ -96,7 +99,7 @@ fn a_load_enters_a_queue_as_far_as_that_had_room_before_the_cycle() {
     );
 }
 
-/// 7 would fit beside 5, but comes behind 6.
+/// Line 7 could share a cycle with line 5, but is behind line 6.
 #[test]
 fn of_two_lines_in_one_bank_the_second_begins_a_cycle_with_what_is_behind_it() {
     let here: &[(u64, u64)] = &[(5, 0), (6, 0), (7, 1)];
@@ -157,7 +160,7 @@ fn a_load_that_waits_begins_a_cycle_that_hits_behind_it_share() {
     );
 }
 
-/// 7 has the only MSHR entry: 6 is refused until that is free, and 5 behind it waits.
+/// Line 7 holds the only MSHR entry. Line 6 is refused until the entry is free, and line 5 waits behind it.
 #[test]
 fn a_refused_head_holds_up_what_would_hit_behind_it() {
     expect(

@@ -1,21 +1,22 @@
 //! # Testbench of the LSU with its caches
-//! Random programs of loads, stores and atomics on small caches, with stalls on both sides and a memory, on the same clock or on
-//! another, that answers lines in any order; every event in lockstep with the golden twin, every byte against the order at the tags.
+//! Runs random programs of loads, stores and atomics on small caches, with stalls on both sides. The memory
+//! runs on the core clock or another one, and answers lines in any order. Every event runs in lockstep with
+//! the golden twin, and every byte is checked against the order at the tags.
 //!
-//! | testpoint                                                                  | test |
-//! |----------------------------------------------------------------------------|------|
-//! | every load and atomic brings the bytes that were there when it passed the tags | `random_programs_*` |
-//! | every instruction is answered once, nothing stays behind                    | `random_programs_*` |
-//! | hits, misses, victims, refusals, fills and waiters are those of the twin    | `random_programs_*` |
-//! | counters agree with the events, and accesses are conserved                  | `random_programs_*` |
-//! | sleeping, evaluating all, any order and the lint agree beat for beat        | `random_programs_*` |
-//! | memory ends as the program left it                                          | `random_programs_*` |
-//! | the same with decoupled tags and other replacement policies                 | `decoupled_tags_*` |
-//! | recalled lines go, at once or when they arrive, but for modified ones        | `random_programs_*` |
-//! | instructions that contend are those of the twin, and their loads go past if they miss | `random_programs_*` |
-//! | the same where up to four lines of a load are served in one cycle           | `random_programs_on_several_*` |
-//! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
-//! | each status beside whatever arrives, under every scheme that there is        | `soak::coverage::random_l1ds_*` |
+//! | testpoint                                                                              | test |
+//! |----------------------------------------------------------------------------------------|-----|
+//! | every load and atomic returns the bytes that were current when it passed the tags      | `random_programs_*` |
+//! | every instruction is answered once, and nothing stays behind                           | `random_programs_*` |
+//! | hits, misses, victims, refusals, fills and waiters equal the twin's                    | `random_programs_*` |
+//! | counters agree with the events, and every access is counted in one status              | `random_programs_*` |
+//! | sleeping, evaluating all, shuffling and the lint give the same beats                   | `random_programs_*` |
+//! | memory ends as the program left it                                                     | `random_programs_*` |
+//! | all of the above with decoupled tags and other replacement policies                    | `decoupled_tags_*` |
+//! | recalled lines are dropped, at once or on arrival, unless modified                     | `random_programs_*` |
+//! | the same instructions contend as in the twin, and contending loads bypass if they miss | `random_programs_*` |
+//! | all of the above with up to four lines of a load served per cycle                      | `random_programs_on_several_*` |
+//! | each outcome, refusal and combination of failing conditions occurs                     | `random_programs_reach_*` |
+//! | each status occurs with each kind of arrival, under every L1D scheme                   | `soak::coverage::random_l1ds_*` |
 
 use arbitrary_int::u2;
 use std::collections::BTreeSet;
@@ -53,9 +54,9 @@ use super::scoreboard::Scoreboard;
 use crate::kit::coverage::{Axis, Cross, collected, hit};
 use warpsieve::check::l1::Lockstep;
 
-/// Lines of local memory lie here, those of global memory below.
+/// First line of local memory. Global memory lies below.
 const FIRST_LOCAL: u64 = 1 << 24;
-/// Lines of constants and texels, the same ones, lie here.
+/// First line of the constants and texels, which share the same lines.
 const FIRST_READ_ONLY: u64 = 3 << 23;
 const MAX_CYCLES: u64 = 100_000;
 
@@ -68,7 +69,7 @@ struct Case {
     length: usize,
 }
 
-/// A case drawn from one number.
+/// Draws a configuration of LSU and caches from a seed.
 fn case(seed: u64, length: usize) -> Case {
     let mut draws = 0..;
     let mut pick = |least: u64, most: u64| least + mix(seed, draws.next().unwrap_or(0)) % (most - least + 1);
@@ -126,7 +127,7 @@ fn case(seed: u64, length: usize) -> Case {
     Case { l1, read_only, lsu, seed, length }
 }
 
-/// The same with an L1D that looks several lines up in a cycle.
+/// Draws a configuration with several L1D lookups per cycle.
 fn wide_case(seed: u64, length: usize) -> Case {
     let mut case = case(seed, length);
     let pick = |n: u64, choices: [u32; 3]| choices[mix(seed, 2000 + n) as usize % 3];
@@ -141,7 +142,7 @@ fn wide_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// The same with another policy, and decoupled tags of any kind.
+/// Draws a configuration with another replacement policy, in most cases with decoupled tags.
 fn decoupled_case(seed: u64, length: usize) -> Case {
     let mut case = case(seed, length);
     let pick = |n: u64, most: u64| mix(seed, 1000 + n) % (most + 1);
@@ -184,7 +185,7 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// A buffer of one queue, so that requests keep their order, or none.
+/// Draws an MRPB with a single queue, so that requests keep their order, or none.
 fn mrpb(seed: u64) -> MrpbConfig {
     let pick = |n: u64, of: u64| mix(seed, 71 + n) % of;
     MrpbConfig {
@@ -212,7 +213,7 @@ const ATOMICS: [(AtomicFn, Type); 11] = [
     (AtomicFn::Increment, Type::U32),
 ];
 
-/// Few lines, so that the same ones come again while they are on their way.
+/// Draws a program that touches few lines, so that accesses often find their line in flight.
 fn program(case: &Case) -> Vec<WarpAccess> {
     let seed = case.seed ^ 0x5eed;
     let line_bytes = u64::from(case.l1.line_bytes);
@@ -223,7 +224,8 @@ fn program(case: &Case) -> Vec<WarpAccess> {
     let (atomics, read_only) = (mix(seed, 5) % 4, mix(seed, 6) % 4);
     (0..case.length)
         .map(|i| {
-            // Runs of the same line, so that many wait for it.
+            // Base line shared by eight consecutive instructions, so that many of them wait for the same
+            // line.
             let run = mix(seed, (i as u64 / 8) << 32);
             let seed = mix(seed, i as u64 + 16);
             let space = if mix(seed, 10) % 8 < read_only {
@@ -251,7 +253,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             let size_log2 = if kind.is_atomic() { ty.bytes().ilog2() as u8 } else { (mix(seed, 1) % 4) as u8 };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
-            // The same few lines again and again, each for a sector of its own.
+            // Few lines recur, and each lane picks its sector at random.
             let apart = case.l1.lookups > 1 && mix(seed, 17) % 8 < 5;
             let (base, spread) = if apart { (0, u64::from(SECTORS)) } else { (base, spread) };
             let mask = match mix(seed, 4) % 4 {
@@ -261,14 +263,14 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let address = std::array::from_fn(|lane| {
                 let random = mix(seed, 100 + lane as u64);
-                // Lanes of an atomic often meet in a word.
+                // Lanes of an atomic often address the same word.
                 let places = if kind.is_atomic() { 5 } else { line_bytes >> size_log2 };
                 let offset = ((random >> 8) % places * (line_bytes >> size_log2) / places) << size_log2;
                 let sector_bytes = u64::from(SECTOR_BYTES);
                 let offset = if apart { random % spread * sector_bytes + offset % sector_bytes } else { offset };
                 line(base + random % spread) * line_bytes + offset
             });
-            // Small numbers, so that some comparisons hold.
+            // Atomics use small operands, so that some comparisons succeed.
             let most = if kind.is_atomic() { 3 } else { u64::from(u32::MAX) };
             let word = |lane: usize, half: u64| (mix(seed, 200 + 2 * lane as u64 + half) % (most + 1)) as u32;
             let words = |first: u64| [0, 1].map(|half| std::array::from_fn::<_, LANES, _>(|l| word(l, first + half)));
@@ -306,18 +308,18 @@ fn manners(seed: u64) -> Manners {
     }
 }
 
-/// Everything that two runs of one case must share.
+/// Results that must be equal in all runs of a case.
 #[derive(Debug, PartialEq)]
 struct Summary {
     answers: Vec<u64>,
-    /// Accepted accesses, with all that happened at their edges.
+    /// Events of every edge at which the tags accepted an access, with its cycle.
     events: Vec<(u64, Watch)>,
     stats: [L1Stats; 3],
     history: u64,
     state: u64,
 }
 
-/// Runs a case with every check on, and shows every edge's events to `look`.
+/// Runs a case with all checks on, and passes the events of every edge to `look`.
 fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let (program, manners) = (program(case), manners(case.seed));
     let period = u64::from(manners.periods[0]);
@@ -375,7 +377,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     assert_eq!(stats.map(|stats| stats.recalls), recalls);
     assert_eq!(stats[0].store_hits + stats[0].store_misses, scoreboard.stores);
     assert_eq!(stats[0].atomics, scoreboard.atomics);
-    // A local line may be newer in the cache than in memory.
+    // Only global lines are compared: a modified local line may be newer in the cache than in memory.
     for (line, bytes) in scoreboard.image().filter(|(line, _)| *line < FIRST_LOCAL) {
         assert_eq!(&rig.memory(line), bytes, "line {line:#x}");
     }
@@ -423,7 +425,7 @@ fn random_programs_on_several_lookups_are_served_right_and_alike_up_to_four_line
 
 const OUTCOMES: &str = "outcomes of the LSU's caches";
 
-/// The name of what an edge showed.
+/// Returns the names of the outcomes seen at one edge.
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
     names.extend(watch.fill.map(|(_, _, _, kept)| format!("fill kept {}", kept != 0)));
@@ -491,8 +493,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     }
     expect(format!("Local store {:?}", Outcome::WrittenBack));
     expect(format!("load {:?}", Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8)));
-    // Line, MSHR entry and miss queue fail in any combination; which is reported depends on the order
-    // of the checks only where line allocation does not fail.
+    // Line, MSHR entry and miss queue can fail in any combination. The order of the checks affects the
+    // reported reason only if line allocation succeeds.
     let (line, entry, merge) = (1 << Fail::LineAlloc as u8, 1 << Fail::MshrEntry as u8, 1 << Fail::MshrMerge as u8);
     for (fail, all) in [
         (Fail::LineAlloc, line),
@@ -503,7 +505,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MshrEntry, entry | full),
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
-        // Of a load that finds some of its sectors on their way, and must ask for others; all three are in `sectors`.
+        // A load that finds some of its sectors in flight and must request others fails for these
+        // combinations. A test in `sectors` has all three.
         (Fail::MshrMerge, merge | entry),
         (Fail::MshrMerge, merge | full),
         (Fail::MissQueue, merge | full),

@@ -1,4 +1,4 @@
-//! The LSU and its caches against their golden twins.
+//! Testbenches that compare the LSU and the L1 caches with their golden twins.
 
 pub(crate) mod coalescer;
 pub(crate) mod rig;

@@ -1,11 +1,12 @@
 //! # Testbench of the access queue and MRPB
-//! Random requests and refusals on buffers of all orders, against the twin, cycle by cycle.
+//! Compares buffers of all drain orders with the golden twin, cycle by cycle, under random requests and
+//! refusals.
 //!
-//! | testpoint                                                                | test |
-//! |--------------------------------------------------------------------------|------|
-//! | the head in every cycle, and who finds room, are the twin's               | `the_head_of_every_cycle_*` |
-//! | requests of a warp keep their order, and each leaves once                 | `the_head_of_every_cycle_*` |
-//! | a buffer whose head may change by itself says so                          | `a_buffer_that_sleeps_*` |
+//! | testpoint                                                               | test                        |
+//! |-------------------------------------------------------------------------|-----------------------------|
+//! | in every cycle the head, and the warps that have room, equal the twin's | `the_head_of_every_cycle_*` |
+//! | requests of a warp keep their order, and each leaves exactly once       | `the_head_of_every_cycle_*` |
+//! | a buffer whose head may change without input does not sleep             | `a_buffer_that_sleeps_*`    |
 
 use golden::l1::mrpb::{Config, Mrpb, Order};
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ const ORDERS: [(DrainOrder, Order); 3] = [
     (DrainOrder::LongestFirst, Order::LongestFirst),
 ];
 
-/// A buffer and its twin, drawn from one number.
+/// Creates a buffer and its golden twin, with a configuration drawn from `seed`.
 fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     let pick = |n: u64, of: u64| mix(seed, n) % of;
     let (order, twin_order) = ORDERS[pick(0, 3) as usize];
@@ -47,7 +48,7 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     )
 }
 
-/// One cycle of both: the head, which leaves if it is `taken`, then a push if there is a warp to push for.
+/// Runs one cycle of buffer and twin: pops the head if `taken`, then pushes a request if `warp` is given.
 fn step((buffer, twin): &mut (AccessQueue, Mrpb<u32>), cycle: u64, taken: bool, warp: Option<u8>) -> Option<u32> {
     buffer.select(cycle);
     let head = buffer.front().map(|request| request.id);
@@ -76,7 +77,7 @@ proptest! {
         for cycle in 1..600 {
             let draw = |n: u64| mix(seed ^ cycle, n);
             let warp = (cycle < 400 && draw(0) % 8 < pushes).then(|| (draw(1) % 48) as u8);
-            // At last everything leaves.
+            // From cycle 400 on, every head is popped, so that the buffer drains.
             let taken = draw(2) % 8 < takes || cycle >= 400;
             left.extend(step(&mut both, cycle, taken, warp));
         }

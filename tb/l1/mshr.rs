@@ -1,13 +1,13 @@
 //! # Testbench of the MSHR
-//! Random sequences of loads, overtaking stores, fills and departures against the golden map.
+//! Compares random sequences of loads, overtaking stores, fills and replays with a golden map.
 //!
-//! | testpoint                                                                | test |
-//! |--------------------------------------------------------------------------|------|
-//! | a load is primary, joins or is refused as in the twin                     | `any_sequence_*` |
-//! | waiters leave in order of fills, then of arrival, with their place        | `any_sequence_*` |
-//! | a place is in use exactly while a line filled into it has waiters         | `any_sequence_*` |
-//! | a fill of a line that is not pending is told                              | `any_sequence_*` |
-//! | sectors of a line are tracked by the entries that asked for them          | `any_sequence_*` |
+//! | testpoint                                                                              | test             |
+//! |----------------------------------------------------------------------------------------|------------------|
+//! | a load is a primary miss, merges or is refused as in the twin                          | `any_sequence_*` |
+//! | waiters are replayed in the order of fills, then of arrival, each with its set and way | `any_sequence_*` |
+//! | a way drains exactly while a line filled into it has waiters                           | `any_sequence_*` |
+//! | a fill of a line that is not pending is reported                                       | `any_sequence_*` |
+//! | each sector of a line is tracked by the entry that requested it                        | `any_sequence_*` |
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use golden::l1::mshr::{Verdict, Waits};
 use proptest::prelude::*;
 use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 
-/// What happens next; a mask has the sectors that are meant, where lines come by sectors.
+/// Event of a sequence. A mask selects sectors, and matters only for sectored lines.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Load(u64, u8),
@@ -26,7 +26,8 @@ enum Step {
     Leave,
 }
 
-/// A load that waits in each of its entries with the sectors of that entry as its lanes.
+/// Load that waits. In each of its entries it waits for that entry's sectors; the test uses them as its
+/// lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Load {
     slot: u8,
@@ -81,12 +82,12 @@ proptest! {
     }
 }
 
-/// The registers beside the map.
+/// MSHR under test, with its golden map.
 struct Bench {
     dut: Mshr,
     golden: twin::Mshr<Load>,
     by_sectors: bool,
-    /// Of each line the place of its data, and what the map has pending, in order.
+    /// Set and way of each line's data, and the sector masks that each line has pending, in order of request.
     places: BTreeMap<u64, u32>,
     asked: BTreeMap<u64, Vec<u8>>,
 }
@@ -115,7 +116,7 @@ impl Bench {
                     let sectors = if self.by_sectors { sectors } else { WHOLE };
                     let coming = self.asked.get(&line).map_or(0, |asked| asked.iter().fold(0, |all, of| all | of));
                     prop_assert_eq!(self.dut.pending_sectors(line), coming);
-                    // What is on its way is joined, what is not is asked for.
+                    // Sectors in flight merge, the others are requested.
                     for sectors in [sectors & coming, sectors & !coming].into_iter().filter(|sectors| *sectors != 0) {
                         self.load(line, sectors, i)?;
                     }
@@ -134,7 +135,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Sectors of which all are on their way, or none is.
+    /// Sends a load whose sectors are either all in flight or all absent.
     fn load(&mut self, line: u64, sectors: u8, i: u32) -> Result<(), TestCaseError> {
         let parts = self.parts(sectors);
         let load = Load { slot: (i % 64) as u8, sectors: parts.0 };
@@ -200,7 +201,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What was asked for last comes first.
+    /// Fills the sectors that were requested last, so that fills of a line arrive out of order.
     fn fill(&mut self, line: u64) -> Result<(), TestCaseError> {
         let sectors = self.asked.get_mut(&line).and_then(Vec::pop);
         let parts = self.parts(sectors.unwrap_or(WHOLE));

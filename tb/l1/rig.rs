@@ -1,8 +1,7 @@
-//! # LSU between a core and a memory
-//! A core that sends a program with pauses, a core side that takes answers when it likes, and a
-//! memory of real bytes that answers in order within a line and in any order between lines, and recalls some
-//! of the lines that it was asked for. Every pause is a function of the cycle, so that sleeping and waking
-//! blocks see the same ones.
+//! # Test rig of the LSU: core, links and memory
+//! The core sends a program with pauses, and receives replies with stalls. The memory holds real bytes; it
+//! answers in order within a line and in any order between lines. It also recalls some of the lines that were
+//! requested. Every pause is a function of the cycle, so that sleeping and awake blocks see the same pauses.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
@@ -28,19 +27,19 @@ use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
 use crate::kit::{BenchSimulator, link};
 
-/// Bits of a byte address in all testbenches of the LSU.
+/// Width of a byte address in all testbenches of the LSU in bits.
 pub const ADDR_BITS: u32 = 32;
-/// Bits of the address of a line.
+/// Returns the width of a line address in bits.
 pub fn line_bits(line_bytes: u32) -> u32 {
     ADDR_BITS - line_bytes.ilog2()
 }
 
-/// How lines go round among six partitions.
+/// Returns the interleaving of lines over six memory partitions.
 fn interleave(line_bytes: u32) -> Interleave {
     Interleave::new(6, 128, line_bytes)
 }
 
-/// A number that depends on both arguments in no visible way.
+/// Hashes a seed and a number to a pseudorandom 64-bit number.
 pub fn mix(seed: u64, n: u64) -> u64 {
     let mut z = seed ^ n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,13 +47,13 @@ pub fn mix(seed: u64, n: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// What memory holds before anybody writes.
+/// Returns the initial contents of a line in memory.
 pub fn initial_line(line: u64) -> [u8; LINE_BYTES] {
     std::array::from_fn(|i| mix(line, i as u64) as u8)
 }
 
-/// One set of two ways, two MSHR entries of two waiters, room for four requests, and no scheme: what all
-/// configurations of the testbenches begin with.
+/// Returns the base configuration of all LSU testbenches, without any scheme. It has one set of two ways, two
+/// MSHR entries with two waiters each, and a miss queue of four requests.
 pub fn l1() -> L1Config {
     L1Config {
         sets: 1,
@@ -78,12 +77,12 @@ pub fn l1() -> L1Config {
     }
 }
 
-/// A streaming monitor for tests.
+/// Streaming monitor with a short period, for tests.
 #[cfg(test)]
 pub const STREAMING: StreamingConfig =
     StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss };
 
-/// An LSU for tests, with its messages' widths.
+/// Creates an LSU for tests, with the message widths of this rig.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
     let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
     let place = LsuPlace {
@@ -99,7 +98,7 @@ pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu 
     Lsu::new(place, l1, read_only, lsu)
 }
 
-/// The channels around an LSU.
+/// Channels between the LSU and the rest of the rig.
 pub struct Links {
     pub core_req: Chan<WarpAccess>,
     pub core_rsp: Chan<WarpReply>,
@@ -111,8 +110,8 @@ pub struct Links {
 }
 
 impl Links {
-    /// Links of one cycle of their receiver; `depth` of those to and from the core. Clock periods
-    /// are those of core and memory.
+    /// Creates channels with a latency of one receiver cycle. `depth` applies to the channels to and from the
+    /// core. `periods` are the clock periods of core and memory.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
         let packet =
@@ -129,7 +128,7 @@ impl Links {
         }
     }
 
-    /// The ends that the LSU uses.
+    /// Returns the LSU's ends of the channels.
     pub fn of_lsu(&mut self) -> LsuIo<'_> {
         LsuIo {
             core_req: self.core_req.rx(),
@@ -143,8 +142,8 @@ impl Links {
     }
 }
 
-/// How often a side of the rig does nothing, in eighths of the time: in single cycles, and in
-/// spells of 16 cycles that let queues run full.
+/// Stalls of one side of the rig, in eighths of the time: single cycles, and spells of 16 cycles that let
+/// queues fill up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stalls {
     pub cycles: u64,
@@ -157,21 +156,21 @@ impl Stalls {
     }
 }
 
-/// How the rig behaves around the LSU.
+/// Random behavior of the rig around the LSU.
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
     pub seed: u64,
-    /// Clock periods of core and memory.
+    /// Clock periods of core and memory in ticks.
     pub periods: [u32; 2],
-    /// Longest pause between two instructions.
+    /// Longest pause between two instructions [core cycles].
     pub pause: u64,
-    /// Latency in memory's cycles: at least, and spread above.
+    /// Latency of memory [memory cycles]: minimum, and width of the random range above it.
     pub latency: (u64, u64),
     pub replies: Stalls,
     pub requests: Stalls,
-    /// Requests whose line is recalled later, in eighths.
+    /// Fraction of requests, in eighths, whose line is recalled later.
     pub recalls: u64,
-    /// Instructions with which SM dueling sends a mode, of 64.
+    /// Fraction of instructions, in 64ths, with which SM dueling sends a mode.
     pub modes: u64,
 }
 
@@ -179,7 +178,7 @@ struct Source {
     program: Vec<WarpAccess>,
     next: usize,
     due: u64,
-    /// Cycles in which the instructions left.
+    /// Cycles in which the instructions were sent.
     sent: Vec<u64>,
 }
 
@@ -229,17 +228,17 @@ impl Sink {
     }
 }
 
-/// Memory: a request is served when its reply leaves.
+/// Memory model. A request takes effect when its reply is sent.
 struct Memory {
     line_bytes: u32,
     lines: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// When, running number, request.
+    /// Pending requests: cycle from which the reply may leave, sequence number, request.
     due: Vec<(u64, u64, Request)>,
     last_due: BTreeMap<u64, u64>,
     taken: u64,
-    /// Lines to be recalled, and when.
+    /// Scheduled recalls: cycle and line.
     to_recall: Vec<(u64, u64)>,
-    /// Recalls not answered yet.
+    /// Lines whose recall the LSU has not acknowledged yet, oldest first.
     recalled: VecDeque<u64>,
     /// Digest of all beats on both sides of memory, with their cycles.
     beats: Digest,
@@ -275,7 +274,8 @@ impl Memory {
             let last = self.last_due.entry(request.line).or_insert(0);
             *last = when.max(*last + 1);
             if mix(manners.seed ^ 4, self.taken) % 8 < manners.recalls {
-                // Before the line arrives, while it is there, or when it is long gone.
+                // The recall may come before the line arrives, while it is cached, or long after its
+                // eviction.
                 let when = at.cycle + mix(manners.seed ^ 5, self.taken) % (2 * (least + spread) + 20);
                 self.to_recall.push((when, request.line));
             }
@@ -291,7 +291,7 @@ impl Memory {
         }
     }
 
-    /// Recalls a line that is due, and takes an answer, which brings back what was sent.
+    /// Sends a recall that is due, and takes an acknowledgment, which must return the fields of its recall.
     fn recall(&mut self, io: &mut RecallIo<'_>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
         if let Some(ack) = io.inv_ack.peek(at).copied() {
             io.inv_ack.drop_head(at);
@@ -344,12 +344,13 @@ impl Memory {
     }
 }
 
-/// A line of which only these sectors are brought: nobody must read the others.
+/// Returns a line with only the given sectors. The bytes of other sectors are 0xee, since they must not be
+/// read.
 fn only(sectors: u8, line: &[u8; LINE_BYTES]) -> [u8; LINE_BYTES] {
     std::array::from_fn(|byte| if sectors >> (byte / SECTOR_BYTES as usize) & 1 != 0 { line[byte] } else { 0xee })
 }
 
-/// What a recall of a line brings to the LSU and back.
+/// Returns the `leaver` field of a line's recall, which the acknowledgment must return.
 fn leaver_of(line: u64) -> u16 {
     (mix(7, line) % 1024) as u16
 }
@@ -359,7 +360,7 @@ const LSU: BlockId = BlockId { domain: 0, slot: 1 };
 const SINK: BlockId = BlockId { domain: 0, slot: 2 };
 const MEMORY: BlockId = BlockId { domain: 1, slot: 0 };
 
-/// The LSU with everything around it.
+/// LSU with core, links and memory.
 pub struct Rig {
     pub lsu: Lsu,
     links: Links,
@@ -392,32 +393,32 @@ impl Rig {
         }
     }
 
-    /// A simulator for the rig.
+    /// Creates a simulator for the rig.
     pub fn simulator(&self, mode: Mode) -> BenchSimulator {
         BenchSimulator::new(&self.manners.periods, self, mode)
     }
 
-    /// The instruction that the LSU took at a tick.
+    /// Returns the instruction that the LSU took at a tick.
     pub fn taken(&self, tick: u64) -> Option<&WarpAccess> {
         self.links.core_req.taken_at(tick)
     }
 
-    /// The reply that the LSU took at a tick.
+    /// Returns the reply that the LSU took at a tick.
     pub fn replied(&self, tick: u64) -> Option<&Reply> {
         self.links.mem_rsp.taken_at(tick)
     }
 
-    /// The answers taken by the core so far, with the cycles.
+    /// Returns the replies that the core has received so far, with their cycles.
     pub fn answers(&self) -> &[(u64, WarpReply)] {
         &self.sink.taken
     }
 
-    /// What memory holds of a line.
+    /// Returns the contents of a line in memory.
     pub fn memory(&self, line: u64) -> [u8; LINE_BYTES] {
         self.memory.lines.get(&line).copied().unwrap_or_else(|| initial_line(line))
     }
 
-    /// True when nothing is on its way anywhere.
+    /// True if the program was sent and nothing is in flight in the LSU, the channels or memory.
     pub fn is_idle(&self) -> bool {
         let Links { core_req, core_rsp, mem_req, mem_rsp, inv, inv_ack, mode } = &self.links;
         self.source.next == self.source.program.len()
@@ -434,8 +435,7 @@ impl Rig {
             && self.lsu.is_idle()
     }
 
-    /// Digest of all beats that left or reached the LSU, with the cycles in which the rig took or
-    /// sent them.
+    /// Digest of all beats to and from the LSU, with the cycles in which the rig sent or received them.
     pub fn history(&self) -> u64 {
         digest_of(&(&self.source.sent, &self.sink.taken, self.memory.beats.finish()))
     }

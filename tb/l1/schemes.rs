@@ -1,6 +1,7 @@
-//! # The L1Ds that there are
-//! Those of the machines and designs that come with the program, or were added to it: found there, not listed. Two that
-//! differ in sizes alone are one.
+//! # L1D schemes of all machines and designs
+//! Collects the L1D configurations of all machines and designs, including ones that were added to the
+//! program. They are discovered rather than listed, and configurations that differ only in sizes count as the
+//! same scheme.
 
 use std::sync::OnceLock;
 
@@ -12,20 +13,20 @@ use warpsieve::config::{Request, Resolved, designs, machines};
 
 use crate::kit::Random;
 
-/// The machine that designs are tried on.
+/// Machine to which the designs are applied.
 const MACHINE: &str = "fermi";
 
-/// An L1D as a machine or a design has it.
+/// L1D scheme of a machine or design.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
-    /// The first machine or design that has it.
+    /// Name of the first machine or design with this scheme.
     pub name: &'static str,
     request: Request,
-    /// Every field that it has.
+    /// Names of all configuration fields of the machine or design.
     fields: Vec<String>,
 }
 
-/// The L1Ds, those of the machines first.
+/// Returns the L1D schemes, those of the machines first.
 pub(crate) fn schemes() -> &'static [Scheme] {
     static SCHEMES: OnceLock<Vec<Scheme>> = OnceLock::new();
     SCHEMES.get_or_init(|| {
@@ -38,7 +39,7 @@ pub(crate) fn schemes() -> &'static [Scheme] {
         let of_designs = designs().iter().map(|design| (design.name, request(MACHINE, Some(design.name))));
         let mut found: Vec<(String, Scheme)> = Vec::new();
         for (name, request) in of_machines.chain(of_designs) {
-            // A design of somebody else's may be for another machine.
+            // A user's design may be made for another machine and fail to resolve here.
             let Ok(resolved) = Resolved::new(&request) else { continue };
             let scheme = without_sizes(&resolved.config.l1);
             if found.iter().all(|(known, _)| *known != scheme) {
@@ -50,7 +51,7 @@ pub(crate) fn schemes() -> &'static [Scheme] {
     })
 }
 
-/// What makes an L1D another one, as text.
+/// Formats everything but the sizes of an L1D, as a key that distinguishes schemes.
 fn without_sizes(l1: &L1Config) -> String {
     let [sets, ways, mshr_entries, mshr_merges, miss_queue, line_bytes, bypass_sectors] = [0; 7];
     let kinds = [l1.bypass.typetag_name(), l1.index.typetag_name()];
@@ -70,9 +71,9 @@ fn without_sizes(l1: &L1Config) -> String {
     format!("{kinds:?} {rest:?}")
 }
 
-/// Fields of an L1D with values among which everything happens within a few hundred accesses.
+/// L1D fields with small values, so that every status occurs within a few hundred accesses.
 const SMALL: [(&str, &[u32]); 15] = [
-    // Fermi's hash is one of 32 sets or more.
+    // Fermi's hash needs 32 sets or more.
     ("l1.sets", &[1, 2, 8, 32]),
     ("l1.ways", &[1, 2, 4]),
     ("l1.mshr_entries", &[1, 2, 4, 16]),
@@ -91,7 +92,8 @@ const SMALL: [(&str, &[u32]); 15] = [
 ];
 
 impl Scheme {
-    /// The L1D in a small size, drawn again as long as a rule forbids it, and as it is if they all are.
+    /// Draws a small version of the L1D. A draw that breaks a rule is repeated; after 20 failures the
+    /// original size is used.
     pub fn small(&self, random: &mut Random) -> L1Config {
         const TRIES: usize = 20;
         let fields = SMALL.iter().filter(|(field, _)| self.fields.iter().any(|stated| stated == field));
@@ -100,7 +102,7 @@ impl Scheme {
             let set = |(field, values): &&(&str, &[u32])| {
                 format!("{field}={}", values[random.below(values.len() as u64) as usize])
             };
-            // Ways that shared memory can take would have to be many.
+            // Without carve-outs, since an L1D that shares storage with shared memory would need many ways.
             let apart = ["sm.shared.carve_outs=[]".to_owned()];
             Request { sets: fields.iter().map(set).chain(apart).collect(), ..self.request.clone() }
         };
@@ -119,7 +121,7 @@ mod tests {
         for name in ["fermi", "hopper", "decoupled", "decoupled-dueling", "pdp", "mrpb", "streaming", "pric", "ship"] {
             assert_eq!(names.iter().filter(|found| **found == name).count(), 1, "{name} in {names:?}");
         }
-        // It is that of the machine.
+        // The two designs keep the machine's L1D, which appears under the machine's name.
         assert!(!names.contains(&"baseline") && !names.contains(&"frc"));
     }
 

@@ -1,7 +1,11 @@
-//! # What the core must get
-//! Follows a program through the tags: the accesses must come instruction by instruction, or warp by warp where there is
-//! a queue for each ahead of the tags, each one's lines being those of the golden coalescer. A byte map kept in the order of the tags says what a
-//! load must bring, whatever path it takes: no copy in the cache may outlive a store.
+//! # Scoreboard of the LSU
+//! Predicts the data that every instruction must return to the core, from the order in which its lines pass
+//! the tags.
+//!
+//! The accesses must pass the tags in program order. If MRPB has a queue per warp ahead of the tags, the
+//! order holds per warp only. The lines of each instruction must be those of the golden coalescer. A byte
+//! map, updated in the order of the tags, holds the data that a load must return on any path. Hence a stale
+//! copy in a cache, one that outlives a store, is detected.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +18,7 @@ use rtl::l1::watch::{Access, Outcome};
 
 use super::rig::initial_line;
 
-/// The twin's requests of an instruction, with the bytes that a store puts there.
+/// Returns the golden coalescer's requests for an instruction, with the bytes that a store writes.
 pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest> {
     let twin = coalescer::WarpAccess { active: access.mask, addresses: access.address, width: 1 << access.size_log2 };
     let without_data = |requests: Vec<LineRequest>| {
@@ -35,32 +39,33 @@ pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest>
     coalesce_store(&twin, line_bytes, &data).expect("testbenches send aligned accesses")
 }
 
-/// Rows of a pending table at most.
+/// Upper bound on the rows of a pending table.
 const ROWS: usize = 64;
 
-/// The program's progress at the tags and at the core.
+/// Progress of a program at the tags and at the core.
 pub struct Scoreboard {
     line_bytes: usize,
     program: Vec<WarpAccess>,
-    /// Whether warps may overtake each other.
+    /// True if warps may overtake each other on the way to the tags.
     by_warp: bool,
-    /// The instruction in each row of the pending table.
+    /// Instruction in each row of the pending table, as its index in the program.
     in_row: [usize; ROWS],
-    /// Instructions that were taken, and their lines that are still to come.
+    /// Lines that have not reached the tags yet, for each instruction that the LSU took.
     lines: BTreeMap<usize, Vec<StoreRequest>>,
-    /// Instructions all of whose lines have come.
+    /// Number of instructions all of whose lines have reached the tags.
     passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// What each instruction must bring: lanes still to come, and the words of the others.
+    /// Expected reply of each instruction: mask of the lanes not yet served, and two data words per lane.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 2])>,
-    /// Line requests of loads, by cache, of stores, and of atomics that the tags took.
+    /// Number of line requests that the tags accepted: loads by cache, stores, atomics.
     pub loads: [u64; 3],
     pub stores: u64,
     pub atomics: u64,
 }
 
 impl Scoreboard {
-    /// Nothing sent yet. The program counter of an instruction is its place in the program.
+    /// Creates a scoreboard for a program before its first instruction is sent. The `pc` of an instruction is
+    /// its index in the program.
     pub fn new(program: Vec<WarpAccess>, line_bytes: usize, by_warp: bool) -> Self {
         assert!(program.iter().enumerate().all(|(i, access)| access.pc as usize == i));
         Self {
@@ -78,7 +83,8 @@ impl Scoreboard {
         }
     }
 
-    /// The LSU took an instruction, which comes to the tags at a later edge.
+    /// Records that the LSU took an instruction into a row of the pending table. Its lines reach the tags at
+    /// a later edge.
     pub fn take(&mut self, row: u8, instruction: usize) {
         let access = &self.program[instruction];
         self.in_row[usize::from(row)] = instruction;
@@ -86,7 +92,7 @@ impl Scoreboard {
         self.expected.insert(instruction, (access.mask, [[0; LANES]; 2]));
     }
 
-    /// The tags took or refused an access.
+    /// Checks an access that the tags accepted and updates the expected data. Refused accesses are ignored.
     pub fn access(&mut self, access: &Access) {
         let (kind, line, waiter) = match *access {
             Access::Load { outcome: Outcome::Refused(..), .. }
@@ -113,7 +119,7 @@ impl Scoreboard {
         }
         let expected = match instruction.kind {
             AccessKind::Load => "load",
-            // Past a cache whose copies stores change, it goes the way of an atomic.
+            // Where stores update the cached copy, an uncached store takes the path of an atomic.
             AccessKind::Store if kind == "atomic" && instruction.uncached => "atomic",
             AccessKind::Store => "store",
             AccessKind::Atomic | AccessKind::Reduce => "atomic",
@@ -155,7 +161,7 @@ impl Scoreboard {
         }
     }
 
-    /// The core took an answer.
+    /// Checks a reply that the core received.
     pub fn answer(&mut self, cycle: u64, reply: &WarpReply) {
         let i = reply.pc as usize;
         let access = &self.program[i];
@@ -180,12 +186,12 @@ impl Scoreboard {
         }
     }
 
-    /// True when every instruction has its answer.
+    /// True if every instruction has received its reply.
     pub fn is_done(&self) -> bool {
         self.passed == self.program.len() && self.expected.is_empty()
     }
 
-    /// Every line that was touched, as the program leaves it.
+    /// Yields every line that the program touched, with its current bytes.
     pub fn image(&self) -> impl Iterator<Item = (u64, &[u8; LINE_BYTES])> {
         self.image.iter().map(|(line, bytes)| (*line, bytes))
     }

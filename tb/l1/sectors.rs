@@ -1,16 +1,16 @@
-//! # Cycle tables of an L1D that fetches sectors
-//! Scripts as in `cycles`, on lines of which a miss brings the sectors that a warp touches. A request shows the sectors
-//! that it asks for, sector 0 last.
+//! # Cycle tables of a sectored L1D
+//! Scripts as in `cycles`, with a cache in which a miss fetches only the sectors that a warp touches.
+//! Requests and fills show their sector mask in binary, with sector 0 as the rightmost digit.
 //!
-//! | testpoint                                                          | test |
-//! |--------------------------------------------------------------------|------|
-//! | a miss brings what is touched, and the rest of the line misses      | `a_line_comes_*` |
-//! | each part of a load waits for its own sectors                       | `lanes_wait_*` |
-//! | sectors that are here serve loads while others are on their way     | `a_sector_that_is_here_*` |
-//! | a line of which a sector is on its way does not give way            | `a_line_keeps_*` |
-//! | what refuses a load that needs both sectors on their way and others | `a_load_that_needs_*` |
-//! | a store drops, changes or overtakes the sectors that it touches     | `a_store_*` |
-//! | a local line goes back with the sectors that are here               | `of_a_modified_line_*` |
+//! | testpoint                                                              | test                      |
+//! |------------------------------------------------------------------------|---------------------------|
+//! | a miss fetches the sectors touched; other sectors still miss           | `a_line_comes_*`          |
+//! | each lane of a load waits for its own sector                           | `lanes_wait_*`            |
+//! | valid sectors serve loads while others are in flight                   | `a_sector_that_is_here_*` |
+//! | a line with a sector in flight is not evicted                          | `a_line_keeps_*`          |
+//! | reasons to refuse a load that needs sectors in flight and missing ones | `a_load_that_needs_*`     |
+//! | a store invalidates, updates or overtakes the sectors that it touches  | `a_store_*`               |
+//! | a modified local line is written back with its valid sectors only      | `of_a_modified_line_*`    |
 
 use rtl::l1::config::{FailOrder, Fetch, L1Config, StoreHit};
 
@@ -61,7 +61,7 @@ fn a_line_comes_sector_by_sector() {
     );
 }
 
-/// Sector 0 is here, sector 1 on its way, and the others are asked for: three answers make up one load.
+/// Sector 0 is valid, sector 1 is in flight, and the load requests the others. Its data comes from all three.
 #[test]
 fn lanes_wait_for_their_own_sectors() {
     expect(

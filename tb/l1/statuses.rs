@@ -1,6 +1,7 @@
-//! # Statuses at the tags of an L1D, fills beside them, schemes
-//! What becomes of an access depends on the cache, and on what arrives in its cycle: a fill is visible to the access
-//! beside it. The points are every status beside every kind of arrival, under every scheme that a machine or a design has.
+//! # Coverage of L1D statuses, fills in the same cycle, and schemes
+//! The status of an access depends on the cache and on arrivals of the same cycle. A fill, for example, is
+//! visible to an access of its cycle. The points cross every status with every kind of arrival, under every
+//! L1D scheme of a machine or design.
 
 use rtl::l1::cache::CacheId;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
@@ -11,8 +12,8 @@ use crate::kit::coverage::{Axis, Cross, hit};
 
 const STATUSES: &str = "L1D statuses beside what arrives";
 
-/// What arrives in the cycle: fill path 1 into the cache, which keeps the line unless it was written or recalled on its
-/// way, or fill path 2 past it.
+/// Arrivals of a cycle. Fill path 1 fills the cache, which drops the line if it was written or recalled in
+/// flight; fill path 2 bypasses the cache.
 const ARRIVES: [&str; 4] = ["nothing", "line kept", "line dropped", "data past it"];
 
 const AT_TAGS: [&str; 11] = [
@@ -29,7 +30,7 @@ const AT_TAGS: [&str; 11] = [
     "miss_queue",
 ];
 
-/// The points.
+/// Declares the coverage of statuses, by scheme and arrival.
 pub(crate) fn cross() -> Cross {
     Cross {
         name: STATUSES,
@@ -46,15 +47,16 @@ const RECALLS: &str = "recalls of the L1D beside what happens to the line";
 
 const FOUND: [&str; 4] = ["absent", "dropped", "on its way", "kept"];
 
-/// Of the line, in the cycle of its recall.
+/// Events that concern the recalled line in the cycle of its recall.
 const BESIDE: [&str; 4] = ["nothing", "a fill", "a waiter leaves", "an access"];
 
-/// Recalls, which are the same under every scheme.
+/// Declares the coverage of recalls by the L2. Recalls work alike under all schemes, so there is no axis for
+/// the scheme.
 pub(crate) fn recalls() -> Cross {
     Cross { name: RECALLS, axes: vec![Axis::new("beside", BESIDE), Axis::new("copy", FOUND)], excluded: Vec::new() }
 }
 
-/// Counts what a recall found, and what else happened to its line.
+/// Counts the state in which a recall found its line, and other events of that line in the same cycle.
 fn observe_recall(watch: &Watch) {
     let Some((line, [found, ..])) = watch.recall else { return };
     let found = match found {
@@ -81,7 +83,7 @@ fn observe_recall(watch: &Watch) {
     }
 }
 
-/// Counts what an edge showed: its events, and the reply that the LSU took.
+/// Counts the events of one edge: accesses, fills and recalls, and the reply that the LSU took.
 pub(crate) fn observe(scheme: &str, watch: &Watch, taken: Option<&Reply>) {
     observe_recall(watch);
     let arrives = match (watch.fill, taken) {
@@ -94,7 +96,7 @@ pub(crate) fn observe(scheme: &str, watch: &Watch, taken: Option<&Reply>) {
     }
 }
 
-/// What became of an access; read-only caches have no statuses here.
+/// Returns the status of an access, or `None` for the read-only caches, which this coverage leaves out.
 fn status(access: &Access) -> Option<&'static str> {
     let (outcome, is_atomic) = match *access {
         Access::Bypass { .. } => return Some("bypass"),

@@ -1,14 +1,14 @@
 //! # Long streams through an L1D of real size
-//! Tens of thousands of line requests with hot lines, lines touched a few times and lines touched once,
-//! on tags of any organisation with any replacement policy, with stalls on both sides: every event in
-//! lockstep with the golden twin, every byte against the order at the tags.
+//! Runs tens of thousands of line requests to hot lines, lines touched a few times and lines touched once.
+//! The L1D has tags of any organization and any replacement policy, and both sides stall. Every event runs in
+//! lockstep with the golden twin, and every byte is checked against the order at the tags.
 //!
-//! | testpoint                                                        | test                      |
-//! |------------------------------------------------------------------|---------------------------|
-//! | tags, counts, places and victims are those of the twin           | `a_hundred_thousand_*`    |
-//! | threshold 0 gives the cycles of an ordinary L1D                  | `with_threshold_0_*`      |
-//! | sleeping and evaluating all agree beat for beat                  | `streams_go_alike_*`      |
-//! | a probe of two stages takes a cycle but no throughput            | `a_longer_probe_*`        |
+//! | testpoint                                                    | test                   |
+//! |--------------------------------------------------------------|------------------------|
+//! | tags, counts, data ways and victims equal the twin's         | `a_hundred_thousand_*` |
+//! | threshold 0 takes exactly the cycles of a plain L1D          | `with_threshold_0_*`   |
+//! | sleeping and evaluating all give the same beats              | `streams_go_alike_*`   |
+//! | a two-stage probe costs a cycle of latency but no throughput | `a_longer_probe_*`     |
 
 use std::sync::Arc;
 
@@ -35,37 +35,37 @@ use crate::kit::Random;
 use crate::kit::coverage::is_collected;
 use warpsieve::check::l1::Lockstep;
 
-/// Lines of local memory lie here, those of global memory below.
+/// First line of local memory. Global memory lies below.
 const FIRST_LOCAL: u64 = 1 << 24;
-/// Lines that are touched once or a few times lie above the hot ones.
+/// First line that is touched only once or a few times. Hot lines lie below.
 const FIRST_COLD: u64 = 1 << 12;
-/// The caches of constants and texels, which the streams leave alone.
+/// Configuration of the constant and texture caches, which the streams do not use.
 fn read_only() -> CacheConfig {
     CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 1, index: Linear {}.into() }
 }
-/// Cycles without end in sight, for each instruction.
+/// Limit of cycles per instruction, beyond which a run counts as hung.
 const MAX_CYCLES: u64 = 100_000;
 
-/// An L1D and what comes to it.
+/// L1D with a program and the behavior of its environment.
 pub(crate) struct Stream {
-    /// The scheme that its L1D is of, if it is one that a machine or a design has.
+    /// Scheme of the L1D, if it belongs to a machine or design.
     scheme: Option<&'static str>,
     l1: L1Config,
     program: Vec<WarpAccess>,
     manners: Manners,
 }
 
-/// What a stream that ended left behind.
+/// Results of a finished stream.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Ended {
     stats: L1Stats,
     pub cycles: u64,
-    /// Digests of all beats and of the last state.
+    /// Digest of all beats, and digest of the final state.
     digests: (u64, u64),
 }
 
 impl Stream {
-    /// Draws an L1D and so many instructions for it.
+    /// Draws an L1D, and a program of the given length for it.
     pub fn draw(seed: u64, instructions: usize) -> Self {
         let mut random = Random::new(seed);
         let l1 = l1(&mut random);
@@ -85,7 +85,8 @@ impl Stream {
         Self { scheme: None, l1, program, manners }
     }
 
-    /// The same for a small L1D as a machine or a design has it, and a memory close by: much happens in one cycle.
+    /// Draws a small L1D of a given scheme, and a program. Low memory latency makes many events share a
+    /// cycle.
     pub fn of_scheme(scheme: &Scheme, seed: u64, instructions: usize) -> Self {
         let mut random = Random::new(seed);
         let l1 = scheme.small(&mut random);
@@ -104,13 +105,13 @@ impl Stream {
         Self { scheme: Some(scheme.name), l1, program, manners }
     }
 
-    /// The same with the first `count` of its instructions.
+    /// Shortens the program to its first `count` instructions.
     pub fn first(mut self, count: u64) -> Self {
         self.program.truncate(count as usize);
         self
     }
 
-    /// Runs it with every check.
+    /// Runs the stream with every check.
     ///
     /// # Panics
     /// If a check fails.
@@ -122,7 +123,7 @@ impl Stream {
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
         let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize, l1.mrpb.queues > 1);
         if l1.bypass.profile().is_some() {
-            // All but a third of the lines.
+            // The profile admits about two thirds of the lines below `FIRST_COLD`.
             let admits = |line: &u64| !rig::mix(manners.seed, *line).is_multiple_of(3);
             let admitted: Arc<[u64]> = (0..FIRST_COLD).filter(admits).collect();
             rig.lsu.admit(&admitted);
@@ -158,7 +159,7 @@ impl Stream {
         }
         let stats = rig.lsu.settle(cycle + 1);
         assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
-        // Recalls may go on after the last answer.
+        // The run ends with the last reply, since recalls may continue after it.
         let cycles = rig.answers().last().map_or(0, |(cycle, _)| *cycle);
         Ended { stats, cycles, digests: (rig.history(), sim.state_digest(&rig)) }
     }
@@ -199,14 +200,14 @@ fn l1(random: &mut Random) -> L1Config {
     }
 }
 
-/// Of what a program consists.
+/// Parameters of a random program.
 struct Mix {
-    /// Lines that come again and again, and those that come a few times.
+    /// Number of lines that are accessed again and again (`hot`), and of those accessed a few times (`cold`).
     hot: u64,
     cold: u64,
-    /// Percent of the accesses to global memory that go to hot lines.
+    /// Accesses to global memory that go to hot lines in percent.
     hot_percent: u64,
-    /// Percent of the instructions that are stores, accesses to local memory, loads past all copies, or atomics.
+    /// Stores, accesses to local memory, uncached accesses and atomics [percent of instructions].
     stores: u64,
     locals: u64,
     uncached: u64,
@@ -214,14 +215,14 @@ struct Mix {
 }
 
 impl Mix {
-    /// Anything for a cache of so many lines.
+    /// Draws a mix for a cache of `lines` lines.
     fn draw(random: &mut Random, lines: u64) -> Self {
         let (hot, cold) = (1 + random.below(lines), lines * (2 + random.below(8)));
         let [hot_percent, stores, locals] = [20 + random.below(60), random.below(25), random.below(25)];
         Self { hot, cold, hot_percent, stores, locals, uncached: 3, atomics: 3 }
     }
 
-    /// Few lines for small caches, so that accesses meet lines on their way.
+    /// Draws a mix with few lines for small caches, so that accesses often find their line in flight.
     fn dense(random: &mut Random) -> Self {
         Self {
             hot: 1 + random.below(12),
@@ -264,7 +265,7 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
             };
         }
         let line = |lane: usize| lines[lane % count as usize];
-        // Some warps name single sectors of their lines, some single words.
+        // Some warps access single sectors of their lines, some single words.
         let mask = match random.below(10) {
             0..6 => u32::MAX,
             6..9 => (0..1 + random.below(3)).fold(0, |mask, _| mask | 0xff << (8 * random.below(4))),
@@ -295,13 +296,13 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
 mod tests {
     use super::*;
 
-    /// Line requests served.
+    /// Returns the number of line requests served.
     fn accesses(ended: &Ended) -> u64 {
         let L1Stats { accesses, store_hits, store_misses, atomics, .. } = ended.stats;
         accesses + store_hits + store_misses + atomics
     }
 
-    /// The quiet manners of a memory that keeps up.
+    /// Copies a stream with a core and memory that never stall.
     fn calm(stream: &Stream) -> Stream {
         let none = Stalls::default();
         let manners = Manners { pause: 0, periods: [1, 1], replies: none, requests: none, ..stream.manners };
@@ -332,7 +333,7 @@ mod tests {
         }
     }
 
-    /// li2015 section 4.3: without a threshold the extra tags might be switched off.
+    /// li2015 section 4.3: with threshold 0 the extra tags might be power-gated.
     #[test]
     fn with_threshold_0_an_l1d_takes_the_cycles_of_an_ordinary_one() {
         for seed in 0..6 {
@@ -348,7 +349,7 @@ mod tests {
         }
     }
 
-    /// Cycles of the stream with a probe of one stage and of two.
+    /// Returns the cycles of the stream with a one-stage probe and with a two-stage probe.
     fn with_probes(stream: &mut Stream) -> [u64; 2] {
         stream.l1.organisation = Organisation::Decoupled;
         [0, 1].map(|probe_extra| {

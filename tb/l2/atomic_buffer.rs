@@ -1,4 +1,4 @@
-//! The atomic buffer: cycle by cycle, and against the golden buffer.
+//! Atomic buffer of the L2 bank, cycle by cycle and against the golden buffer.
 
 use super::flat::{atomic_request, check, on};
 use super::memory::Memory;
@@ -14,7 +14,7 @@ use rtl::cells::line::LINE_BYTES;
 use rtl::l2::{BankPlace, L2Config, L2Stats, Stall as Reason};
 use rtl::noc::packet::{Request, RequestKind};
 
-/// Runs a script whose requests come at the given cycles.
+/// Runs a script of requests at given cycles, in all modes of evaluation.
 fn play(config: &L2Config, place: BankPlace, script: &[(u64, Request)], sink: Stall, memory: u64) -> Rig {
     let requests: Vec<_> = script.iter().map(|(_, request)| request.clone()).collect();
     let build = || {
@@ -48,7 +48,8 @@ fn atomics_take_a_cycle_each_and_others_one_more_to_a_line_in_the_buffer() {
         table.column(column, replies.map(|(cycle, reply)| (*cycle, reply.ticket)));
         stats[usize::from(buffered)] = *rig.bank.stats();
     }
-    // Three atomics to line 1, which goes back before it is read, and comes again; line 2 takes its place at once.
+    // Three atomics to line 1 use the buffer. The read flushes it first, and the next atomic loads line 1
+    // again. Line 2 then replaces it at once.
     assert_table(
         &table,
         "cycle  without  with
@@ -76,7 +77,7 @@ fn an_atomic_to_the_line_in_the_buffer_is_not_held_up_by_an_arriving_burst() {
         let rig = play(&with(buffered), fermi_place(), &script, Stall::Never, 100);
         rig.bank.stats().stalled(Reason::Port)
     };
-    // Two bursts arrive; the read that waits for them is served in either case.
+    // Two bursts arrive and one waiting read is served; the read stalls a lookup in either case.
     assert_eq!((held_up(false), held_up(true)), (3, 1));
 }
 
@@ -110,10 +111,11 @@ fn the_end_of_a_kernel_and_the_host_find_what_is_in_the_buffer() {
     assert_eq!(rig.bank.stats().atomic_buffer.flushes, 1);
 }
 
-/// L1 lines in the bank, all of which fit.
+/// Number of L1 lines used, all of which fit into the bank.
 const LINES: u64 = 6;
 
-/// Reads, writes and atomics that all hit, at random times, to an L1 line of one or several lines of the bank.
+/// Runs reads, writes and atomics that all hit, at random times, and compares the buffer with the golden one.
+/// Returns the numbers of hits and flushes.
 fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
     let mut random = Random::new(seed);
     let config = L2Config {
@@ -127,7 +129,7 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
     let mut cycle = 100 * LINES;
     for ticket in LINES..400 {
         cycle += random.below(3);
-        // Mostly to the same line again.
+        // Most requests go to the same line, so that the buffer hits.
         let local = if random.percent(60) { 0 } else { random.below(LINES) };
         let request = match random.below(10) {
             0 => {
@@ -174,7 +176,7 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
 
 #[test]
 fn the_buffer_hits_and_gives_its_line_up_as_the_golden_one_does() {
-    // Parts of L1 lines, and lines as long as the golden ones.
+    // Lines shorter than the L1 lines, and lines as long as those of the golden buffer.
     for place in [split_place(128, 32, 32), place(32, 32)] {
         for_each_seed(10, |seed| {
             let (hits, flushes) = lockstep(seed, place);

@@ -1,4 +1,4 @@
-//! What the bank holds and answers: against a byte map, and against the golden bank.
+//! Compares the contents and replies of the L2 bank with a byte map and with the golden bank.
 
 use super::flat::{Flat, check, golden_atomic, requests};
 use super::memory::Memory;
@@ -91,7 +91,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         let place = [fermi_place(), place(64, 64), place(32, 32)][seed as usize % 3];
         let line_bytes = place.line_bytes as usize;
         let script = requests(&mut random, place, 24, 300);
-        // Each is over before the next comes.
+        // Each request completes before the next one is sent.
         let alone = Stall::NotBefore((0..300).map(|n| n * 100).collect());
         let source = Source::new(script.clone(), alone);
         let mut rig = Rig::new(ONE_CLOCK, &config, place, source, Sink::new(Stall::Never), Memory::new(seed, 1..20, 0));
@@ -147,7 +147,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
     });
 }
 
-/// Runs a script on a roomy bank with a memory of fixed latency.
+/// Runs a script without stalls on one clock, and checks the result.
 fn play(config: &L2Config, script: &[Request], memory: Memory) -> Rig {
     let build = |memory| {
         let source = Source::new(script.to_vec(), Stall::Never);
@@ -181,7 +181,8 @@ fn a_write_of_a_whole_line_fetches_it_where_every_missing_write_does() {
 #[test]
 fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
     let config = L2Config { ways: 1, ..small_config() };
-    // Memory opens late, so that line 1 is asked for while its bytes still wait in the bank.
+    // Memory opens late, so that line 1 is requested while its bytes still wait in the bank for their
+    // writeback.
     let script = [write(1, 0, u128::MAX, 0x11), write(2, 1, u128::MAX, 0x22), read(1, 2)];
     let rig = play(&config, &script, Memory::new(1, 5..6, 200));
     let order: Vec<(bool, u64)> =

@@ -1,8 +1,8 @@
-//! candel2018 Figure 2 to the cycle: three replacements of one line, 10 cycles a look-up, 80 to recall
-//! and evict a line, 110 to fetch one, swaps without latency. The replies to B, C and D leave in
-//! the cycle after the one shown, which is the one in which they are served.
+//! Reproduces candel2018 Figure 2 to the cycle: three replacements of one line. A lookup takes 10 cycles,
+//! recall and eviction of a line 80, a fetch 110, and swaps have no latency. The replies to B, C and D leave
+//! one cycle after the one shown, in which they are served.
 //!
-//! The figure lets C's fetch start at 90, without a look-up; here it starts when C has missed, at 100.
+//! In the figure, C's fetch starts at 90, without a lookup. Here it starts at 100, after C has missed.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use rtl::noc::packet::Request;
 use warpsieve::readers::{Changed, WaveError, WaveSpec, Waveform};
 use waves::scope::Window;
 
-/// The figure's cycle 0: A has been here for a while.
+/// Cycle of the bench that corresponds to cycle 0 of the figure. Line A was fetched long before.
 const START: u64 = 1000;
 const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
 const A: u64 = 1;
@@ -24,7 +24,7 @@ const B: u64 = 2;
 const C: u64 = 3;
 const D: u64 = 4;
 
-/// The figure's requests, and when the bank takes them.
+/// Requests of the figure: cycle in which the bank accepts the request, and its line.
 const READS: [(u64, u64); 3] = [(0, B), (90, C), (240, D)];
 
 fn config(frc_entries: u32) -> L2Config {
@@ -39,31 +39,31 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
-/// What the parts of a replacement take, in cycles.
+/// Latencies of the steps of a replacement in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// A look-up.
+    /// Latency of a lookup.
     pub look_up: u32,
-    /// A line is recalled and evicted.
+    /// Latency of recalling and evicting a line.
     pub evict: u64,
-    /// A line is fetched.
+    /// Latency of fetching a line.
     pub fetch: u64,
 }
 
 impl Times {
-    /// The only ones that fit the cycles that the text states.
+    /// Latencies of the figure, the only ones that fit the cycles stated in the text.
     pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 }
 
-/// A bench whose bank takes reads in the cycles given, after one of A long before.
+/// Creates a bench whose bank accepts reads in the given cycles, after a read of A long before.
 fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     let script: Vec<Request> =
         [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
-    // A cycle from the source to the bank.
+    // The request takes one cycle from the source to the bank.
     let cycles: Vec<u64> = [0].into_iter().chain(reads.iter().map(|(cycle, _)| START + cycle - 1)).collect();
     let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
     let source = Source::new(script, Stall::NotBefore(cycles));
-    // Both links to memory or to the L1s, there and back, take a cycle each.
+    // The links to memory and to the L1s take one cycle in each direction.
     let link_cycles = 2;
     let (fetch, evict) = (times.fetch - link_cycles, times.evict - link_cycles);
     let memory = Memory::new(1, fetch..fetch + 1, 0);
@@ -72,7 +72,7 @@ fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     rig
 }
 
-/// Plays the reads, and lists what passed the bank.
+/// Plays the reads, and returns a table of the bank's requests, recalls, evictions, fetches and replies.
 fn play(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
     let config = &L2Config { lookup_latency: times.look_up, ..config.clone() };
     let rig = run_in_all_modes(|| bench(config, times, reads), LIMIT);
@@ -101,19 +101,19 @@ fn play(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> (Rig, CycleTab
     (rig, table)
 }
 
-/// A request of the figure.
+/// Times of one replacement of the figure, in cycles of the figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replacement {
-    /// When its replacement begins: the victim is recalled, or, with an FRC, the line fetched.
+    /// Cycle in which the replacement begins: recall of the victim, or fetch of the line if there is an FRC.
     pub attended: u64,
-    /// When it is served.
+    /// Cycle in which the request is served.
     pub complete: u64,
-    /// When the line that it drove out is gone, and with it an entry of the FRC free.
+    /// Cycle in which the victim's eviction is complete, which also frees its FRC entry.
     pub gone: u64,
 }
 
-/// The three replacements of the figure, with so many FRC entries and parts that take these times, and all that passed
-/// the bank.
+/// Returns the three replacements of the figure for a given number of FRC entries and given latencies, with a
+/// table of all events.
 pub fn replacements(frc_entries: u32, times: Times) -> ([Replacement; 3], CycleTable) {
     let (rig, table) = play(&config(frc_entries), times, &READS);
     let since = |cycle: u64| cycle - START;
@@ -133,8 +133,8 @@ pub fn replacements(frc_entries: u32, times: Times) -> ([Replacement; 3], CycleT
     (times, table)
 }
 
-/// Writes the figure as a waveform, with its save files, and returns the paths of all: the bank with so
-/// many FRC entries, its way and those entries. The figure's cycle 0 stands at 1000 ns, and a cycle takes one.
+/// Writes the figure as a waveform with its save files, and returns all paths. The waveform shows the bank,
+/// its only way, and `frc_entries` FRC entries. Cycle 0 of the figure is at 1000 ns, with 1 ns per cycle.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
-        // A can be read until its way belongs to B.
+        // A remains readable until its way is reassigned to B.
         let (rig, table) = play(&config(0), Times::OF_THE_FIGURE, &[(0, B), (79, A), (90, C), (240, D)]);
         assert_table(
             &table,
@@ -182,16 +182,18 @@ mod tests {
              490    .        .       C     D      .
              600    .        .       .     .      D",
         );
-        // B's request leaves 80 cycles after its miss, C's 190 and D's 240; A's was not held up at all.
+        // B's fetch leaves 80 cycles after its miss, C's 190 and D's 240. A's fetch was not delayed.
         let stats = rig.bank.stats();
         assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
-        // The first finds a way at once, the others when the one before has its line; each waits for an eviction.
+        // B reserves the way at once, C and D only when the line before them has arrived. Each also waits for
+        // an eviction.
         assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
     }
 
     #[test]
     fn the_frc_overlaps_them_as_in_figure_2b() {
-        // A can be read in its way until B takes it, at 120, and in the FRC until it is gone, at 200.
+        // A remains readable in its way until B takes the way at 120, and in the FRC until its eviction
+        // completes at 200.
         let (rig, table) = play(&config(2), Times::OF_THE_FIGURE, &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
         assert_table(
             &table,
@@ -244,7 +246,8 @@ mod tests {
     fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
         let config = L2Config { flow: TransientConfig { serve_transient: false, ..flow(0) }.into(), ..config(0) };
         let (rig, table) = play(&config, Times::OF_THE_FIGURE, &[(0, B), (79, A)]);
-        // At 89 A is being recalled: the read waits until it is gone, and then for a way to fetch it to.
+        // At 89 A is being recalled. The read waits until A is evicted, and then until a way is free for a
+        // new fetch.
         assert_table(
             &table,
             "cycle  request  recall  gone  fetch  served
@@ -269,7 +272,8 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             changes(&text, signal)
         };
-        // RESERVED is 1, VALID 2 and T_INV 4; of an entry FREE 0, FETCH 1 and VICT_INV 3.
+        // Encodings of the way: RESERVED 1, VALID 2, T_INV 4. Encodings of an FRC entry: FREE 0, FETCH 1,
+        // VICT_INV 3.
         let way = [
             (1000, 2),
             (1010, 4),
@@ -288,7 +292,7 @@ mod tests {
         assert_eq!(states(2, "machine.l2.frc.entry[0].state"), entry);
     }
 
-    /// When a signal of a VCD changes, in nanoseconds, and to what.
+    /// Returns the changes of a signal in a VCD: time in ns and new value.
     fn changes(vcd: &str, signal: &str) -> Vec<(u64, u64)> {
         let (mut scope, mut code, mut time, mut found) = (Vec::new(), None, 0, Vec::new());
         for line in vcd.lines() {

@@ -1,4 +1,5 @@
-//! A byte map beside the bank: what every request must get, and what must be where in the end.
+//! Byte map as a reference for the L2 bank: expected replies of all requests, and expected contents at the
+//! end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,8 @@ const OPERATIONS: [(AtomicFn, Type); 15] = [
     (AtomicFn::Decrement, Type::U32),
 ];
 
-/// An atomic on the words at `places`: operand, and the value to compare if it compares.
+/// Returns an atomic on words of a line. Each entry of `places` is a byte offset, an operand, and the value
+/// to compare with, which only compare-and-swap uses.
 pub fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)], line_bytes: usize) -> Request {
     let mut request = Request { kind: RequestKind::Atomic, atomic, ..read(local, ticket) };
     let bytes = atomic.ty.bytes() as usize;
@@ -47,12 +49,13 @@ pub fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)
     request
 }
 
-/// Any atomic on some words of a line, half of them reductions; small operands, so that some
-/// comparisons hold.
+/// Draws an atomic on some words of a line, half of the time a reduction. Operands are small, so that some
+/// comparisons succeed.
 pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket: u64) -> Request {
     let (f, ty) = OPERATIONS[random.below(OPERATIONS.len() as u64) as usize];
     let (bytes, line_bytes) = (ty.bytes() as usize, place.packets.line_bytes as usize);
-    // A compare-and-swap names words of one half.
+    // Compare-and-swap is limited to one half of the line, since the other half carries the values to compare
+    // with.
     let half = if random.percent(50) { line_bytes / 2 } else { 0 };
     let reach = if f == AtomicFn::CompareSwap { half..half + line_bytes / 2 } else { 0..line_bytes };
     let places: Vec<usize> = reach.step_by(bytes).collect();
@@ -64,7 +67,7 @@ pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket:
     if random.percent(50) { Request { kind: RequestKind::Reduce, ..request } } else { request }
 }
 
-/// The twin's form of an atomic request.
+/// Converts an atomic request to the golden twin's form.
 pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
     let AtomicOp { f, ty } = request.atomic;
     let (bytes, line_bytes) = (ty.bytes() as usize, place.packets.line_bytes as usize);
@@ -79,8 +82,8 @@ pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
     Atomic { reader, f, ty, words: words.collect() }
 }
 
-/// Requests of several SMs to few lines; a fifth of the writes store a whole line, a fifth of all
-/// requests are atomics.
+/// Draws requests of several SMs to few lines. A fifth are atomics, and a fifth of the writes store a whole
+/// line.
 pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -> Vec<Request> {
     let line_bytes = place.packets.line_bytes;
     let whole = u128::MAX >> (128 - line_bytes);
@@ -102,7 +105,7 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
     (0..count).map(one).collect()
 }
 
-/// The byte map: lines that were touched.
+/// Byte map of all lines touched.
 pub struct Flat {
     place: BankPlace,
     pub lines: BTreeMap<u64, [u8; LINE_BYTES]>,
@@ -113,7 +116,7 @@ impl Flat {
         Self { place, lines: BTreeMap::new() }
     }
 
-    /// Does one request and returns the line's bytes before it.
+    /// Performs a request and returns the line's bytes before it.
     pub fn apply(&mut self, request: &Request) -> Vec<u8> {
         let local = request.line / 6;
         let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));
@@ -135,13 +138,13 @@ impl Flat {
     }
 }
 
-/// A line as memory holds it.
+/// Returns the bytes of a line in memory.
 fn in_memory(memory: &Memory, place: BankPlace, local: u64) -> Vec<u8> {
     let burst = |n| memory.burst(local * u64::from(bursts_of(place)) + u64::from(n));
     (0..bursts_of(place)).flat_map(|n| burst(n)[..place.burst_bytes as usize].to_vec()).collect()
 }
 
-/// Sectors that hold what a request is answered with.
+/// Returns the sectors that a reply to the request must contain.
 fn asked_of(request: &Request) -> u8 {
     if request.kind == RequestKind::Read {
         return request.sectors;
@@ -150,14 +153,14 @@ fn asked_of(request: &Request) -> u8 {
     (0..4).filter(is_named).fold(0, |sectors, sector| sectors | 1 << sector)
 }
 
-/// Lines of the bank that a request goes to.
+/// Returns the number of bank lines that a request accesses.
 fn parts(request: &Request, place: BankPlace) -> u64 {
     let of_part = place.line_bytes / SECTOR_BYTES;
     let part = u32::from(sectors_of(place.line_bytes));
     (0..1 << place.parts_log2()).filter(|n| u32::from(asked_of(request)) >> (n * of_part) & part != 0).count() as u64
 }
 
-/// Every answer, the final contents and the counters of a finished run.
+/// Checks every reply, the final contents and the counters of a finished run.
 pub fn check(rig: &Rig, script: &[Request]) {
     let place = rig.place;
     let mut flat = Flat::new(place);
@@ -222,8 +225,9 @@ pub fn check(rig: &Rig, script: &[Request]) {
     }
 }
 
-/// In the transient flow every line that is here was fetched: memory gets no line back twice, nor
-/// one that it did not give. Where it hears of every line that leaves, it gives none that it gave before and that has not.
+/// Checks that memory receives each burst at most once per fetch, and only bursts that it supplied. With
+/// notices of clean evictions (`acknowledges`), it must not supply a burst again before that burst left the
+/// bank.
 pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
     let mut here = BTreeSet::new();
     for (cycle, request) in rig.memory.taken() {
@@ -240,13 +244,13 @@ pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
     }
 }
 
-/// Whether memory only hears of a line that leaves.
+/// True if a request only notifies memory that a clean line was evicted.
 fn is_notice(request: &DramRequest) -> bool {
     request.acknowledged && !request.write
 }
 
-/// A line is recalled only from L1s that have read it, and only once for each time they did; an L1 line of
-/// several lines once for each of these.
+/// Checks that a line is recalled only from L1s that read it, at most once per read and per bank line of the
+/// L1 line.
 pub fn check_recalls(rig: &Rig, script: &[Request]) {
     let mut reads: BTreeMap<(u64, u8), u64> = BTreeMap::new();
     for request in script.iter().filter(|request| request.kind == RequestKind::Read) {

@@ -1,5 +1,5 @@
-//! The transient flow under load: banks with an FRC of any size or without one, random requests,
-//! stalls on every side.
+//! Transient flow under load: banks without an FRC or with one of any size, random requests, and stalls on
+//! every side.
 
 use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
@@ -11,17 +11,17 @@ use rtl::kernel::{Counted, Mode, Paths};
 use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Has, L2Stats, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
-/// 1,500 cycles.
+/// Ticks per request after which a run counts as hung, about 1,500 bank cycles.
 const TICKS_A_REQUEST: u64 = 100_000;
 
-/// Sizes of the FRC, none first.
+/// Numbers of FRC entries; 0 means no FRC.
 pub(crate) const SIZES: [u32; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 const COUNTERS: &str = "counters of L2 banks in the transient flow";
 
 const FRCS: [&str; 3] = ["none", "a set or less", "several sets"];
 
-/// What a bank counts, with an FRC of each kind.
+/// Declares the coverage: each counter of a bank, with an FRC of each kind.
 pub(crate) fn counters() -> Cross {
     let idle = Load::draw(1, 0, 0).build();
     let names = counted(&idle).names;
@@ -42,27 +42,27 @@ pub(crate) fn counters() -> Cross {
     }
 }
 
-/// What a bank of the transient flow counts, with or without an FRC.
+/// Returns the counters of a bank in the transient flow, including those of the FRC.
 fn counted(rig: &Rig) -> Paths {
     let mut paths = Paths::default();
     rig.bank.stats().list(&L2Has { transient: true, frc: true, bypass: true, ..L2Has::default() }, &mut paths);
     paths
 }
 
-/// A bank, requests to it, and how all around it behave.
+/// Bank with a sequence of requests, and the behavior of its environment.
 pub(crate) struct Load {
     seed: u64,
     pub config: L2Config,
     place: BankPlace,
     script: Vec<Request>,
-    /// Percent of the requests and of the replies that are held back.
+    /// Requests and replies that are stalled in percent.
     held: (u64, u64),
-    /// Cycles of the slowest access to memory and of the slowest answer of an L1.
+    /// Latency bounds of memory and of the L1s' acknowledgments in cycles.
     slowest: (u64, u64),
 }
 
 impl Load {
-    /// Draws a bank with an FRC of `frc_entries` and `count` requests to it.
+    /// Draws a bank with an FRC of `frc_entries` entries, and `count` requests to it.
     pub fn draw(seed: u64, frc_entries: u32, count: u64) -> Self {
         let mut random = Random::new(seed);
         let frc = FrcConfig {
@@ -73,7 +73,7 @@ impl Load {
         let sets = frc.sets() << random.below(2);
         let (line_bytes, burst_bytes) = [(128, 64), (64, 64), (64, 32), (32, 32)][random.below(4) as usize];
         let coherent_l1s = if random.percent(50) { 16 } else { 0 };
-        // A few, so that they run out, a word of them or several.
+        // Few entries, so that they run out; up to one 64-bit word of entries; or several words.
         let mshr_entries = match random.below(3) {
             0 => 1 + random.below(4) as u32,
             1 => 1 + random.below(64) as u32,
@@ -100,14 +100,14 @@ impl Load {
         };
         let l1_line_bytes = if seed.is_multiple_of(3) { 128 } else { line_bytes };
         let place = BankPlace { coherent_l1s, ..split_place(l1_line_bytes, line_bytes, burst_bytes) };
-        // From lines that all fit to far more than there is room for.
+        // From few lines that all fit to far more than the bank can hold.
         let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
         let script = requests(&mut random, place, lines, count);
         let held = (random.below(50), random.below(50));
         Self { seed, config, place, script, held, slowest: (2 + random.below(120), 2 + random.below(60)) }
     }
 
-    /// The same with the first `count` of its requests.
+    /// Shortens the load to its first `count` requests.
     pub fn first(mut self, count: u64) -> Self {
         self.script.truncate(count as usize);
         self
@@ -123,26 +123,26 @@ impl Load {
         rig
     }
 
-    /// Runs it and checks every byte and every line that went to memory and came from it.
+    /// Runs the load, and checks every byte and every transfer to and from memory.
     ///
     /// # Panics
-    /// If anything is wrong.
+    /// If a check fails.
     pub fn run(&self) -> L2Stats {
         let mut rig = self.build();
         run(&mut rig, Mode::default(), self.limit());
         self.judge(&rig)
     }
 
-    /// The same in every way of evaluation.
+    /// Runs the load in all modes of evaluation, with the same checks.
     ///
     /// # Panics
-    /// If anything is wrong.
+    /// If a check fails or two modes differ.
     pub fn run_in_all_modes(&self) -> L2Stats {
         self.judge(&run_in_all_modes(|| self.build(), self.limit()))
     }
 
-    /// Ticks after which it is taken to hang: a bank of one way may replace a line for each request, which takes
-    /// longest when memory, the L1s and the look-ups do.
+    /// Ticks after which the run counts as hung. A one-way bank may replace a line for every request, which
+    /// takes longest with slow memory, slow L1s and long lookups.
     fn limit(&self) -> u64 {
         LIMIT.max(TICKS_A_REQUEST * self.script.len() as u64)
     }

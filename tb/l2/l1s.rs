@@ -1,5 +1,5 @@
-//! # L1s before a bank
-//! Take every message that recalls a line and answer it after a time.
+//! # L1s in front of a bank
+//! Model of the L1s that accepts every recall of a line and acknowledges it after a random latency.
 
 use crate::kit::{Monitor, Random};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Rx, Sleep, Tx, digest_of};
@@ -11,33 +11,33 @@ pub struct L1sIo<'a> {
     pub inv_ack: Tx<'a, InvalidateAck>,
 }
 
-/// The block.
+/// Model of all L1s as one block.
 pub struct L1s {
     random: Random,
     latency: std::ops::Range<u64>,
-    /// Answers and the cycles from which they may leave.
+    /// Outstanding acknowledgments, with the cycles from which they may leave.
     waiting: Vec<(u64, InvalidateAck)>,
     taken: Monitor<Invalidate>,
     answered: Monitor<InvalidateAck>,
 }
 
 impl L1s {
-    /// L1s that answer after a number of cycles drawn from `latency`.
+    /// Creates L1s that acknowledge recalls with a latency drawn from `latency` in cycles.
     pub fn new(seed: u64, latency: std::ops::Range<u64>) -> Self {
         Self { random: Random::new(seed), latency, waiting: Vec::new(), taken: Vec::new(), answered: Vec::new() }
     }
 
-    /// Every message taken, with its cycle.
+    /// Returns every recall received, with its cycle.
     pub fn taken(&self) -> &Monitor<Invalidate> {
         &self.taken
     }
 
-    /// Every answer sent, with its cycle.
+    /// Returns every acknowledgment sent, with its cycle.
     pub fn answered(&self) -> &Monitor<InvalidateAck> {
         &self.answered
     }
 
-    /// Digest of every message taken, and when.
+    /// Returns a digest of all recalls received and acknowledgments sent, with their cycles.
     pub fn digest(&self) -> u64 {
         digest_of(&(&self.taken, &self.answered))
     }

@@ -1,6 +1,7 @@
 //! # Memory behind a bank
-//! Takes bursts in order, keeps the order of accesses to one address by doing each when it takes
-//! it, and answers reads, and writes that ask for it, after a random time in any order.
+//! Accepts bursts in order, and performs each access when it accepts it, so that accesses to one address keep
+//! their order. It answers reads, and writes that request an acknowledgment, after a random latency in any
+//! order.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use crate::kit::{Monitor, Random};
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Rx, Sleep, Tx, digest_of};
 
-/// What a burst holds before it is written.
+/// Returns the initial contents of a burst.
 pub fn initial_burst(burst: u64) -> [u8; BURST_BYTES] {
     std::array::from_fn(|byte| digest_of(&(burst, byte)) as u8)
 }
@@ -19,41 +20,41 @@ pub struct MemoryIo<'a> {
     pub rsp: Tx<'a, DramReply>,
 }
 
-/// The block.
+/// Memory model with random latency.
 pub struct Memory {
     bursts: BTreeMap<u64, [u8; BURST_BYTES]>,
     random: Random,
     latency: std::ops::Range<u64>,
-    /// Bursts are taken from this cycle on.
+    /// First cycle in which bursts are accepted.
     opens: u64,
-    /// Answers and the cycles from which they may leave.
+    /// Outstanding replies, with the cycles from which they may leave.
     waiting: Vec<(u64, DramReply)>,
     taken: Monitor<DramRequest>,
     answered: u64,
 }
 
-/// Answers under way at most.
+/// Maximum number of outstanding replies.
 const QUEUE: usize = 16;
 
 impl Memory {
-    /// A memory that answers after a number of cycles drawn from `latency` and takes its first
-    /// burst in cycle `opens`.
+    /// Creates a memory with a latency drawn from `latency` in cycles, which accepts its first burst in cycle
+    /// `opens`.
     pub fn new(seed: u64, latency: std::ops::Range<u64>, opens: u64) -> Self {
         let random = Random::new(seed);
         Self { bursts: BTreeMap::new(), random, latency, opens, waiting: Vec::new(), taken: Vec::new(), answered: 0 }
     }
 
-    /// Every burst taken, with its cycle.
+    /// Returns every burst accepted, with its cycle.
     pub fn taken(&self) -> &Monitor<DramRequest> {
         &self.taken
     }
 
-    /// What a burst holds now.
+    /// Returns the current contents of a burst.
     pub fn burst(&self, burst: u64) -> [u8; BURST_BYTES] {
         self.bursts.get(&burst).copied().unwrap_or_else(|| initial_burst(burst))
     }
 
-    /// Digest of every burst taken, and when.
+    /// Returns a digest of every burst accepted and its cycle.
     pub fn digest(&self) -> u64 {
         digest_of(&self.taken)
     }

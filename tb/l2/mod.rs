@@ -1,26 +1,26 @@
 //! Testbench of the L2 bank, with a small memory behind it.
 //!
-//! | testpoint           | intent                                                                             | test                                  |
-//! |---------------------|------------------------------------------------------------------------------------|---------------------------------------|
-//! | flat memory         | every read returns the bytes of a byte map, every request is answered once         | `contents::under_random_stalls_*`     |
-//! | final state         | bank and memory together hold the byte map, nothing lost or written twice          | `contents::under_random_stalls_*`     |
-//! | twin                | hits, misses, victims and write-backs as the golden bank predicts                  | `contents::one_request_*`             |
-//! | earliest reply      | a hit is answered at its contract's cycle, hits at one a cycle                     | `timing::a_hit_*`, `timing::hits_*`   |
-//! | miss                | a miss cycle by cycle: bursts, early acknowledgement, replay in order              | `timing::a_miss_*`                    |
-//! | atomics             | words change as the golden bank says, old values come back; sums, locks            | `atomics`                             |
-//! | atomic buffer       | cycle by cycle with and without it; hits and flushes as the golden buffer's        | `atomic_buffer`                       |
-//! | whole-line write    | allocates without a fetch, or with one where every missing write fetches           | `contents::a_write_of_a_whole_line_*` |
-//! | byte masks          | what is fetched and what written back where writes fetch nothing, as the twin says | `partial`                             |
-//! | sectors             | which bursts are fetched and written, who waits for which, as the twin says        | `sectors`                             |
-//! | stale memory        | a line fetched right after its eviction brings the bytes written back              | `contents::a_line_fetched_*`          |
-//! | stalls              | every reason to refuse a request is reached and charged                            | `stalls`                              |
-//! | split lines         | shorter lines than the L1s': part by part, any sectors, one answer                 | `contents::l1_lines_*`                |
-//! | host access         | peek and poke see what is here, dirty or leaving                                   | `contents::the_host_*`                |
-//! | Figure 2            | candel2018's three replacements to the cycle, conventional and with an FRC         | `figure2`                             |
-//! | transient flow      | each rule of the flow and of the FRC by a case of its own                          | `transient`                           |
-//! | passing             | a closed bank: who stays and who goes past as the twin says, order, dirty lines    | `passing`                             |
-//! | FRC under load      | any size, any bank: byte map, write-backs, recalls, modes, twin                    | `frc`                                 |
-//! | counters of the FRC | each is met without an FRC, with a small and a large one                           | `soak::coverage::random_banks_*`      |
+//! | testpoint           | intent                                                                                    | test |
+//! |---------------------|-------------------------------------------------------------------------------------------|-----|
+//! | flat memory         | every read returns the bytes of a byte map, every request is answered once                | `contents::under_random_stalls_*` |
+//! | final state         | bank and memory together hold the byte map, nothing is lost or written twice              | `contents::under_random_stalls_*` |
+//! | twin                | hits, misses, victims and writebacks equal the golden bank's                              | `contents::one_request_*` |
+//! | earliest reply      | a hit is answered in the cycle of its contract, hits at one per cycle                     | `timing::a_hit_*`, `timing::hits_*` |
+//! | miss                | a miss cycle by cycle: bursts, early acknowledgment, replay in order                      | `timing::a_miss_*` |
+//! | atomics             | words change as in the golden bank, and old values are returned; sums, locks              | `atomics` |
+//! | atomic buffer       | cycle by cycle with and without it; hits and flushes equal the golden buffer's            | `atomic_buffer` |
+//! | whole-line write    | allocates without a fetch, or with one if every missing write fetches                     | `contents::a_write_of_a_whole_line_*` |
+//! | byte masks          | fetches and writebacks equal the twin's if missing writes fetch nothing                   | `partial` |
+//! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the twin's | `sectors` |
+//! | stale memory        | a line fetched right after its eviction has the bytes written back                        | `contents::a_line_fetched_*` |
+//! | stalls              | every reason to refuse a request is reached and charged                                   | `stalls` |
+//! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once              | `contents::l1_lines_*` |
+//! | host access         | peek and poke see cached lines, dirty or being evicted                                    | `contents::the_host_*` |
+//! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC           | `figure2` |
+//! | transient flow      | one case for each rule of the flow and of the FRC                                         | `transient` |
+//! | passing             | a bank under a bypass scheme allocates and bypasses as the twin does; order, dirty lines  | `passing` |
+//! | FRC under load      | any size, any bank: byte map, writebacks, recalls, modes, twin                            | `frc` |
+//! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                 | `soak::coverage::random_banks_*` |
 
 #[cfg(test)]
 mod atomic_buffer;
@@ -65,11 +65,11 @@ use rtl::l2::{
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 
-/// Ticks after which a run is taken to hang.
+/// Ticks after which a run counts as hung.
 const LIMIT: u64 = 50_000_000;
-/// All of one clock.
+/// Periods for benches in which bank, SM side and DRAM share one clock.
 const ONE_CLOCK: [u32; 3] = [1, 1, 1];
-/// Bank, SM side and DRAM of the Fermi machine.
+/// Clock periods of bank, SM side and DRAM in the Fermi machine.
 const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
 
 const BANK: BlockId = BlockId { domain: 0, slot: 0 };
@@ -78,10 +78,10 @@ const SINK: BlockId = BlockId { domain: 1, slot: 1 };
 const L1S: BlockId = BlockId { domain: 1, slot: 2 };
 const MEMORY: BlockId = BlockId { domain: 2, slot: 0 };
 
-/// The partition of the bank.
+/// Memory partition of the bank under test.
 const PARTITION: u8 = 2;
 
-/// Bank 2 of 6, lines of 128 bytes in bursts of 64.
+/// Returns the position of bank 2 of 6, with lines of 128 bytes in bursts of 64.
 #[cfg(test)]
 fn fermi_place() -> BankPlace {
     place(128, 64)
@@ -91,7 +91,7 @@ fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
     split_place(line_bytes, line_bytes, burst_bytes)
 }
 
-/// The same beneath L1s with lines of `l1_line_bytes`.
+/// Returns the position of a bank whose lines are `line_bytes` long, below L1s with lines of `l1_line_bytes`.
 fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPlace {
     let line_bits = 32 - l1_line_bytes.ilog2();
     BankPlace {
@@ -106,12 +106,12 @@ fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPla
     }
 }
 
-/// Bursts of an L1 line.
+/// Returns the number of bursts in an L1 line.
 fn bursts_of(place: BankPlace) -> u32 {
     place.packets.line_bytes / place.burst_bytes
 }
 
-/// A bank of roomy queues, small enough to evict.
+/// Returns a bank with room in all its queues and only two ways, so that it evicts often.
 fn small_config() -> L2Config {
     L2Config {
         sets: 1,
@@ -130,13 +130,13 @@ fn small_config() -> L2Config {
     }
 }
 
-/// The transient flow with four places in its pending queue, and an FRC.
+/// Returns the transient flow with a pending queue of four entries and the given FRC.
 fn transient(frc: FrcConfig) -> TransientConfig {
     let coherence = Coherence::None;
     TransientConfig { pending_queue: 4, serve_transient: true, acknowledged: false, coherence, frc }
 }
 
-/// An index function for a bank of `sets` sets.
+/// Draws an index function for a bank of `sets` sets.
 fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
     if sets == 4 && random.percent(50) {
         IPoly { polynomial: 7, addr_bits: 30, reversed: false }.into()
@@ -147,7 +147,7 @@ fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
 
 struct Rig {
     place: BankPlace,
-    /// The bank brings sectors of its lines.
+    /// True if the bank fetches single sectors of its lines.
     by_sector: bool,
     periods: [u32; 3],
     source: Source<Request>,
@@ -256,7 +256,7 @@ impl Bench for Rig {
     }
 }
 
-/// The global line with number `local` in bank 2 of 6.
+/// Returns the global address of line `local` in bank 2 of 6.
 fn line(local: u64) -> u64 {
     local * 6 + 2
 }
@@ -265,13 +265,13 @@ fn read(local: u64, ticket: u64) -> Request {
     Request { id: ticket as u32, line: line(local), sm: 3, partition: 2, ticket, ..Request::default() }
 }
 
-/// A write of `value` to the bytes under the mask.
+/// Returns a write of `value` to the bytes under the mask.
 fn write(local: u64, ticket: u64, byte_mask: u128, value: u8) -> Request {
     let data = std::array::from_fn(|byte| if byte_mask >> byte & 1 != 0 { value } else { 0xee });
     Request { kind: RequestKind::Write, byte_mask, data, ..read(local, ticket) }
 }
 
-/// The bytes of L1 line `local` before anybody wrote, as `place` cuts them into bursts.
+/// Returns the initial contents of L1 line `local` in memory, assembled from the bursts of `place`.
 fn initial_line(place: BankPlace, local: u64) -> [u8; LINE_BYTES] {
     let mut bytes = [0; LINE_BYTES];
     let burst_bytes = place.burst_bytes as usize;

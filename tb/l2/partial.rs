@@ -1,4 +1,4 @@
-//! A bank with byte masks, in which a write that misses fetches nothing.
+//! Tests of an L2 bank with byte masks, in which a missing write fetches nothing.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use rtl::l2::{BankPlace, L2Config, OverlappedConfig, WriteMiss};
 use rtl::noc::packet::{Request, RequestKind};
 
-/// Cycles from one request to the next: each is over before the next comes.
+/// Cycles from one request to the next, enough for each to complete before the next is sent.
 pub const APART: u64 = 100;
 
 fn config() -> L2Config {
@@ -25,7 +25,7 @@ fn config() -> L2Config {
     }
 }
 
-/// Plays requests one at a time.
+/// Plays requests one at a time, in all modes of evaluation.
 pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
     let build = || {
         let alone = Stall::NotBefore((0..script.len() as u64).map(|n| n * APART).collect());
@@ -37,7 +37,7 @@ pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
     rig
 }
 
-/// Bursts that memory took: whether they were written, their number, and the bytes written.
+/// Returns the bursts that memory accepted: whether it is a write, its number, and its byte mask.
 pub fn taken(rig: &Rig) -> Vec<(bool, u64, u64)> {
     rig.memory.taken().iter().map(|(_, request)| (request.write, request.burst, request.byte_mask)).collect()
 }
@@ -94,7 +94,7 @@ fn an_atomic_works_on_the_whole_line() {
     }
 }
 
-/// The twin's form of a request, and its kind: a read, a write or an atomic.
+/// Converts a request to the golden twin's form, with an index of its kind: read 0, write 1, atomic 2.
 pub fn access_of(request: &Request) -> (Access, usize) {
     let sectors = (0..4).filter(|n| request.sectors >> n & 1 != 0);
     match request.kind {
@@ -106,7 +106,7 @@ pub fn access_of(request: &Request) -> (Access, usize) {
     }
 }
 
-/// Bytes of a mask.
+/// Converts a byte mask to a set of byte offsets.
 pub fn bytes(mask: u128) -> Bytes {
     (0..128).filter(|byte| mask >> byte & 1 != 0).collect()
 }

@@ -1,4 +1,5 @@
-//! A bank that its streaming monitor closes and opens, that keeps nothing, or that leaves to the L1s what they will keep.
+//! Bypass schemes of the L2 bank. A streaming monitor closes and reopens the bank, `KeepNothing` never
+//! allocates, and `Coalesced` does not allocate lines that an L1 will keep.
 
 use super::flat::requests;
 use super::partial::{self, APART};
@@ -27,7 +28,7 @@ fn play(config: &L2Config, script: &[Request]) -> Rig {
     partial::play(config, fermi_place(), script)
 }
 
-/// As many reads of new lines as close the bank in the next period.
+/// Returns enough reads of new lines to close the bank at the end of the period.
 fn stream() -> Vec<Request> {
     (0..10).map(|n| read(100 + n, n)).collect()
 }
@@ -41,7 +42,7 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
         (Coalesced {}.into(), Box::new(golden::l2::bypass::coalesced::Coalesced {})),
     ];
     let mut random = Random::new(7);
-    // Some hundred requests to a few lines, then to many, and so on.
+    // The script alternates between few lines and many lines, every 150 requests.
     let script: Vec<Request> = (0..1500)
         .map(|n| {
             let lines = if n / 150 % 2 == 0 { 10 } else { 400 };
@@ -58,7 +59,7 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
     }
 }
 
-/// Plays requests, and counts where the twin's bank of such a bypass serves them.
+/// Plays requests, and checks the bank's counters against a golden bank with the same bypass scheme.
 #[track_caller]
 fn follows(config: &L2Config, twin: Box<dyn Bypass>, script: &[Request]) {
     let rig = play(config, script);
@@ -99,7 +100,7 @@ fn a_write_to_a_closed_bank_goes_to_memory_as_it_is_and_a_read_after_it_sees_it(
 #[test]
 fn a_line_that_is_here_and_dirty_is_served_here_by_a_closed_bank() {
     let mut script = vec![write(0, 0, u128::MAX, 0x77)];
-    // None of these comes into the set of line 0.
+    // None of these reads maps to the set of line 0.
     script.extend((1..13).map(|n| read(101 + 4 * n, n)));
     script.push(read(0, 13));
     let rig = play(&config(), &script);
@@ -109,7 +110,7 @@ fn a_line_that_is_here_and_dirty_is_served_here_by_a_closed_bank() {
 
 #[test]
 fn a_dirty_line_that_gives_way_to_a_mere_tag_is_written_back_first() {
-    // Line 4 comes into the set of line 0, none of those before it does.
+    // Line 4 maps to the set of line 0; none of the lines before it does.
     let mut script = vec![write(0, 0, u128::MAX, 0x33)];
     script.extend((1..13).map(|n| read(101 + 4 * n, n)));
     script.push(read(4, 13));
@@ -128,7 +129,7 @@ fn a_bank_that_keeps_nothing_asks_memory_every_time() {
     assert_eq!((rig.memory.taken().len() - writes, writes), (6, 4));
 }
 
-/// A read of a line that its L1 will keep.
+/// Returns a read of a line that its L1 will keep.
 fn kept(local: u64, ticket: u64) -> Request {
     Request { sharing: Sharing::Keeps, ..read(local, ticket) }
 }
@@ -136,7 +137,7 @@ fn kept(local: u64, ticket: u64) -> Request {
 #[test]
 fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
     let config = L2Config { bypass: Coalesced {}.into(), ..config() };
-    // A dirty line of the same set stays, though more lines pass it than the set has ways.
+    // A dirty line of the same set stays, although more lines bypass the set than it has ways.
     let mut script = vec![write(3, 0, 0xff, 0x5a)];
     script.extend((1..9).map(|n| kept(3 + 4 * n, n)));
     script.extend([kept(7, 9), read(7, 10), kept(7, 11), read(3, 12)]);
@@ -145,7 +146,7 @@ fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
     assert_eq!((stats.hits, stats.misses, stats.write_misses, stats.evictions), (2, 10, 1, 0));
 }
 
-/// anssari2012 section 3.3, the second element of its policy, on L1 lines of four parts.
+/// Second element of the policy in anssari2012 section 3.3, with L1 lines of four L2 lines.
 #[test]
 fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     let place = split_place(128, 32, 32);
@@ -155,7 +156,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     script.retain(|request| !request.kind.is_atomic());
     for (ticket, request) in (0..).zip(&mut script) {
         (request.ticket, request.id) = (ticket, ticket as u32);
-        // What stays in an L1 comes there as a whole.
+        // An L1 that keeps a line requests all of its sectors.
         request.sectors = if request.sharing == Sharing::Keeps { 0b1111 } else { request.sectors };
     }
     let rig = partial::play(&config, place, &script);
@@ -169,7 +170,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
         bypass_l2: true,
         protections: Protections::ALL,
     });
-    // Each request is of another compute unit, so that none finds anything in its L1.
+    // Each request comes from another compute unit, so that none hits in its L1.
     for (cu, request) in script.iter().enumerate() {
         let local = request.line / 6;
         if request.kind == RequestKind::Write {

@@ -1,4 +1,5 @@
-//! A bank that fetches sectors of its lines, and writes back what was written.
+//! Tests of a sectored L2 bank, which fetches single sectors and writes back only the bursts that were
+//! written.
 
 use std::collections::BTreeSet;
 
@@ -25,17 +26,17 @@ fn config() -> L2Config {
     L2Config { flow: by_sector(OverlappedConfig::default()).into(), ..small_config() }
 }
 
-/// Lines of four sectors, each a burst.
+/// Returns the position of a bank with lines of four sectors, each a burst.
 fn four() -> BankPlace {
     place(128, 32)
 }
 
-/// A read of some sectors.
+/// Returns a read of some sectors.
 fn sectors(local: u64, ticket: u64, sectors: u8) -> Request {
     Request { sectors, ..read(local, ticket) }
 }
 
-/// All bytes of a sector.
+/// Returns the byte mask of a whole sector.
 fn all_of(sector: u32) -> u128 {
     0xffff_ffff << (32 * sector)
 }
@@ -44,7 +45,7 @@ fn add(local: u64, ticket: u64, byte: usize) -> Request {
     on(local, ticket, AtomicOp { f: AtomicFn::Add, ty: Type::U32 }, &[(byte, 1, 0)], LINE_BYTES)
 }
 
-/// Plays requests that come at the given cycles, with a memory of fixed latency.
+/// Plays requests at the given cycles, with a memory of fixed latency.
 fn at_cycles(config: &L2Config, script: &[(u64, Request)], latency: u64) -> Rig {
     let requests: Vec<Request> = script.iter().map(|(_, request)| request.clone()).collect();
     let build = || {
@@ -58,7 +59,7 @@ fn at_cycles(config: &L2Config, script: &[(u64, Request)], latency: u64) -> Rig 
     rig
 }
 
-/// Bursts asked for and bursts written, in their order.
+/// Returns the bursts read, and the bursts written with their byte masks, each in order.
 fn bursts(rig: &Rig) -> (Vec<u64>, Vec<(u64, u64)>) {
     let (written, read): (Vec<_>, Vec<_>) = taken(rig).into_iter().partition(|(is_write, ..)| *is_write);
     let read = read.into_iter().map(|(_, burst, _)| burst).collect();
@@ -90,8 +91,9 @@ fn a_sector_asked_for_while_another_is_on_its_way_comes_behind_it_and_the_first_
     table.column("req", rig.source.sent().iter().map(|(cycle, request)| (*cycle, request.ticket)));
     table.column("dram_req", rig.memory.taken().iter().map(|(cycle, request)| (*cycle, request.burst)));
     table.column("rsp", rig.sink.received().iter().map(|(cycle, answer)| (*cycle, answer.ticket)));
-    // Burst 4 is answered in cycle 9 and taken in 10: request 0 is served in 11, when burst 6 is taken, for which
-    // request 1 has waited, and before which request 2 is not served though its sector is here.
+    // Burst 4 is answered in cycle 9 and received in 10, so request 0 is served in 11. Burst 6, for which
+    // request 1 waits, is received in 11. Request 2 must not overtake request 1, although its sector has
+    // arrived.
     assert_table(
         &table,
         "cycle  req  dram_req  rsp
@@ -118,7 +120,8 @@ fn a_sector_asked_for_while_another_is_on_its_way_comes_behind_it_and_the_first_
 
 #[test]
 fn the_first_is_served_long_before_a_sector_that_came_to_be_asked_for_later() {
-    // The entry leaves the line of those that are complete, and comes back to it.
+    // After serving request 0, the MSHR entry leaves the queue of complete entries, and rejoins it when
+    // sector 1 arrives.
     let script = [(0, sectors(1, 0, 0b0001)), (15, sectors(1, 1, 0b0010)), (16, sectors(1, 2, 0b0001))];
     let rig = at_cycles(&config(), &script, 20);
     let cycles: Vec<_> = rig.sink.received().iter().map(|(cycle, answer)| (answer.ticket, *cycle)).collect();
@@ -149,7 +152,7 @@ fn a_line_gives_way_by_the_bursts_that_were_written_under_their_masks() {
         write(7, 1, 0xff << 40, 0x5a),
         add(7, 2, 100),
         sectors(8, 3, 0b0001),
-        // Clean, and here in part: nothing to be written.
+        // This line is clean and only partly valid, so nothing is written back.
         sectors(9, 4, 0b0001),
     ];
     let rig = play(&config, four(), &script);
@@ -169,7 +172,8 @@ fn a_line_written_while_it_was_on_its_way_is_dirty_when_it_is_here() {
 #[test]
 fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
     let config = L2Config { ways: 1, ..config() };
-    // Memory opens late, so that line 1 is asked for while its bytes still wait in the bank.
+    // Memory opens late, so that line 1 is requested while its bytes still wait in the bank for their
+    // writeback.
     let script = [write(1, 0, all_of(2), 0x11), write(2, 1, 1, 0x22), sectors(1, 2, 0b1100), sectors(1, 3, 0b0001)];
     let build = || {
         let source = Source::new(script.to_vec(), Hold::Never);
@@ -183,7 +187,7 @@ fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
 
 #[test]
 fn bytes_written_by_a_waiter_before_their_burst_arrives_stay_as_they_were_written() {
-    // Request 2 asks for sector 1 while the write of it waits, which is served as soon as sector 0 is here.
+    // Request 2 needs sector 1 while the write to it still waits. The write is served once sector 0 arrives.
     for mask in [0xf << 36, all_of(1)] {
         let script = [
             (0, sectors(1, 0, 0b0001)),
@@ -222,8 +226,8 @@ fn an_atomic_of_a_part_of_an_l1_line_brings_its_sector_too() {
 #[test]
 fn a_burst_finds_its_line_in_the_atomic_buffer() {
     let config = L2Config { atomic_buffer: true, ..config() };
-    // The atomic is done in the buffer while the sector of request 1 is on its way; what comes then is not lost with
-    // the line that goes back.
+    // The atomic runs in the buffer while the sector of request 1 is in flight. When the buffer returns its
+    // line to the bank, the sector that has arrived meanwhile must not be lost.
     let script = [(0, add(1, 0, 0)), (15, sectors(1, 1, 0b1000)), (16, add(1, 2, 4)), (100, read(1, 3))];
     let rig = at_cycles(&config, &script, 20);
     assert_eq!((bursts(&rig).0, rig.bank.stats().atomic_buffer.fills), (vec![4, 7, 5, 6], 2));
@@ -242,7 +246,7 @@ fn a_bank_that_keeps_nothing_brings_the_sectors_of_those_who_wait_together() {
 fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     let flow = by_sector(OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() });
     let config = L2Config { sets: 4, mshr_entries: 8, flow: flow.into(), ..config() };
-    // Four bursts fill the channel to the closed memory, the fifth the queue.
+    // Four bursts fill the channel to the closed memory, and the fifth fills the queue.
     let mut script: Vec<_> = (0..5).map(|n| sectors(n, n, 1)).collect();
     script.extend([sectors(0, 5, 0b01), sectors(0, 6, 0b10)]);
     let build = || {
@@ -251,7 +255,7 @@ fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     };
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &script);
-    // Matched in cycle 8; in 100 memory takes a burst, in 101 the bank sends the last fetch.
+    // The tag match is in cycle 8. Memory accepts a burst in 100, and the bank sends the last fetch in 101.
     let stats = rig.bank.stats();
     assert_eq!((stats.stalled(Stall::MissQueue), stats.hit_pending, stats.sectors.misses), (101 - 8, 1, 1));
 }
@@ -287,7 +291,8 @@ fn one_request_at_a_time_fetches_and_writes_back_as_the_golden_bank_predicts() {
         for request in &script {
             let (local, (access, kind)) = (request.line / 6, access_of(request));
             let outcome = golden.access(local, &access);
-            // A write that finds its line is a hit, and one that does not is a miss that fetches nothing.
+            // A write whose line is present hits, even if the bytes are not valid. Any other write is a miss
+            // without a fetch.
             *(if outcome.hit() { &mut hits[kind] } else { &mut misses[kind] }) += 1;
             in_part += u64::from(outcome.known && !outcome.fetched.is_empty());
             fetched.extend(outcome.fetched.iter().map(|n| local * u64::from(place.bursts()) + u64::from(*n)));

@@ -1,4 +1,4 @@
-//! Every reason to refuse a request.
+//! Tests every reason for which the L2 bank refuses a request.
 
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
@@ -16,7 +16,7 @@ const ALL: [Stall; 7] = [
     Stall::Port,
 ];
 
-/// Counters after the script; the memory opens in cycle 100, the sink in cycle `sink_opens`.
+/// Returns the counters after a script. Memory opens in cycle 100, and the sink in cycle `sink_opens`.
 fn stats_after(config: &L2Config, script: &[Request], sink_opens: u64) -> L2Stats {
     let build = || {
         let source = Source::new(script.to_vec(), Hold::Never);
@@ -28,7 +28,7 @@ fn stats_after(config: &L2Config, script: &[Request], sink_opens: u64) -> L2Stat
     *rig.bank.stats()
 }
 
-/// The reasons charged, apart from the port, for which a request may always have to wait a moment.
+/// Returns the reasons charged, except for the data port, for which any request may wait a few cycles.
 fn reasons(stats: &L2Stats) -> Vec<Stall> {
     ALL.into_iter().filter(|&reason| reason != Stall::Port && stats.stalled(reason) > 0).collect()
 }
@@ -37,8 +37,8 @@ fn reasons(stats: &L2Stats) -> Vec<Stall> {
 fn a_set_whose_ways_are_all_on_their_way_refuses_another_line() {
     let stats = stats_after(&small_config(), &[read(1, 0), read(2, 1), read(3, 2)], 0);
     assert_eq!(reasons(&stats), [Stall::LineAlloc]);
-    // Matched in cycle 4. Memory takes the first line's bursts in 100 and 101, the bank has them
-    // in 106 and 107, and serves in 108 what waited, which holds the look-up up once more.
+    // The tag match is in cycle 4. Memory accepts the first line's bursts in 100 and 101, and the bank
+    // receives them in 106 and 107. The bank serves the waiter in 108, which stalls the lookup once more.
     assert_eq!((stats.stalled(Stall::LineAlloc), stats.stalled(Stall::Port)), (108 - 4, 1));
 }
 
@@ -65,7 +65,7 @@ fn a_miss_without_room_in_the_miss_queue_is_refused() {
         flow: OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() }.into(),
         ..small_config()
     };
-    // Two lines fill the channel to the closed memory, the third the queue.
+    // The bursts of two lines fill the channel to the closed memory, and the third line fills the queue.
     let stats = stats_after(&config, &[read(1, 0), read(2, 1), read(3, 2), read(4, 3)], 0);
     assert_eq!(reasons(&stats), [Stall::MissQueue]);
 }
@@ -90,20 +90,20 @@ fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
     script.extend((1..8).map(|ticket| read(1, ticket)));
     let stats = stats_after(&config, &script, 50);
     assert_eq!(reasons(&stats), [Stall::ReplyQueue]);
-    // Four replies fill the channel and one the queue: the sixth, matched in cycle 7, waits for
-    // the room that the pop of cycle 50 gives in 51.
+    // Four replies fill the channel and one the queue. The sixth, matched in cycle 7, waits until 51 for the
+    // room that the pop in cycle 50 frees.
     assert_eq!(stats.stalled(Stall::ReplyQueue), 51 - 7);
 }
 
 #[test]
 fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
-    // Writes to a line that is here, one in every cycle, while the two bursts of another arrive.
+    // Writes hit in every cycle, while the two bursts of another line arrive.
     let mut script = vec![write(1, 0, u128::MAX, 1), read(2, 1)];
     script.extend((2..200).map(|ticket| write(1, ticket, 0xf, 2)));
     let held_up = |data_ports| {
         let config = L2Config { data_ports, ..small_config() };
         stats_after(&config, &script, 0).stalled(Stall::Port)
     };
-    // The waiter that is served holds up a look-up in either case.
+    // Serving the waiter stalls one lookup with either number of ports.
     assert_eq!((held_up(1), held_up(2)), (3, 1));
 }

@@ -1,4 +1,4 @@
-//! When the bank answers.
+//! Latency and throughput of the L2 bank's replies.
 
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
@@ -6,7 +6,7 @@ use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes
 use rtl::l2::L2Config;
 use rtl::noc::packet::{ReplyKind, Request};
 
-/// Runs a script whose requests come at the given cycles, with a memory of `latency` cycles.
+/// Runs a script of requests at given cycles, with a memory of `latency` cycles.
 fn play(config: &L2Config, script: &[(u64, Request)], latency: u64) -> Rig {
     let build = || {
         let cycles = script.iter().map(|(cycle, _)| *cycle).collect();
@@ -25,7 +25,7 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
             let config = L2Config { lookup_latency, ..small_config() };
             let rig = play(&config, &[(0, read(1, 0)), (sent, read(1, 1))], 20);
             let (cycle, reply) = &rig.sink.received()[1];
-            // A cycle to the bank, the look-up, one for the reply to leave, one to the sink.
+            // One cycle to the bank, the lookup, one for the reply to leave, and one to the sink.
             assert_eq!((*cycle, reply.ticket), (sent + 1 + u64::from(lookup_latency) + 1 + 1, 1));
         }
     }
@@ -33,8 +33,9 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
 
 #[test]
 fn a_line_whose_channel_is_full_counts_how_long_its_first_burst_waits() {
-    // A line has two bursts, and the link holds those of two lines. The memory takes one a cycle from cycle 1000 on, so that
-    // the third and the fourth line, missed near cycles 200 and 300, wait some 800 and 700 cycles.
+    // A line has two bursts, and the link holds those of two lines. Memory accepts one burst per cycle from
+    // cycle 1000 on. Hence the third and fourth lines, missed near cycles 200 and 300, wait some 800 and 700
+    // cycles.
     let build = || {
         let requests = [1, 2, 3, 4].map(|line| read(line, line));
         let source = Source::new(requests, Stall::NotBefore(vec![0, 100, 200, 300]));
@@ -70,8 +71,8 @@ fn a_miss_asks_for_both_halves_and_serves_what_waited_in_order_when_both_are_her
     };
     let replies = rig.sink.received().iter();
     table.column("rsp", replies.map(|(cycle, answer)| (*cycle, format!("{}{}", reply(answer.kind), answer.ticket))));
-    // Burst 2 is answered in cycle 9 and taken in 10, burst 3 in 11: both are here from 12 on. Then
-    // the first read is served in 12, the write in 13, the second read in 14; a reply takes two cycles.
+    // Burst 2 is answered in cycle 9 and received in 10, burst 3 in 11, so both are present from 12 on. The
+    // first read is served in 12, the write in 13, the second read in 14; a reply takes two cycles.
     assert_table(
         &table,
         "cycle  req  dram_req  rsp

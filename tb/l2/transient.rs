@@ -1,4 +1,4 @@
-//! The rules of the transient flow and of the FRC, one by one.
+//! Rules of the transient flow and of the FRC, one test per rule.
 
 use super::flat::check;
 use super::l1s::L1s;
@@ -9,7 +9,7 @@ use rtl::config::Rules;
 use rtl::l2::{BankPlace, FrcConfig, L2Config, Stall, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
-/// A bank of two ways and one set; a look-up takes a cycle.
+/// Returns a bank with one set of two ways and a lookup latency of one cycle.
 fn config(frc_entries: u32) -> L2Config {
     L2Config { flow: transient(frc(frc_entries)).into(), ..small_config() }
 }
@@ -18,12 +18,12 @@ fn frc(entries: u32) -> FrcConfig {
     FrcConfig { entries, swap_latency: 1, victim_bind: VictimBind::Swap }
 }
 
-/// A pending queue of one place.
+/// Returns the transient flow with a pending queue of one entry.
 fn one_place(entries: u32) -> TransientConfig {
     TransientConfig { pending_queue: 1, ..transient(frc(entries)) }
 }
 
-/// Runs requests that come at the given cycles with a memory of 20 cycles.
+/// Runs requests at the given cycles, with a memory latency of 20 cycles.
 fn play(config: &L2Config, script: &[(u64, Request)]) -> Rig {
     let cycles: Vec<u64> = script.iter().map(|(cycle, _)| *cycle).collect();
     let requests: Vec<Request> = script.iter().map(|(_, request)| request.clone()).collect();
@@ -36,13 +36,13 @@ fn play(config: &L2Config, script: &[(u64, Request)]) -> Rig {
     rig
 }
 
-/// Direction and line of what memory was asked for, each line once.
+/// Returns the sequence of lines read (`r`) or written (`w`) in memory.
 fn asked(rig: &Rig) -> Vec<(char, u64)> {
     let first = rig.memory.taken().iter().filter(|(_, request)| request.burst % 2 == 0);
     first.map(|(_, request)| (if request.write { 'w' } else { 'r' }, request.burst / 2)).collect()
 }
 
-/// Tickets in the order of their replies.
+/// Returns the tickets in the order of their replies.
 fn order(rig: &Rig) -> Vec<u64> {
     rig.sink.received().iter().map(|(_, reply)| reply.ticket).collect()
 }
@@ -63,7 +63,7 @@ fn a_write_of_a_whole_line_fetches_it_as_well() {
 #[test]
 fn a_request_that_waits_for_a_way_lets_other_sets_pass() {
     let config = L2Config { sets: 2, ways: 1, ..config(0) };
-    // Line 3 waits for the way of line 1; line 2 is of the other set.
+    // Line 3 waits for the way of line 1; line 2 is in the other set.
     let rig = play(&config, &[(0, read(1, 0)), (1, read(3, 1)), (2, read(2, 2))]);
     assert_eq!(order(&rig), [0, 2, 1]);
     assert_eq!(rig.bank.stats().put_down, 1);
@@ -81,7 +81,7 @@ fn requests_of_a_set_that_wait_are_served_in_their_order() {
 #[test]
 fn a_request_for_a_line_that_another_waits_for_does_not_overtake_it() {
     let config = L2Config { ways: 1, ..config(0) };
-    // The write of line 2 waits for the way of line 1, and the read of line 2 for the write.
+    // The write of line 2 waits for the way of line 1, and the read of line 2 waits for the write.
     let rig = play(&config, &[(0, read(1, 0)), (1, write(2, 1, u128::MAX, 9)), (2, read(2, 2))]);
     assert_eq!(order(&rig), [0, 1, 2]);
     assert_eq!((rig.bank.stats().put_down, rig.bank.stats().hit_pending), (2, 1));
@@ -98,7 +98,7 @@ fn a_full_pending_queue_holds_up_the_look_up_and_empties_again() {
 
 #[test]
 fn a_full_set_of_the_frc_leaves_a_miss_to_the_ways() {
-    // One set of an FRC of two: the third line takes a way of the bank.
+    // The FRC is a single set of two entries, so the third line takes a way of the bank.
     let config = L2Config { ways: 2, ..config(2) };
     let rig = play(&config, &[(0, read(1, 0)), (1, read(2, 1)), (2, read(3, 2))]);
     let stats = rig.bank.stats();
@@ -115,7 +115,8 @@ fn a_line_fetched_into_the_frc_takes_further_requests_and_keeps_their_order() {
 
 #[test]
 fn a_line_that_waits_for_its_swap_is_read_and_written_in_the_frc() {
-    // The FRC's only entry fetches line 1, line 2 takes the only way while memory is slow to give it.
+    // Line 1 is fetched into the only FRC entry, and line 2 reserves the only way. Line 1 arrives first and
+    // waits in the FRC.
     let config = L2Config { ways: 1, ..config(1) };
     let script = [(0, read(1, 0)), (8, read(2, 1)), (27, write(1, 2, 0xf0, 9)), (28, read(1, 3))];
     let rig = play(&config, &script);
@@ -124,7 +125,7 @@ fn a_line_that_waits_for_its_swap_is_read_and_written_in_the_frc() {
 
 #[test]
 fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
-    // Line 1 is dirty and has a copy in an L1 that takes its time.
+    // Line 1 is dirty and has a copy in an L1 that acknowledges its recall late.
     let config = L2Config { ways: 1, ..config(4) };
     let requests = [write(1, 0, 1, 7), read(1, 1), read(2, 2), read(1, 3), write(1, 4, 2, 8), read(1, 5)];
     let build = || {
@@ -137,14 +138,14 @@ fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &requests);
     assert_eq!(asked(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
-    // The first read found line 1 on its way out, and the second waited behind the write.
+    // The first read hits line 1 while its eviction is in progress. The second read waits behind the write.
     let stats = rig.bank.stats();
     assert_eq!((stats.frc.hits, stats.put_down), (1, 2));
 }
 
 #[test]
 fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
-    // Dirty lines of one set, of which there is one way and one entry of the FRC.
+    // Dirty lines compete for a set with a single way and a single FRC entry.
     let config = L2Config { ways: 1, flow: one_place(1).into(), mshr_entries: 2, mshr_merges: 1, ..config(1) };
     let rig = play(&config, &(0..12).map(|n| (0, write(1 + n % 4, n, 1 << n, n as u8))).collect::<Vec<_>>());
     let stats = rig.bank.stats();
@@ -153,14 +154,15 @@ fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
 
 #[test]
 fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
-    // Lines 1 and 2 are here; 3 and 4 miss together, and both are bound to the way of line 1.
+    // Lines 1 and 2 are cached. Lines 3 and 4 miss together, and early binding binds both to the way of line
+    // 1.
     let script =
         [(0, read(1, 0)), (50, read(2, 1)), (100, read(3, 2)), (101, read(4, 3)), (200, read(3, 4)), (201, read(2, 5))];
     let hits = |victim_bind| {
         let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();
         play(&L2Config { flow, ..config(4) }, &script).bank.stats().hits
     };
-    // Late: 3 takes the way of 1 and 4 that of 2. Early: 4 takes that of 3, and 2 stays.
+    // Late binding: 3 replaces 1, and 4 replaces 2. Early binding: 4 replaces 3, and 2 stays.
     assert_eq!((hits(VictimBind::Swap), hits(VictimBind::Alloc)), (1, 1));
     let misses = |victim_bind| {
         let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();

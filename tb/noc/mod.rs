@@ -1,4 +1,4 @@
-//! Crossbars and networks of routers against their twins.
+//! Testbenches of crossbars and router networks against their golden twins.
 
 #[cfg(test)]
 mod router;

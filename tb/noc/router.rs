@@ -1,15 +1,16 @@
 //! # Testbench of the router
-//! Whole networks: a mesh or a ring of routers, sources at the routers of some sites and sinks at those of the others.
+//! Tests whole networks: a mesh or ring of routers with a source at each sending site and a sink at each
+//! receiving site.
 //!
-//! | testpoint         | intent                                                                     | test                      |
-//! |-------------------|----------------------------------------------------------------------------|---------------------------|
-//! | random traffic    | each packet arrives in the cycle in which the flits of the twin do         | `random_traffic_*`        |
-//! | order             | per (input, output) everything arrives once, unchanged, in order           | `random_traffic_*`        |
-//! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                               | `a_lone_packet_*`         |
-//! | saturation        | a site wanted by all gets a flit a cycle                                   | `a_site_wanted_by_all_*`  |
-//! | channels          | a packet that waits stops none of another virtual channel                  | `a_full_site_*`           |
-//! | no deadlock       | a ring full of long packets keeps moving                                   | `a_ring_full_of_*`        |
-//! | counts            | bytes passed on are those of every link on the way                         | `random_traffic_*`        |
+//! | testpoint         | intent                                                              | test |
+//! |-------------------|---------------------------------------------------------------------|-----|
+//! | random traffic    | each packet arrives in the cycle in which the twin's flits do       | `random_traffic_*` |
+//! | order             | per (input, output), every packet arrives once, unchanged, in order | `random_traffic_*` |
+//! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                        | `a_lone_packet_*` |
+//! | saturation        | a site that all others send to receives a flit per cycle            | `a_site_wanted_by_all_*` |
+//! | channels          | a stalled packet does not stall packets of other virtual channels   | `a_full_site_*` |
+//! | no deadlock       | a ring full of long packets keeps moving                            | `a_ring_full_of_*` |
+//! | counts            | the bytes forwarded are counted on every link of the route          | `random_traffic_*` |
 
 use crate::kit::{Bench, Sink, Source, link};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Ends, Sleep, digest_of};
@@ -21,19 +22,19 @@ use rtl::noc::xbar::{OutputStats, XbarIo};
 
 const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
-/// Packets in a link to or from a site.
+/// Capacity of a link to or from a site in packets.
 const SITE_DEPTH: u32 = 4;
 
-/// Where a network has sources and sinks.
+/// Numbers of sites, and the direction of the traffic between them.
 #[derive(Clone, Copy, Debug)]
 struct Sites {
     sms: u32,
     partitions: u32,
-    /// From partitions to SMs, as replies go.
+    /// True for traffic from partitions to SMs, as of replies.
     is_back: bool,
 }
 
-/// The configuration of a network of routers.
+/// Configuration of a router network.
 #[derive(Clone, Debug)]
 struct Config {
     noc: NocConfig,
@@ -50,18 +51,18 @@ struct Rig {
     routers: Vec<Router<Request>>,
     sources: Vec<Source<Request>>,
     sinks: Vec<Sink<Request>>,
-    /// Links into each router, adjacent per router, then the links to the sinks.
+    /// Links into each router, adjacent per router, followed by the links to the sinks.
     links: Vec<Chan<Request>>,
-    /// For each router, the range of links into it.
+    /// Range of the links into each router.
     into: Vec<std::ops::Range<usize>>,
-    /// For each router, the links out of it.
+    /// Links out of each router.
     out: Vec<Vec<u32>>,
-    /// For each source, the link from it.
+    /// Link from each source.
     from_sites: Vec<usize>,
     first_to_site: usize,
 }
 
-/// Routers of the sources, and of the sinks.
+/// Returns the router of each source, and the router of each sink.
 fn ends(topology: &Topology, sites: Sites) -> [Vec<usize>; 2] {
     let sms = (0..sites.sms as usize).map(|sm| topology.router_of_sm(sm)).collect();
     let partitions = (0..sites.partitions as usize).map(|partition| topology.router_of_partition(partition)).collect();
@@ -200,14 +201,14 @@ mod tests {
         packet.bytes().div_ceil(32) as usize
     }
 
-    /// Builds the same network for the twin.
+    /// Builds the golden twin of the network.
     fn twin(config: &Config, sites: Sites) -> flits::Network {
         let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
         let all = topology.routers();
         let shape = match config.noc {
             NocConfig::Ring(_) => flits::Shape::Ring(all),
             _ => {
-                // As many columns as a square of all sites needs.
+                // The mesh has as many columns as the smallest square that holds all sites.
                 let columns = (1..).find(|side| side * side >= (sites.sms + sites.partitions) as usize).unwrap();
                 flits::Shape::Mesh { columns, rows: all / columns }
             }
@@ -224,10 +225,10 @@ mod tests {
         }
     }
 
-    /// Packets of a source, each with the cycle before which it is not sent.
+    /// Packets of a source, each with the first cycle in which it may be sent.
     type Script = Vec<(u64, Request)>;
 
-    /// Runs scripts in all modes and compares every arrival with the twin.
+    /// Runs scripts in all modes of evaluation and compares every arrival with the twin.
     fn compare(config: &Config, sites: Sites, scripts: &[Script], takes: &[Vec<u64>]) -> Rig {
         let build = || {
             let sources = scripts.iter().map(|script| {
@@ -325,7 +326,7 @@ mod tests {
                 scripts[from].push((7, packet(from, to, 0, flits as u32)));
                 let rig = compare(&config, REQUESTS, &scripts, &vec![Vec::new(); 6]);
                 let routers = network.hops(from, to) + 1;
-                // A cycle to the first router, and one from the last to the sink.
+                // One cycle to the first router, and one from the last router to the sink.
                 let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
                 assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{config:?}: from {from} to {to}");
             }
@@ -344,7 +345,8 @@ mod tests {
         }
     }
 
-    /// Cycle at which the last packet for partition 2 arrives, while partition 1, whose packets share a link with it, takes none.
+    /// Returns the cycle in which the last packet for partition 2 arrives. Partition 1, whose packets share a
+    /// link with those of partition 2, receives none before cycle 2000.
     fn last_beside_a_full_site(virtual_channels: u32) -> u64 {
         let sites = Sites { sms: 3, partitions: 3, is_back: false };
         let script = |from: usize| (0..40).map(|n| (0, packet(from, from + 1, 100 * from as u32 + n, 5))).collect();
@@ -366,7 +368,7 @@ mod tests {
         for hop_latency in [1, 3] {
             let noc = NocConfig::Ring(RoutedConfig { virtual_channels: 2, hop_latency });
             let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 } };
-            // Each goes half around, so that every link is wanted by all before it.
+            // Each packet takes two of the five hops around the ring, so that every link is contended.
             let script = |from: usize| (0..100).map(|n| (0, packet(from, (from + 2) % 5, n, 5))).collect();
             let scripts: Vec<Script> = (0..5).map(script).collect();
             let rig = compare(&config, sites, &scripts, &vec![Vec::new(); 5]);

@@ -1,14 +1,14 @@
 //! # Testbench of the crossbar
 //!
-//! | testpoint         | intent                                                                   | test                             |
-//! |-------------------|--------------------------------------------------------------------------|----------------------------------|
-//! | random traffic    | per (input, output) everything arrives once, unchanged, in order         | `every_packet_*`                 |
-//! | saturation        | one output wanted by all inputs passes a flit a cycle and serves in turn | `an_output_wanted_*`             |
-//! | disjoint pairs    | all outputs pass a flit a cycle at the same time                         | `disjoint_pairs_*`               |
-//! | earliest delivery | a packet of F flits is delivered at its contract's cycle, never before   | `a_packet_is_delivered_*`        |
-//! | wormhole          | packets do not mix; the next header follows the tail without a gap       | `a_header_follows_*`             |
-//! | back-pressure     | a full receiver stops its own packets and those behind them, nobody else | `a_full_receiver_*`              |
-//! | misrouting        | a packet to an output that is not there is a breach that names the input | `a_packet_to_*`                  |
+//! | testpoint         | intent                                                                                   | test |
+//! |-------------------|------------------------------------------------------------------------------------------|-----|
+//! | random traffic    | per (input, output), every packet arrives once, unchanged, in order                      | `every_packet_*` |
+//! | saturation        | an output that all inputs send to passes a flit per cycle and serves them in round robin | `an_output_wanted_*` |
+//! | disjoint pairs    | all outputs pass a flit per cycle at the same time                                       | `disjoint_pairs_*` |
+//! | earliest delivery | a packet of F flits is delivered in the cycle of its contract, never earlier             | `a_packet_is_delivered_*` |
+//! | wormhole          | packets do not interleave; the next header follows the tail without a gap                | `a_header_follows_*` |
+//! | back-pressure     | a full receiver stalls its own packets and those queued behind them, but no others       | `a_full_receiver_*` |
+//! | misrouting        | a packet to an output that does not exist is a contract breach that names the input      | `a_packet_to_*` |
 
 use crate::kit::coverage::{Axis, Cross, hit};
 use crate::kit::{Around, Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
@@ -23,7 +23,8 @@ const SHAPE: PacketShape =
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 
-/// Sources, or sinks, of a clock domain; those beyond are in another one of the same clock.
+/// Maximum number of sources or sinks per clock domain. More of them use a second domain with the same
+/// period.
 const OF_DOMAIN: usize = 100;
 
 fn source(i: usize) -> BlockId {
@@ -34,7 +35,7 @@ fn sink(o: usize) -> BlockId {
     BlockId { domain: 2 + 2 * (o / OF_DOMAIN) as u8, slot: (o % OF_DOMAIN) as u8 }
 }
 
-/// Place of a source among all sources, or of a sink among all sinks.
+/// Returns the index of a source among all sources, or of a sink among all sinks.
 fn place(block: BlockId) -> usize {
     usize::from(block.slot) + if block.domain > 2 { OF_DOMAIN } else { 0 }
 }
@@ -48,8 +49,8 @@ struct Rig {
 }
 
 impl Rig {
-    /// A crossbar clocked every `periods[0]` ticks, one input for each script and one output for
-    /// each sink.
+    /// Creates a crossbar with one input per source and one output per sink. `periods` are the clock periods
+    /// of the crossbar, the sources and the sinks in ticks.
     fn new(periods: [u32; 3], sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
         let [xbar, source_period, sink_period] = periods;
         let periods = [xbar, source_period, sink_period, source_period, sink_period];
@@ -106,7 +107,7 @@ impl Bench for Rig {
     }
 }
 
-/// A packet of 1 to 5 flits.
+/// Creates a packet of 1 to 5 flits.
 pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     let sectors = flits - 1;
     let byte_mask = if sectors == 0 { 0 } else { u128::MAX >> (128 - 32 * sectors) };
@@ -116,10 +117,10 @@ pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     packet
 }
 
-/// Checks that every packet has arrived once, unchanged and in the order of its pair of input and output.
+/// Checks that every packet arrived once, unchanged, and in order for its pair of input and output.
 ///
 /// # Panics
-/// If one has not.
+/// If a packet did not.
 pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Request>]) {
     let mut board = Scoreboard::new();
     let route = |packet: &Request| Route {
@@ -140,7 +141,7 @@ pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Re
 
 const NAME: &str = "packets that crossbars deliver";
 
-/// Inputs and outputs; the host has wider words where there are more than 64, and more than 128.
+/// Numbers of inputs and outputs. The simulator uses wider port masks above 64 ports and above 128 ports.
 const PORTS: [(usize, usize, &str); 5] = [
     (15, 6, "15 x 6 ports"),
     (100, 6, "100 x 6 ports"),
@@ -151,7 +152,8 @@ const PORTS: [(usize, usize, &str); 5] = [
 const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
 const BEFORE: [&str; 2] = ["the same input", "another input"];
 
-/// What packets are to be met.
+/// Declares the coverage: packet lengths on each crossbar, after a packet of the same input or of another
+/// input.
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),
@@ -161,13 +163,14 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// Packets of an input at most.
+/// Maximum number of packets per input.
 pub(crate) const PACKETS: u64 = 120;
 
-/// Random traffic between ports that hold back at random, the first `packets` of every input; returns how many arrived.
+/// Runs random traffic with random stalls on both sides, up to the first `packets` packets of every input.
+/// Returns the number of packets that arrived.
 ///
 /// # Panics
-/// If one does not arrive once, unchanged and in the order of its pair, in every mode.
+/// If a packet does not arrive once, unchanged, and in the order of its pair, in any mode of evaluation.
 pub(crate) fn run(seed: u64, packets: u64) -> u64 {
     let (inputs, outputs, name) = PORTS[(seed % PORTS.len() as u64) as usize];
     let build = || {
@@ -209,7 +212,7 @@ mod tests {
     use super::*;
     use crate::kit::{CycleTable, assert_table, for_each_seed};
 
-    /// Serial numbers delivered at output `o`, with their cycles.
+    /// Returns the ids of the packets delivered at output `o`, with their cycles.
     fn delivered(rig: &Rig, o: usize) -> Vec<(u64, u32)> {
         rig.sinks[o].received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect()
     }
@@ -227,7 +230,7 @@ mod tests {
         for_each_seed(15, |seed| assert!(run(seed, PACKETS) > 0));
     }
 
-    /// All of one clock.
+    /// Periods for benches in which crossbar, sources and sinks share one clock.
     const ONE_CLOCK: [u32; 3] = [1, 1, 1];
 
     #[test]
@@ -267,7 +270,7 @@ mod tests {
             for sent in [0, 1, 2, 7] {
                 let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
                 let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
-                // A cycle to the crossbar, F inside, one to the sink.
+                // One cycle to the crossbar, F cycles inside, one to the sink.
                 assert_eq!(delivered(&rig, 0), [(sent + 1 + u64::from(flits) + 1, 0)]);
             }
         }
@@ -288,8 +291,8 @@ mod tests {
             table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
         }
         table.column("to0", delivered(&rig, 0));
-        // The header of 10 passes in cycle 2 and its tail in 6. Then the inputs take turns: 20 in 7,
-        // 11 in 8, 21 from 9 to 10.
+        // The header of 10 passes in cycle 2, its tail in 6. Then the inputs are served in round robin: 20 in
+        // 7, 11 in 8, 21 in 9 and 10.
         assert_table(
             &table,
             "cycle  from0  from1  to0
@@ -311,7 +314,7 @@ mod tests {
     #[test]
     fn a_full_receiver_stops_its_own_packets_and_those_behind_them_only() {
         let build = || {
-            // Input 0 fills output 0 (four places in its channel) and then wants output 1.
+            // Input 0 fills output 0, whose channel holds four packets, before it sends to output 1.
             let mut script: Vec<Request> = (0..6).map(|id| packet(0, 0, id, 1)).collect();
             script.push(packet(0, 1, 6, 1));
             let other = (0..5).map(|id| packet(1, 1, 100 + id, 1)).collect();
@@ -323,9 +326,10 @@ mod tests {
         assert_eq!(delivered(&rig, 0), own);
         let others = delivered(&rig, 1);
         assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
-        // Room seen in cycle 51 lets the fifth pass, 52 the sixth, 53 the one behind them.
+        // The crossbar sees the freed room in cycle 51 and passes the fifth packet, the sixth in 52, and the
+        // packet behind them in 53.
         assert_eq!(others[5..], [(54, 6)]);
-        // The fifth packet has wanted the full output since cycle 6.
+        // The fifth packet has been blocked by the full output since cycle 6.
         assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
     }
 

@@ -1,4 +1,4 @@
-//! Two cores, a dispatcher and a memory on one clock.
+//! Test bench of the SM core: two cores, a dispatcher and a memory on one clock.
 
 use std::sync::Arc;
 
@@ -24,29 +24,29 @@ use rtl::sm::{
 use super::lines::Lines;
 use crate::kit::BenchSimulator;
 
-/// Cores of the bench.
+/// Number of SMs in the bench.
 const SMS: usize = 2;
-/// Where `out` lies: the buffer that kernels fill.
+/// Address of `out`, the buffer that kernels fill.
 pub const OUT: u64 = 0x1000_0000;
-/// Where `input` lies.
+/// Address of `input`.
 pub const INPUT: u64 = 0x2000_0000;
-/// Where the constants of the file lie.
+/// Address of the file's constants.
 const CONSTANTS: u64 = 0x3000_0000;
-/// Where local memory lies.
+/// Address of local memory.
 const LOCAL: u64 = 0x4000_0000;
 
 pub const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
 const MEMORY: BlockId = BlockId { domain: 0, slot: 1 };
-/// Where instructions lie.
+/// Address of the instructions.
 const CODE: u64 = 0x5000_0000;
-/// Answers instruction caches, where there are any.
+/// Block that serves the instruction caches, if the cores have any.
 const LINES: BlockId = BlockId { domain: 0, slot: 2 + SMS as u8 };
 
 fn core_id(sm: usize) -> BlockId {
     BlockId { domain: 0, slot: sm as u8 + 2 }
 }
 
-/// A kernel and how it is launched.
+/// Kernel with its launch and the configuration of the cores.
 #[derive(Clone)]
 pub struct Kernel {
     pub ptx: String,
@@ -56,19 +56,19 @@ pub struct Kernel {
     pub dynamic_shared: u32,
     pub memory: FlatMemory,
     pub config: SmConfig,
-    /// Textures by handle; those that the file names are bound to the first.
+    /// Textures by handle. Textures named in the file are bound to the first handle.
     pub textures: Vec<Texture>,
-    /// Longest delay of a reply, in cycles.
+    /// Maximum delay of a reply in cycles.
     pub delay: u64,
-    /// Shortest and longest time that a line of instructions takes, in cycles.
+    /// Minimum and maximum latency of a line of instructions in cycles.
     pub line_delay: (u64, u64),
     pub seed: u64,
 }
 
 impl Kernel {
-    /// A kernel `k` with the given body, parameters `out` and `input`, and many registers of
-    /// each kind. `%rd0` and `%rd1` hold the parameters, `%r0` the thread's number in the grid,
-    /// `%rd2` the address of its 64 bytes of `out`.
+    /// Creates a kernel `k` with the given body, parameters `out` and `input`, and many registers of each
+    /// kind. `%rd0` and `%rd1` hold the parameters, `%r0` the thread's index in the grid, `%rd2` the address
+    /// of its 64 bytes of `out`.
     pub fn new(body: &str) -> Self {
         Self::bare(&format!(
             "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [input];
@@ -78,7 +78,7 @@ impl Kernel {
         ))
     }
 
-    /// A kernel without the prologue.
+    /// Creates a kernel without the prologue, so that no register is set.
     pub fn bare(body: &str) -> Self {
         let ptx = format!(
             ".version 7.1\n.target sm_35\n.address_size 64\n
@@ -110,7 +110,7 @@ impl Kernel {
         self
     }
 
-    /// Adds declarations to the file.
+    /// Adds declarations to the PTX file.
     #[cfg(test)]
     pub fn declare(mut self, declarations: &str) -> Self {
         self.ptx = self.ptx.replacen(".visible .entry", &format!("{declarations} .visible .entry"), 1);
@@ -145,7 +145,7 @@ impl Kernel {
         Arc::new(image.with_local(LOCAL).with_code(CODE))
     }
 
-    /// Runs to the end in one mode.
+    /// Runs the kernel to its end in one mode of evaluation.
     pub fn run(&self, mode: Mode) -> Bench {
         let (mut bench, mut sim) = self.start(mode);
         while let Some(cycle) = sim.step(&mut bench) {
@@ -160,7 +160,7 @@ impl Kernel {
         bench
     }
 
-    /// Loads a bench without running it.
+    /// Creates a bench with the kernel loaded, and a simulator for it.
     pub fn start(&self, mode: Mode) -> (Bench, BenchSimulator) {
         let mut bench = Bench::new(self);
         let image = self.image();
@@ -170,15 +170,15 @@ impl Kernel {
         (bench, sim)
     }
 
-    /// The same on warps of 64 lanes, one pipe of 16 lanes to a scheduler.
+    /// Copies the kernel for warps of 64 lanes, with four schedulers and pipes of 16 lanes.
     pub fn wide(&self) -> Self {
         let mut wide = self.clone();
         (wide.config.warp_lanes, wide.config.simd_width, wide.config.schedulers) = (64, 16, 4);
         wide
     }
 
-    /// Runs in every mode; all must agree with each other and with the interpreter. So must warps of 64
-    /// lanes, in cycles of their own.
+    /// Runs the kernel in every mode of evaluation and compares the modes with each other and with the
+    /// interpreter. The same checks run with warps of 64 lanes, whose cycles differ.
     pub fn check(&self) -> Bench {
         let mut expected = self.memory.clone();
         let program = self.program();
@@ -218,7 +218,7 @@ impl Kernel {
     }
 }
 
-/// What two runs of a kernel are compared by.
+/// Results that must be equal in two runs of a kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Summary {
     cycles: u64,
@@ -229,7 +229,7 @@ pub struct Summary {
     lines_asked: Option<Vec<u64>>,
 }
 
-/// The device under test with its surroundings.
+/// Cores under test with dispatcher, memory and links.
 pub struct Bench {
     pub cores: Vec<SmCore>,
     pub dispatcher: Dispatcher,
@@ -285,7 +285,7 @@ impl Bench {
         }
     }
 
-    /// Word `index` of `out`.
+    /// Returns word `index` of `out`.
     #[cfg(test)]
     pub fn out(&self, index: usize) -> u32 {
         let bytes = self.memory.store.read(OUT + 4 * index as u64, 4).unwrap();
@@ -340,21 +340,21 @@ impl Blocks for Bench {
     }
 }
 
-/// Memory that reads and writes on acceptance, and answers after a random delay in any order.
+/// Memory that performs an access when it accepts it, and replies after a random delay in any order.
 pub struct Memory {
     pub store: FlatMemory,
     seed: u64,
     delay: u64,
-    /// Replies to each core and when they are due.
+    /// Pending replies to each core, with the cycles in which they are due.
     pending: Vec<Vec<(u64, WarpReply)>>,
     accepted: Vec<u64>,
-    /// Accesses that must not look in the L1.
+    /// Number of accesses that must bypass the L1.
     pub uncached: u64,
-    /// Accesses to each space.
+    /// Number of accesses to each memory space.
     pub spaces: [u64; 4],
     /// Local memory of all warps.
     local: FlatMemory,
-    /// Digest of all accesses of each core and their cycles.
+    /// Digest of all accesses and their cycles, by core.
     accesses: Vec<u64>,
 }
 
@@ -469,7 +469,7 @@ impl Block for Memory {
     }
 }
 
-/// An SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
+/// Returns the SM of li2015 Table 2, with GPGPU-Sim's opcode latencies.
 pub fn fermi() -> SmConfig {
     let timing = |latency, interval| OpTiming { latency, interval };
     let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };

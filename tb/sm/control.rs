@@ -1,4 +1,4 @@
-//! Control flow: what each lane computes must not depend on where the others go.
+//! Control flow: the result of each lane must not depend on the paths of other lanes.
 
 use super::bench::Kernel;
 

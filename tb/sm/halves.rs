@@ -1,4 +1,5 @@
-//! Warps of 64 lanes. That they compute what warps of 32 lanes do is part of every check of this bench.
+//! Timing of warps with 64 lanes. Every check of this bench already compares their results with those of
+//! 32-lane warps.
 
 use rtl::kernel::Mode;
 
@@ -8,9 +9,10 @@ use super::issue_log::{cycles_of, issues};
 #[test]
 fn a_pipe_of_16_lanes_keeps_a_warp_of_64_for_four_cycles() {
     let cycles = |body| cycles_of(&Kernel::bare(body).grid(1, 64).wide());
-    // Each instruction is issued for 32 lanes and two cycles later for the others.
+    // Each instruction is issued for 32 lanes, and two cycles later for the other 32.
     assert_eq!(cycles("add.u32 %r1, %r2, %r3; add.u32 %r4, %r5, %r6; add.u32 %r1, %r1, %r4;")[..4], [0, 2, 4, 6]);
-    // The second half of the first comes a cycle later out of a pipe that takes it in two.
+    // A 16-lane pipe takes each half in two cycles, so a result comes one cycle later than from a 32-lane
+    // pipe.
     assert_eq!(cycles("add.u32 %r1, %r2, %r3; add.u32 %r4, %r1, 1;")[..4], [0, 2, 9, 11]);
 }
 

@@ -1,6 +1,8 @@
-//! The instruction cache: what a miss costs, who waits and who goes on, and that it changes no result.
+//! Instruction cache: latency of a miss, which warps wait and which proceed, and proof that it changes no
+//! result.
 //!
-//! Every kernel runs in step with the twins of its caches, which see each line that comes and each fetch.
+//! Every kernel runs in lockstep with the golden twins of its caches, which check each fetch and each line
+//! that arrives.
 
 use proptest::prelude::*;
 use rtl::kernel::Mode;
@@ -10,10 +12,10 @@ use super::bench::{Bench, Kernel};
 use super::issue_log::issues;
 use super::random::kernel as random_kernel;
 
-/// Cycles that a line takes, from its request in the link to its place in the link back.
+/// Latency of a line in cycles, from its request in the link to its data in the return link.
 const LINE: u64 = 40;
 
-/// Instructions of a line.
+/// Number of instructions per line.
 const PER_LINE: usize = 16;
 
 fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -> Kernel {
@@ -22,17 +24,17 @@ fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -
     kernel
 }
 
-/// A kernel with the cache of a GTX 480, whose lines take the same time each.
+/// Creates a kernel with the instruction cache of a GTX 480 and a fixed latency for all lines.
 fn cached(body: &str) -> Kernel {
     with(Kernel::bare(body), InstructionCacheConfig::default(), (LINE, LINE))
 }
 
-/// So many instructions in a row.
+/// Returns the text of `count` instructions in sequence.
 fn straight(count: usize) -> String {
     (0..count).map(|at| format!("mov.u32 %r{}, {at};\n", 8 + at % 32)).collect()
 }
 
-/// Cycles of the issues of warp 0, from the launch of its CTA on.
+/// Returns the issue cycles of warp 0, counted from the launch of its CTA.
 fn cycles_of(kernel: &Kernel) -> Vec<u64> {
     issues(kernel).iter().filter(|issue| issue.warp == 0).map(|issue| issue.cycle).collect()
 }
@@ -41,7 +43,7 @@ fn stats(bench: &Bench) -> InstructionStats {
     *bench.cores[0].instruction_stats().unwrap()
 }
 
-/// By how much later each instruction of warp 0 is issued than from a perfect store.
+/// Returns the additional delay of each instruction of warp 0, compared with a perfect instruction store.
 fn delays(kernel: &Kernel) -> Vec<u64> {
     let mut perfect = kernel.clone();
     perfect.config.icache = InstructionStore::Perfect {};
@@ -50,28 +52,31 @@ fn delays(kernel: &Kernel) -> Vec<u64> {
 
 #[test]
 fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
-    // The look-up that misses, a cycle to the link's other end, the line's time, a cycle back, in which it is fetched.
+    // After the lookup that misses: one cycle on the link, the latency of the line, and one cycle back, in
+    // which it is fetched.
     let miss = LINE + 2;
     let delays = delays(&cached(&straight(2 * PER_LINE)));
     let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
-    // Each writes the register of the one before, 6 cycles later, of which the fetch from a perfect store takes 3; but for
-    // the exit, alone in the last line.
+    // Each instruction writes the register of the one before it, so it issues 6 cycles later. A fetch from a
+    // perfect store takes 3 of these cycles, which hides 3 cycles of the miss. The exit, alone in the last
+    // line, hides none.
     let next = miss - 3;
     assert_eq!(lines, [(miss, miss), (miss + next, miss + next), (2 * miss + next, 2 * miss + next)]);
 }
 
 #[test]
 fn an_instruction_at_the_end_of_a_line_is_fetched_alone() {
-    // The jump leads to instruction 3, so that pairs end one short of the end of the line.
+    // The jump leads to instruction 3, so the last fetch in the line has a single instruction instead of a
+    // pair.
     let body = format!("bra NEXT; mov.u32 %r1, 1; mov.u32 %r2, 2; NEXT: {}", straight(PER_LINE + 1));
     let bench = cached(&body).check();
-    // The jump; six pairs from 3 to 14; 15 alone; then 16 to 20.
+    // Fetches: the jump; six pairs from 3 to 14; 15 alone; then 16 to 20.
     assert_eq!(stats(&bench), InstructionStats { accesses: 11, hits: 9, misses: 2, ..InstructionStats::default() });
 }
 
 #[test]
 fn a_line_once_here_is_found_again_until_others_take_its_place() {
-    // Lines 0 and 1 in turn, with as many ways as lines or one.
+    // The loop alternates between lines 0 and 1, in caches with room for both lines or for one.
     let body = format!(
         "mov.u32 %r1, 0; LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5; {} @%p1 bra LOOP;",
         straight(PER_LINE)
@@ -90,7 +95,7 @@ fn a_line_once_here_is_found_again_until_others_take_its_place() {
 fn warps_that_want_one_line_ask_once_and_are_served_one_a_cycle() {
     let kernel = cached("mov.u32 %r1, 1;").grid(1, 4 * 32);
     let firsts: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc == 0).map(|issue| issue.cycle).collect();
-    // Two schedulers have two warps each: the third and the fourth come a cycle after one another.
+    // The warps of both schedulers wait for the same line, and the cache serves one of them per cycle.
     assert_eq!(firsts.iter().map(|cycle| cycle - firsts[0]).collect::<Vec<_>>(), [0, 1, 2, 3]);
     let bench = kernel.check();
     assert_eq!(
@@ -101,7 +106,7 @@ fn warps_that_want_one_line_ask_once_and_are_served_one_a_cycle() {
 
 #[test]
 fn other_warps_go_on_while_one_waits() {
-    // Warp 1 jumps to a line of its own; warp 0 goes on in the first.
+    // Warp 1 jumps to another line, while warp 0 proceeds in the first line.
     let body = format!(
         "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra FAR; {} exit; FAR: mov.u32 %r2, 1;",
         straight(4 * PER_LINE)
@@ -113,7 +118,7 @@ fn other_warps_go_on_while_one_waits() {
     assert!(target - jump > LINE && meanwhile >= 8, "{jump} to {target}: {meanwhile} instructions");
 }
 
-/// Warps that go on in a line each.
+/// Creates a kernel in which each of four warps executes its own line.
 fn scattered(entries: u32) -> Kernel {
     let lines = |warp: usize| format!("W{warp}: {} exit;\n", straight(PER_LINE - 1));
     let jumps: String = (1..4).map(|warp| format!("setp.eq.u32 %p1, %r1, {warp}; @%p1 bra W{warp};\n")).collect();
@@ -130,7 +135,8 @@ fn scattered(entries: u32) -> Kernel {
 fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
     let refusals = [1, 2, 4].map(|entries| stats(&scattered(entries).check()).refusals);
     assert!(refusals[0] > refusals[1] && refusals[1] > 0 && refusals[2] == 0, "{refusals:?}");
-    // Far fewer than the cycles for which they wait.
+    // A warp without an entry retries only when an entry becomes free, so refusals are far fewer than wait
+    // cycles.
     assert!(refusals[0] < LINE, "{refusals:?}");
     let misses = [1, 2, 4].map(|entries| stats(&scattered(entries).check()).misses);
     assert_eq!(misses[0], misses[2]);
@@ -140,7 +146,7 @@ fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
 fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
     let bench = cached(&straight(4)).run(Mode::default());
     let cycles = |reason| bench.cores[0].stall_cycles(reason);
-    // From the look-up to the cycle before the fill.
+    // The wait lasts from the lookup to the cycle before the fill.
     assert_eq!(cycles(StallReason::FetchMiss), LINE + 2);
     assert!((1..12).contains(&cycles(StallReason::Fetch)), "{}", cycles(StallReason::Fetch));
 }
@@ -148,7 +154,7 @@ fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
 #[test]
 fn lines_stay_from_kernel_to_kernel() {
     let mut kernel = cached(&straight(3));
-    // Both SMs run it, and both again.
+    // Both SMs run the kernel, and both run it again.
     kernel.grid = [2, 1, 1];
     let (mut bench, mut sim) = kernel.start(Mode::default());
     while sim.step(&mut bench).is_some() {}

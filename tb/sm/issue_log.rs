@@ -1,11 +1,11 @@
-//! Writes down what the schedulers of a core issue, cycle by cycle.
+//! Log of the instructions that a core's schedulers issue, cycle by cycle.
 
 use rtl::kernel::{ArrayView, Block, Describe, Field, Fields, Logic, Mode};
 use rtl::sm::SmCore;
 
 use super::bench::Kernel;
 
-/// One issued instruction.
+/// Issued instruction with its cycle, scheduler, warp and program counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
     pub cycle: u64,
@@ -14,7 +14,7 @@ pub struct Issue {
     pub pc: u64,
 }
 
-/// What core 0 issues while it runs a kernel.
+/// Runs a kernel and returns all instructions that core 0 issued.
 pub fn issues(kernel: &Kernel) -> Vec<Issue> {
     let (mut bench, mut sim) = kernel.start(Mode::default());
     let mut log = Vec::new();
@@ -24,14 +24,14 @@ pub fn issues(kernel: &Kernel) -> Vec<Issue> {
     log
 }
 
-/// What a core issued in the cycle that has just been evaluated.
+/// Returns the instructions that a core issued in the cycle just evaluated.
 pub fn last_issues(core: &SmCore, cycle: u64) -> Vec<Issue> {
     let mut log = Vec::new();
     core.describe(&mut Probes { cycle, scheduler: None, valid: false, warp: 0, log: &mut log });
     log
 }
 
-/// The cycles of the first issue of each pc of warp 0, counted from the first instruction.
+/// Returns the cycle of every issue of warp 0, counted from its first instruction.
 pub fn cycles_of(kernel: &Kernel) -> Vec<u64> {
     let log: Vec<Issue> = issues(kernel).into_iter().filter(|issue| issue.warp == 0).collect();
     log.iter().map(|issue| issue.cycle - log[0].cycle).collect()

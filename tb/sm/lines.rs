@@ -1,4 +1,4 @@
-//! Memory behind the instruction caches of a bench, with their twins.
+//! Memory behind the instruction caches of a bench, with golden twins of the caches.
 
 use golden::sm::icache::word;
 use rtl::cells::line::LINE_BYTES;
@@ -8,11 +8,11 @@ use rtl::noc::packet::PacketShape;
 use rtl::sm::{InstructionStore, SmConfig, SmCore};
 use warpsieve::check::icache::FetchLockstep;
 
-/// Shape of the lines.
+/// Shape of the line messages.
 pub const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 1, partition_bits: 1 };
 
-/// The links of all cores, what answers them, and a twin of each cache.
+/// Links of all cores' instruction caches, the memory that serves them, and a twin of each cache.
 pub struct Lines {
     wanted: Vec<Chan<LineWanted>>,
     brought: Vec<Chan<LineBrought>>,
@@ -20,19 +20,19 @@ pub struct Lines {
     twins: Vec<FetchLockstep>,
 }
 
-/// Answers each request after a time of its own, in any order.
+/// Memory that answers each request after a random latency, in any order.
 struct LineMemory {
     seed: u64,
-    /// Cycles that a line takes, the least and the most.
+    /// Minimum and maximum latency of a line in cycles.
     delay: (u64, u64),
-    /// Lines on their way to each core, and when they are due.
+    /// Outstanding requests of each core, with the cycles in which they are due.
     pending: Vec<Vec<(u64, LineWanted)>>,
-    /// Digest of all requests of each core and their cycles.
+    /// Digest of all requests and their cycles, by core.
     asked: Vec<u64>,
 }
 
 impl Lines {
-    /// Gives the cores the instruction caches of their configuration; `None` if they have none.
+    /// Adds the configured instruction cache to each core. Returns `None` if the configuration has none.
     pub fn new(
         config: &SmConfig,
         cores: &mut [SmCore],
@@ -62,7 +62,7 @@ impl Lines {
         })
     }
 
-    /// The ends of a core.
+    /// Returns one core's ends of the links.
     pub fn of_core(&mut self, sm: usize) -> FetchIo<'_> {
         FetchIo { wanted: self.wanted[sm].tx(), brought: self.brought[sm].rx() }
     }
@@ -71,7 +71,7 @@ impl Lines {
         self.memory.eval((RxBank::of(&mut self.wanted), TxBank::of(&mut self.brought)), at)
     }
 
-    /// Holds the caches to their twins after a cycle.
+    /// Compares the caches with their twins after a cycle.
     pub fn follow(&mut self, cores: &mut [SmCore], cycle: u64) {
         for (core, twin) in cores.iter_mut().zip(&mut self.twins) {
             if let Some(seen) = core.take_fetches() {
@@ -80,12 +80,12 @@ impl Lines {
         }
     }
 
-    /// Nobody waits for a line when all warps have ended.
+    /// Checks that no warp waits for a line after all warps have ended.
     pub fn end(&self) {
         self.twins.iter().for_each(|twin| twin.end().unwrap());
     }
 
-    /// Digest of all requests of each core.
+    /// Returns the digest of all requests of each core.
     pub fn asked(&self) -> &[u64] {
         &self.memory.asked
     }

@@ -1,6 +1,6 @@
-//! Random structured kernels: nested branches and loops that depend on data, guards, exits,
-//! global, shared, local, generic and vector accesses and atomics to each thread's own places, barriers
-//! between them.
+//! Random structured kernels: nested branches and loops that depend on data, guards, and exits. They contain
+//! global, shared, local, generic and vector accesses, and atomics to locations private to each thread, with
+//! barriers in between.
 
 use std::fmt::Write;
 
@@ -12,10 +12,10 @@ use crate::kit::coverage::{Axis, Cross, Excluded, hit_times};
 
 const NAME: &str = "what schedulers do with random kernels";
 
-/// Schedulers by policy; of one of them the limit of warps that may issue.
+/// Scheduling policies. The second is the greedy policy with a limit of one warp per scheduler.
 const POLICIES: [&str; 4] = ["greedy then oldest", "greedy, one warp", "round robin", "two levels"];
 
-/// What is to be met: every reason beside every policy.
+/// Declares the coverage: every stall reason under every policy.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("policy", POLICIES), Axis::new("cycle", StallReason::ALL.map(StallReason::name))];
     let of = |policies: &[&'static str], reason: StallReason| vec![policies.to_vec(), vec![reason.name()]];
@@ -30,14 +30,14 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded }
 }
 
-/// Data registers of the kernels: `%r8` to `%r15`.
+/// Number of data registers in the kernels: `%r8` to `%r15`.
 const REGISTERS: u64 = 8;
 
 struct Generator {
     random: u64,
     text: String,
     labels: u32,
-    /// Statements that may still be written.
+    /// Number of statements that may still be generated.
     left: u64,
 }
 
@@ -120,7 +120,8 @@ impl Generator {
     }
 }
 
-/// A kernel of some top-level blocks with barriers in between, of so many statements at most.
+/// Generates a kernel of several top-level blocks with barriers in between, and at most `statements`
+/// statements.
 pub fn kernel(seed: u64, statements: u64) -> Kernel {
     let mut generator = Generator { random: seed | 1, text: String::new(), labels: 0, left: statements };
     let prologue = ".local .align 8 .b8 spill[32]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 5; mul.wide.u32 %rd3, %r0, 64; add.u64 %rd3, %rd1, %rd3;
@@ -141,7 +142,7 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     match generator.next(4) {
         0 => kernel.config.policy = SchedulerPolicy::LooseRoundRobin,
         1 => {
-            // More warps than a pool holds.
+            // More warps than the active pool of the two-level scheduler holds.
             kernel.config.policy = SchedulerPolicy::TwoLevel;
             threads *= 3;
         }
@@ -161,15 +162,16 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     kernel.grid(1 + generator.next(3) as u32, threads)
 }
 
-/// Statements of a kernel, of which few have so many.
+/// Limit on the statements of a kernel, which few kernels reach.
 pub(crate) const STATEMENTS: u64 = 10_000;
 
-/// Runs the kernel of a seed, of so many statements at most, in every mode; returns its warp instructions and cycles.
+/// Runs the kernel of a seed, with at most `statements` statements, in every mode. Returns its warp
+/// instructions and cycles.
 ///
 /// # Panics
-/// If two of them, or the interpreter, do not agree.
+/// If the modes, or the interpreter, disagree.
 pub(crate) fn run(seed: u64, statements: u64) -> (u64, u64) {
-    // Seeds that differ in few bits draw alike at first.
+    // The generator draws similar numbers for seeds that differ in few bits, so the seed is hashed.
     let kernel = kernel(digest_of(&seed), statements);
     let policy = match (kernel.config.policy, kernel.config.warp_limit) {
         (SchedulerPolicy::LooseRoundRobin, _) => POLICIES[2],

@@ -2,7 +2,8 @@
 
 use super::bench::Kernel;
 
-/// Each thread leaves its number in shared memory and takes that of thread `tid ^ partner`.
+/// Creates a kernel in which each thread stores its index in shared memory and reads that of thread `tid ^
+/// partner`.
 fn exchange(partner: u32) -> Kernel {
     let mut kernel = Kernel::new(&format!(
         "mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 2; mov.u32 %r5, window; add.u32 %r4, %r5, %r4;

@@ -1,11 +1,12 @@
-//! Schedulers that have pipes, register banks and collectors to themselves.
+//! Sub-cores: schedulers with private pipes, register banks and collectors.
 
 use rtl::sm::SchedulerPolicy;
 
 use super::bench::Kernel;
 use super::issue_log::issues;
 
-/// Cycles in which the warps issue their first instruction, from the first of them, by warp.
+/// Returns the cycle in which each warp issues its first instruction, by warp, counted from the earliest of
+/// them.
 fn issued(kernel: &Kernel) -> Vec<u64> {
     let mut first: Vec<(u64, u64)> =
         issues(kernel).iter().filter(|issue| issue.pc == 0).map(|issue| (issue.warp, issue.cycle)).collect();
@@ -14,7 +15,7 @@ fn issued(kernel: &Kernel) -> Vec<u64> {
     first.into_iter().map(|(_, cycle)| cycle - from).collect()
 }
 
-/// So many warps on four schedulers, with so many register banks.
+/// Creates a kernel with `warps` warps on four schedulers and the given number of register banks.
 fn four(body: &str, warps: u32, sub_cores: bool, banks: u32) -> Kernel {
     let mut kernel = Kernel::bare(body).grid(1, 32 * warps);
     (kernel.config.schedulers, kernel.config.sub_cores) = (4, sub_cores);
@@ -24,7 +25,7 @@ fn four(body: &str, warps: u32, sub_cores: bool, banks: u32) -> Kernel {
     kernel
 }
 
-/// Special functions keep their pipe for 4 cycles, double precision for 8.
+/// Instructions with the cycles for which they occupy their pipe: special functions 4, double precision 8.
 const KEPT: [(&str, u64); 2] = [("ex2.approx.f32 %f1, %f2;", 4), ("add.f64 %fd1, %fd2, %fd3;", 8)];
 
 #[test]
@@ -50,7 +51,7 @@ fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
 #[test]
 fn shared_memory_stays_one() {
     for banks in [0, 16] {
-        // Lanes 32 words apart: a bank serves them one after the other.
+        // The lanes' addresses are 32 words apart, so one bank serves them one after another.
         let conflict = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; shl.b32 %r1, %r1, 7; ld.shared.u32 %r2, [%r1];";
         let mut kernel = four(conflict, 4, true, banks);
         kernel.dynamic_shared = 4096;
@@ -70,8 +71,9 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
         let kernel = four("mad.lo.u32 %r1, %r2, %r3, %r5;", 4, sub_cores, banks);
         kernel.check().cores[0].counters().operand_conflicts
     };
-    // Each warp waits two cycles for its own three words in the bank of its sub-core. Where one bank is all there is, they
-    // come one after the other in successive cycles, and each waits for those before it too.
+    // With one bank per sub-core, each warp reads three words in three cycles and waits for two of them. With
+    // a single bank for all, the four instructions issue in successive cycles, and each also waits for those
+    // before it.
     assert_eq!(conflicts(true, 4), 4 * 2);
     assert_eq!(conflicts(false, 1), 2 + 4 + 6 + 8);
     assert_eq!(conflicts(true, 16), 0);
@@ -79,7 +81,8 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
 
 #[test]
 fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
-    // The second warp of a scheduler waits until the first has its three words from the one bank of the sub-core.
+    // The second warp of a scheduler waits until the first has read its three words from the sub-core's only
+    // bank.
     let cycles = |generic, body: &str| {
         let mut kernel = four(body, 5, true, 4);
         kernel.config.operands.generic_collectors = generic;
@@ -87,9 +90,9 @@ fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
     };
     let body = "mad.lo.u32 %r1, %r2, %r3, %r5;";
     assert_eq!(cycles(4, body), [0, 0, 0, 0, 3]);
-    // The end of warp 0 goes first.
+    // With a second collector, warp 4 waits only for warp 0's exit instruction, which issues first.
     assert_eq!(cycles(8, body), [0, 0, 0, 0, 2]);
-    // A special function waits for the same collector as anything else.
+    // A special function needs the same kind of collector as any other instruction.
     let body = "mad.f32 %f1, %f2, %f3, %f4; ex2.approx.f32 %f5, %f6;";
     let gap = |generic| {
         let mut kernel = four(body, 1, true, 4);
@@ -103,7 +106,8 @@ fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
 #[test]
 fn integers_have_a_pipe_of_their_own_beside_single_precision() {
     let gap = |int_pipe, body: &str| {
-        // What is read later is kept in registers of its own.
+        // The appended instructions read the results later, so that register allocation keeps them in
+        // different registers.
         let body = format!("{body} add.u32 %r8, %r1, %r1; add.f32 %f8, %f1, %f5; @%p1 add.u32 %r9, %r8, %r8;");
         let mut kernel = four(&body, 1, true, 0);
         kernel.config.pipes.int_pipe = int_pipe;
@@ -113,7 +117,8 @@ fn integers_have_a_pipe_of_their_own_beside_single_precision() {
     };
     let both = "mul.lo.u32 %r1, %r2, %r3; mul.f32 %f1, %f2, %f3;";
     assert_eq!([gap(false, both), gap(true, both)], [2, 1]);
-    // Conversions go where their result belongs, moves and predicates to the integers.
+    // A conversion uses the pipe of its result type, a comparison that of its operand type. Moves use the
+    // integer pipe.
     for (second, gaps) in [("cvt.rn.f32.u32 %f1, %r2;", [3, 3]), ("cvt.rni.s32.f32 %r1, %f4;", [3, 1])] {
         let body = format!("mul.f32 %f5, %f2, %f3; {second}");
         assert_eq!([false, true].map(|int_pipe| gap(int_pipe, &body)), gaps, "{second}");
@@ -134,7 +139,7 @@ fn each_pipe_counts_what_it_took() {
 
 #[test]
 fn each_sub_core_takes_its_own_warps_by_turns_or_stays_with_one() {
-    // Instructions that wait for nothing; so many buffered that fetching holds nobody up.
+    // The instructions are independent, and enough of them are buffered that fetching never stalls issue.
     let body = "add.u32 %r1, %r2, %r3; ".repeat(12).replace("%r1,", "_R_,");
     let body = (0..12).fold(body, |body, at| body.replacen("_R_", &format!("%r{}", 4 + at % 6), 1));
     let warps = |policy| {
@@ -146,7 +151,7 @@ fn each_sub_core_takes_its_own_warps_by_turns_or_stays_with_one() {
         [0, 1, 2, 3].map(|scheduler| of(scheduler).collect::<Vec<_>>())
     };
     for (scheduler, order) in (0..).zip(warps(SchedulerPolicy::LooseRoundRobin)) {
-        // Three warps each, in turn to the end.
+        // Each scheduler has three warps, and serves them in round robin to the end.
         let turns: Vec<u64> = (0..order.len() as u64).map(|turn| scheduler + 4 * (turn % 3)).collect();
         assert_eq!(order, turns, "scheduler {scheduler}");
     }

@@ -1,4 +1,4 @@
-//! Exchanges between lanes, sums with carry, barriers with operands.
+//! Shuffles, votes and other exchanges between lanes, sums with carry, and barriers with operands.
 
 use golden::interp::{self, InterpError};
 use rtl::kernel::Mode;
@@ -32,7 +32,7 @@ fn only_the_lanes_in_which_it_acts_take_part() {
     assert_eq!([bench.out(0), bench.out(1), bench.out(16 * 31)], [0x3ff, 0x3ff, !0x3ff]);
 }
 
-/// Tiles of 16, 8 and 4 lanes in the same issued instruction, as cooperative groups make them.
+/// Tests tiles of 16, 8 and 4 lanes that execute the same instruction, as cooperative groups generate them.
 #[test]
 fn tiles_of_a_warp_exchange_among_their_own_members() {
     for (lanes, segment) in [(16u32, "0x101f"), (8, "0x181f"), (4, "0x1c1f")] {
@@ -75,7 +75,7 @@ fn tiles_of_a_warp_exchange_among_their_own_members() {
     }
 }
 
-/// The fault of a kernel on the core, which must be that of the interpreter.
+/// Runs a kernel that must fault on the core and in the interpreter alike, and returns the fault.
 fn fault_of_both(kernel: &Kernel) -> String {
     let program = kernel.program();
     let launch = interp::Launch {
@@ -98,7 +98,7 @@ fn fault_of_both(kernel: &Kernel) -> String {
 
 #[test]
 fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
-    // Lanes from 10 on go another way, and those from 20 on end there.
+    // Lanes from 10 on take another path, and those from 20 on exit.
     let parted = |there: &str| {
         format!(
             "mov.u32 %r3, %laneid; setp.ge.u32 %p0, %r3, 10; setp.ge.u32 %p1, %r3, 20; @%p1 exit; mov.u32 %r4, %r3; @%p0 bra END;
@@ -149,7 +149,7 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
     }
 }
 
-/// The check of bounds with which most kernels begin: lanes that end wait at the end of the kernel for the others.
+/// Tests the bounds check at the start of most kernels: lanes that fail it wait at the end for the others.
 #[test]
 fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
     for (end, first) in [
@@ -170,7 +170,7 @@ fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
     }
 }
 
-/// Lanes of a guard are apart from the others as those of a branch are.
+/// Lanes that a guard disables count as diverged, like those on another path of a branch.
 #[test]
 fn members_that_a_guard_switches_off_are_missing() {
     let of = |guarded: &str| {
@@ -178,7 +178,7 @@ fn members_that_a_guard_switches_off_are_missing() {
             format!("mov.u32 %r3, %tid.x; setp.lt.u32 %p0, %r3, 40;\n@%p0 {guarded}\nst.global.u32 [%rd2], %r3;");
         Kernel::new(&body).grid(1, 64)
     };
-    // In the first warp all lanes are there.
+    // The first warp has all its lanes, so only the second one faults.
     let fault = fault_of_both(&of("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"));
     assert!(fault.contains("warp 1 lane 0") && fault.contains("the lanes 0xffffff00 of these"), "{fault}");
     assert!(fault_of_both(&of("bar.sync 0;")).contains("in the lanes 0x000000ff of a warp"));
@@ -187,14 +187,15 @@ fn members_that_a_guard_switches_off_are_missing() {
 
 #[test]
 fn halves_of_a_wide_warp_are_whole_each_by_itself() {
-    // Threads from 32 on go another way: a half of a warp of 64 lanes.
+    // Threads from 32 on take another path, which is half of a 64-lane warp.
     let body =
         "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, 32; @%p0 bra UPPER; shfl.sync.idx.b32 %r3, %r3, 3, 31, -1; bra END;
                 UPPER: redux.sync.add.u32 %r3, %r3, -1;
                 END: st.global.u32 [%rd2], %r3;";
     let bench = Kernel::new(body).grid(1, 64).check();
     assert_eq!([bench.out(0), bench.out(16 * 40)], [3, (32..64).sum()]);
-    // One that waits for all threads would open with a half; one that counts threads has it stand for 32.
+    // A barrier for all threads would open when only one half has arrived, so it faults. A barrier with a
+    // thread count accepts one half, which counts as 32 threads.
     let parted = |from: u32, barrier: &str| {
         let body = format!(
             "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, {from}; @!%p0 bra END;\n{barrier}\nEND: st.global.u32 [%rd2], %r3;"
@@ -233,7 +234,7 @@ fn lanes_that_do_not_agree_on_a_barrier_stop_the_core() {
         let fault = fault_of_both(&Kernel::new(&format!("{one}\n{barrier}")).grid(1, 32));
         assert!(fault.contains("lane 0 pc") && fault.ends_with(&wrong), "{barrier}: {fault}");
     }
-    // Warps may come to different ones.
+    // Different warps may use different barriers.
     Kernel::new("mov.u32 %r3, %tid.x; shr.u32 %r3, %r3, 6; bar.sync %r3, 64;").grid(1, 192).check();
 }
 
@@ -290,7 +291,8 @@ fn producers_arrive_and_go_on_while_consumers_wait() {
 
 #[test]
 fn a_cta_does_not_meet_those_who_arrived_in_its_slot_before() {
-    // The first CTA of each core leaves an arrival behind; in the second, one half of the CTA produces slowly.
+    // The first CTA of each core leaves an arrival behind. In the second CTA, the producing half arrives
+    // late.
     let mut kernel = Kernel::new(
         ".shared .align 4 .u32 s; mov.u32 %r3, %tid.x; setp.lt.u32 %p1, %r3, 64; @%p1 bra CONSUMER;
          div.u32 %r4, %r1, 1; div.u32 %r4, %r4, 1; add.u32 %r4, %r4, 7; st.shared.u32 [s], %r4; barrier.arrive 2, 128;

@@ -1,6 +1,6 @@
-//! Random accesses of warps: the coalescer makes its golden twin's requests of them, in the order of lanes.
+//! Random warp accesses: the coalescer's requests must equal its golden twin's, in lane order.
 //!
-//! A case is ten thousand accesses with lines of one length.
+//! A case is ten thousand accesses with one line length.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -12,10 +12,10 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![coalescer::cross()]
 }
 
-/// Accesses of a case.
+/// Number of accesses in a case.
 pub(super) const ACCESSES: u64 = 10_000;
 
-/// Runs the first `accesses` of the case of a seed.
+/// Runs the first `accesses` accesses of a seed's case.
 pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
     coalescer::run(seed, accesses);
     Ok(Work { runs: 1, cycles: 0, warp_instructions: accesses })

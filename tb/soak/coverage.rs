@@ -1,23 +1,23 @@
-//! # What soaks are to meet
-//! A soak that can see what its cases meet declares it as crosses; `soak NAME --coverage` prints how often each point was
-//! hit. Each of them also runs here, as long as it takes to meet all of it.
+//! # Functional coverage of the soaks
+//! A soak that can observe its cases declares its coverage as crosses. `soak NAME --coverage` prints how
+//! often each point was hit. The tests here run each of these soaks until every point is reached.
 //!
-//! | soak        | meets                                                                        |
-//! |-------------|------------------------------------------------------------------------------|
-//! | `coalescer` | accesses of every kind and width, to few lines and to many                   |
-//! | `l1`        | statuses at the tags, beside what arrives in their cycle, under every scheme |
-//! | `frc`       | counters of an L2 bank, without an FRC, with a small one and with a large one |
-//! | `tracker`   | races between loads, stores, drops and fills                                 |
-//! | `sm`        | what schedulers of every policy do in a cycle                                |
-//! | `throttle`  | what loses locality, who may load then, closed caches, orders of a search    |
-//! | `xbar`      | packets of every length behind one of the same input and of another          |
-//! | `dram`      | pairs of commands at their least distance; changed streams of either verdict |
+//! | soak        | coverage                                                                         |
+//! |-------------|----------------------------------------------------------------------------------|
+//! | `coalescer` | accesses of every kind and width, to few lines and to many                       |
+//! | `l1`        | statuses at the tags, with each kind of arrival in the cycle, under every scheme |
+//! | `frc`       | counters of an L2 bank, without an FRC, with a small one and with a large one    |
+//! | `tracker`   | races between loads, stores, drops and fills                                     |
+//! | `sm`        | activity of schedulers of every policy in a cycle                                |
+//! | `throttle`  | lost locality, warps that may load, closed caches, orders of a search            |
+//! | `xbar`      | packets of every length behind a packet of the same input or another input       |
+//! | `dram`      | pairs of commands at their least distance; changed streams, legal and illegal    |
 
 use super::{Soak, coalescer, dram, frc, l1, sm, throttle, tracker, xbar};
 use crate::kit::coverage::Cross;
 
 impl Soak {
-    /// What its cases are to meet; nothing if it cannot tell.
+    /// Returns the coverage that the soak's cases must reach; empty if the soak collects none.
     #[must_use]
     pub fn crosses(&self) -> Vec<Cross> {
         match self.name {
@@ -41,7 +41,7 @@ mod tests {
     use super::super::{Limits, soaks};
     use crate::kit::coverage::collected;
 
-    /// Runs so many cases of a soak, which must reach every point.
+    /// Runs `count` cases of a soak, which must reach every point of its coverage.
     fn reaches_all(name: &str, count: u64) {
         let soak = soaks().into_iter().find(|soak| soak.name == name).unwrap();
         let limits = Limits { count: Some(count), time: None };

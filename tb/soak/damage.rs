@@ -1,4 +1,4 @@
-//! Damaged samples of an input, a thousand mutants of one of them a case, so that its seed can be repeated.
+//! Soak of damaged inputs. A case is a thousand mutants of one sample, all determined by a seed.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use super::shrink::Search;
 use super::{Case, Found, Work};
 use crate::kit::Random;
 
-/// Mutants of a case.
+/// Number of mutants in a case.
 const MUTANTS: u64 = 1000;
-/// One of so many refusals is also drawn as a report.
+/// One in this many refusals is also rendered as a report.
 const DRAWN: u64 = 64;
-/// After one of so many mutants the process is asked for its memory.
+/// The memory of the process is checked once per this many mutants.
 const WEIGHED: u64 = 16;
 
-/// A thousand mutants of a sample.
+/// Case of a thousand mutants of a sample.
 struct Damage {
     input: &'static Input,
     kernels: PathBuf,
@@ -32,23 +32,23 @@ pub(super) fn reread(input: &'static Input, path: &Path, bytes: &[u8]) -> Box<dy
     Box::new(One { input, sample, look: Look::ALL })
 }
 
-/// A mutant.
+/// Case of a single mutant.
 struct One {
     input: &'static Input,
     sample: Sample,
     look: Look,
 }
 
-/// How a mutant went wrong.
+/// Failure of a mutant.
 struct Wrong {
     number: u64,
-    /// The mutant; none if that is not known.
+    /// Mutant that failed; `None` if it could not be identified.
     mutant: Option<One>,
     what: String,
 }
 
 impl Damage {
-    /// Damages a sample again and again, until one does not survive.
+    /// Reads one mutant of a sample after another, until one fails.
     fn try_all(&self) -> Result<(), Wrong> {
         let mut random = Random::new(self.seed);
         let none = |what| Wrong { number: 0, mutant: None, what };
@@ -56,7 +56,7 @@ impl Damage {
         let mut draw = || &samples[random.below(samples.len() as u64) as usize];
         let (base, other) = (draw(), draw());
         let mut latest = VecDeque::new();
-        // What another case held is none of this one's.
+        // Excludes the peak memory of earlier cases.
         forget_peak();
         for number in 0..MUTANTS {
             let bytes = mutated(&mut random, &base.bytes, &other.bytes);
@@ -78,7 +78,8 @@ impl Damage {
         Ok(())
     }
 
-    /// Which of the mutants since the last look takes so much memory, if it does again.
+    /// Returns the mutant since the last memory check that exceeds the memory limit when read again, if one
+    /// does.
     fn heaviest(&self, base: &Sample, mutants: &VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         let look = Look { is_weighed: true, is_drawn: false };
         let is_heavy = |bytes: &&Vec<u8>| {
@@ -96,7 +97,7 @@ impl Case for Damage {
 
     fn run(&self) -> Result<Work, String> {
         self.try_all().map_err(|Wrong { number, mutant, what }| match mutant {
-            // What went wrong comes first, as in the mutant alone.
+            // The error comes first, as it does when the mutant is replayed alone.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
         })?;

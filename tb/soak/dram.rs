@@ -1,8 +1,9 @@
-//! Random DRAM controllers and requests: what each command and each byte must be.
+//! Random DRAM controllers and requests: checks every command and every byte.
 //!
-//! A case is one controller. Two judges that share nothing read its commands: the golden checker, which looks back from
-//! each, and a device, which goes forward. They must find nothing, and agree on the stream with a command changed. Some
-//! cases run a second time with every block evaluated at every edge, which must agree.
+//! A case is one controller. Two independent checkers read its commands: the golden one looks back from each
+//! command, and a device model goes forward. Both must accept the stream, and both must agree on the stream
+//! with one command changed. Some cases run a second time with every block evaluated at every edge, with
+//! equal results.
 
 use golden::dram::checker::Checker;
 use rtl::dram::config::Refresh;
@@ -19,14 +20,14 @@ use warpsieve::dram::judge;
 
 pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, commands by two judges, modes agree";
 
-/// Requests of a case.
+/// Number of requests in a case.
 pub(super) const REQUESTS: u64 = 400;
-/// Changed streams of a case on which the judges must agree.
+/// Number of changed streams per case on which the checkers must agree.
 const CHANGES: u32 = 25;
-/// One of so many cases runs twice.
+/// One in this many cases runs twice.
 const TWICE: u64 = 8;
 
-/// Both judges must have something to say.
+/// Coverage of the verdicts on changed streams: both verdicts must occur.
 const CHANGED: &str = "streams of DRAM commands with one changed";
 const LEGAL: &str = "legal";
 const ILLEGAL: &str = "illegal";
@@ -36,7 +37,7 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![pairs::cross(), Cross { name: CHANGED, axes: vec![verdicts], excluded: Vec::new() }]
 }
 
-/// Runs the first `requests` of the case of a seed.
+/// Runs the first `requests` requests of a seed's case.
 pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
     let Case { config, mut offers, sink } = Case::draw(seed, REQUESTS as usize);
     offers.truncate(requests as usize);

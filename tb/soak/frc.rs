@@ -1,7 +1,7 @@
-//! Random banks of the transient flow with an FRC of every size: every byte, every line that goes to
-//! memory or comes from it, every copy recalled.
+//! Random L2 banks in the transient flow, with FRCs of all sizes. Checks every byte, every transfer to and
+//! from memory, and every recall of a copy.
 //!
-//! A case is ten thousand requests to one bank; some cases run in every mode of evaluation.
+//! A case is ten thousand requests to one bank. Some cases are shorter and run in every mode of evaluation.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -14,14 +14,15 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![counters()]
 }
 
-/// Requests of a case.
+/// Number of requests in a case.
 pub(super) const REQUESTS: u64 = 10_000;
-/// Requests of a case that runs in every mode: the lint mode looks at all registers in every cycle.
+/// Number of requests in a case that runs in every mode. It is smaller because lint compares all registers in
+/// every cycle.
 const REQUESTS_IN_ALL_MODES: u64 = 500;
-/// One of so many cases runs in every mode.
+/// One in this many cases runs in every mode.
 const ALL_MODES: u64 = 16;
 
-/// Runs the first `requests` of the case of a seed.
+/// Runs the first `requests` requests of a seed's case.
 pub(super) fn run(seed: u64, requests: u64) -> Result<Work, String> {
     let size = SIZES[(seed % SIZES.len() as u64) as usize];
     let in_all_modes = seed.is_multiple_of(ALL_MODES);

@@ -1,4 +1,5 @@
-//! Parts in SystemVerilog at sizes drawn, one after another, beside their twins: every output and every register.
+//! SystemVerilog modules of random sizes in lockstep with their Rust blocks: compares every output and every
+//! register.
 
 use ::hdl::{Lockstep, Size, blocks};
 
@@ -6,10 +7,10 @@ use super::Work;
 
 pub(super) const ABOUT: &str = "parts in SystemVerilog at any size, beside their twins: every output and register";
 
-/// Cycles of a case: as many cases as there are parts run each so long.
+/// Number of cycles in a case. Consecutive seeds run the modules in turn.
 pub(super) const CYCLES: u64 = 100_000;
 
-/// Runs the first `cycles` of the case of a seed.
+/// Runs the first `cycles` cycles of a seed's case.
 pub(super) fn run(seed: u64, cycles: u64) -> Result<Work, String> {
     let blocks = blocks();
     let block = blocks[(seed % blocks.len() as u64) as usize];

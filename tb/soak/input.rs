@@ -1,7 +1,8 @@
-//! # Inputs: what the command reads from outside
-//! Each has a reader and samples that it accepts. Anything else may be refused, by words that can be shown and name a place,
-//! but nothing may panic, take long, or take memory without bound. The samples are looked for in the source tree, by their
-//! endings, or made by a small run where the tree has none.
+//! # Inputs of the command-line tool
+//! Each kind of input has a reader, and samples that the reader accepts. A reader may refuse any other input,
+//! with a message that can be rendered and names a location. But no input may cause a panic, a long run time
+//! or unbounded memory use. Samples are found in the source tree by their file endings, or written by a small
+//! run if the tree has none.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,79 +17,80 @@ use warpsieve::run::{HostTime, Stopwatch};
 
 use super::mutate::LONGEST;
 
-/// What a reader says of an input that it does not accept.
+/// Error of a reader that does not accept its input.
 pub type Refusal = Box<dyn Diagnostic>;
 
-/// A refusal in words alone.
+/// Creates a refusal from a message without an excerpt.
 pub fn in_words(what: impl fmt::Display) -> Refusal {
     Box::new(MietteDiagnostic::new(what.to_string()))
 }
 
-/// What a reader accepts, or its refusal with its excerpt.
+/// Converts a reader's result. A refusal keeps its excerpt.
 pub fn told<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
     read.map(drop).map_err(|error| Box::new(error) as Refusal)
 }
 
-/// What a reader accepts, or its refusal in words alone.
+/// Converts a reader's result. A refusal has a message without an excerpt.
 pub fn said<T>(read: Result<T, impl fmt::Display>) -> Result<(), Refusal> {
     read.map(drop).map_err(in_words)
 }
 
-/// A kind of file.
+/// Kind of input file.
 pub struct Input {
-    /// Its name on the command line, as a soak.
+    /// Name of the input, and of its soak on the command line.
     pub name: &'static str,
-    /// What is read and what is checked.
+    /// Description of the input and of the checks.
     pub about: &'static str,
-    /// Where good ones come from.
+    /// Source of the samples.
     pub samples: Samples,
-    /// Reads bytes as if they stood in a file.
+    /// Reader for the contents of a file with the given path, which need not exist.
     pub read: fn(&Path, &[u8]) -> Result<(), Refusal>,
 }
 
-/// Where good files come from.
+/// Source of files that a reader accepts.
 pub enum Samples {
-    /// Files of the source tree with one of these endings that the reader accepts.
+    /// Files of the source tree with one of these endings, if the reader accepts them.
     Found(&'static [&'static str]),
-    /// A small run writes them; kernels lie in the folder given.
+    /// Function that writes samples in a small run. Its argument is the folder of the kernels.
     Made(fn(&Path) -> Result<Vec<Sample>, String>),
 }
 
-/// A file that the reader accepts.
+/// File that the reader accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Where it stands, or would.
+    /// Path of the file, which need not exist.
     pub path: PathBuf,
-    /// Its content.
+    /// Contents of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Time for one input: a thousand times what the good files need.
+/// Time limit for reading one input, a thousand times what the samples need.
 const SLOWEST: Duration = Duration::from_secs(10);
-/// Memory that this process may ever have held, in KiB.
+/// Limit on the peak memory of the process in KiB.
 const MOST_MEMORY: u64 = 1 << 20;
-/// Problems of a refusal that the command shows.
+/// Maximum number of problems of a refusal that the command-line tool shows.
 const SHOWN: usize = 20;
 
-/// What more is looked at than that an input is read or refused, in words that name a place.
+/// Additional, more expensive checks of a mutant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// The refusal is drawn as the command draws it, which takes as long as reading a dozen texts.
+    /// True to render a refusal like the command-line tool does, which takes as long as reading a dozen
+    /// texts.
     pub is_drawn: bool,
-    /// The system is asked for the memory of the process.
+    /// True to check the memory of the process.
     pub is_weighed: bool,
 }
 
 impl Look {
-    /// At everything.
+    /// Enables every additional check.
     pub const ALL: Self = Self { is_drawn: true, is_weighed: true };
 }
 
 impl Input {
-    /// The samples, found or made once in a process.
+    /// Returns the samples, which are collected once per process.
     ///
     /// # Errors
-    /// If there are none.
+    /// If there are no samples.
     pub fn samples(&self, kernels: &Path) -> Result<Arc<Vec<Sample>>, String> {
         static KNOWN: Mutex<BTreeMap<&str, Arc<Vec<Sample>>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,10 +117,10 @@ impl Input {
         Ok(samples)
     }
 
-    /// Reads bytes as if they stood in a file.
+    /// Reads an input and checks that it is accepted or properly refused, within the limits.
     ///
     /// # Errors
-    /// What goes wrong; a refusal does not.
+    /// Describes the violation. A proper refusal is not an error.
     pub fn survives(&self, path: &Path, bytes: &[u8], look: Look) -> Result<(), String> {
         let watch = Stopwatch::start();
         let survived = crash::caught(|| match (self.read)(path, bytes) {
@@ -126,7 +128,8 @@ impl Input {
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
         survived.map_err(|internal| format!("panicked: {}", panicked(&internal)))??;
-        // On a host that does something else the clock runs on; where others work in this process, its processors do.
+        // The smaller of wall time and CPU time counts. Wall time also grows while the host runs other
+        // programs, and CPU time also grows with other threads of this process.
         let HostTime { wall, cpu } = watch.time();
         let took = wall.min(cpu);
         if took > SLOWEST {
@@ -138,10 +141,10 @@ impl Input {
         }
     }
 
-    /// The same for whoever looks for bytes that do not survive by what they reach, and takes a panic for one.
+    /// Entry point for coverage-guided fuzzing, which recognizes failures by panics.
     ///
     /// # Panics
-    /// If anything goes wrong.
+    /// If a check of [`Input::survives`] fails.
     pub fn fuzz(&self, path: &Path, bytes: &[u8]) {
         if let Err(wrong) = self.survives(path, bytes, Look { is_drawn: true, is_weighed: false }) {
             panic!("{}: {wrong}", self.name);
@@ -149,13 +152,14 @@ impl Input {
     }
 }
 
-/// What was said as it panicked, with its place.
+/// Extracts the message and location of a panic.
 fn panicked(internal: &str) -> String {
     let said = internal.strip_prefix("internal error: ").unwrap_or(internal);
     said.lines().take_while(|line| !line.starts_with("The model broke")).collect::<Vec<_>>().join("\n")
 }
 
-/// All files below a folder with one of these endings that are not too long; nothing hidden, nothing that was built.
+/// Collects all files below a folder with one of the endings, except for long files, hidden folders and build
+/// outputs.
 fn collect(folder: &Path, endings: &[&str], samples: &mut Vec<Sample>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -176,7 +180,8 @@ fn collect(folder: &Path, endings: &[&str], samples: &mut Vec<Sample>) {
     }
 }
 
-/// Whether a refusal is fit to be shown: it says something, each of its problems has a place, and an excerpt can be drawn.
+/// Checks that a refusal has a message, that each of its problems has a location, and, if `is_drawn`, that it
+/// can be rendered.
 fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), String> {
     let text = refusal.to_string();
     if text.trim().is_empty() {
@@ -195,7 +200,7 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     Ok(())
 }
 
-/// Whether a message names the file, or an excerpt of it, or all of the problems that it consists of do.
+/// True if a refusal names the file or has an excerpt of a file, or if all problems that it consists of do.
 fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if refusal.to_string().contains(path) {
         return true;
@@ -204,21 +209,21 @@ fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if let Some((label, source)) = label.zip(refusal.source_code())
         && let Ok(excerpt) = source.read_span(label.inner(), 0, 0)
     {
-        // A value of a file may be at odds with one of another file.
+        // The excerpt may be from another file, since the value may conflict with a value there.
         return excerpt.name().is_some_and(|name| !name.is_empty());
     }
     let mut problems = refusal.related().into_iter().flatten().take(SHOWN).peekable();
     problems.peek().is_some() && problems.all(|problem| names_place(problem, path))
 }
 
-/// The most memory that this process ever held, in KiB, where the system tells.
+/// Returns the peak memory of this process in KiB, or `None` if the system does not report it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// From now on the most memory is what is held now, where the system can be told so.
+/// Resets the peak memory to the current memory, if the system supports it.
 pub(super) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,9 +1,9 @@
-//! Random L1Ds with tags of either organisation and any replacement policy: every event as the golden
-//! twin has it, every byte that a load brings or memory gets.
+//! Random L1Ds with plain or decoupled tags and any replacement policy. Compares every event with the golden
+//! twin, and checks every byte that a load returns or memory receives.
 //!
-//! A case is a short stream of instructions to a small L1D of each kind that the machines and designs have, or, now and
-//! then, a long one to an L1D that mixes all that there is; some cases run a second time with every block evaluated at
-//! every edge, which must agree beat for beat.
+//! A case is a short stream of instructions for a small L1D of each scheme of the machines and designs. Some
+//! cases are instead one long stream for an L1D that mixes all features. Some cases run a second time with
+//! every block evaluated at every edge, with identical beats.
 
 use rtl::kernel::Mode;
 
@@ -19,16 +19,16 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![statuses::cross(), statuses::recalls()]
 }
 
-/// One of so many cases is a long stream.
+/// One in this many cases is a long stream.
 const LONG: u64 = 4;
-/// Instructions of that, each a few line requests.
+/// Number of instructions in a long stream, each with a few line requests.
 pub(super) const INSTRUCTIONS: u64 = 10_000;
-/// Of each stream of the others.
+/// Number of instructions in each short stream.
 const SHORT: u64 = 800;
-/// One of so many cases runs twice.
+/// One in this many cases runs twice.
 const TWICE: u64 = 8;
 
-/// Runs the first `instructions` of each stream of the case of a seed.
+/// Runs the first `instructions` instructions of each stream of a seed's case.
 pub(super) fn run(seed: u64, instructions: u64) -> Result<Work, String> {
     let streams = if seed.is_multiple_of(LONG) {
         vec![(Stream::draw(seed, INSTRUCTIONS as usize), INSTRUCTIONS)]

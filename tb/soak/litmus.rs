@@ -1,6 +1,8 @@
-//! Random racing programs on machines whose L1s and L2s differ: they show only what the memory model allows.
+//! Random litmus tests on machines with different L1s and L2s: only outcomes that the memory model allows may
+//! occur.
 //!
-//! A case is a hundred rounds of one program, each with locations of its own. It is judged by all outcomes that there are.
+//! A case is a hundred rounds of one program, each with its own locations. It is compared with the set of all
+//! allowed outcomes.
 
 use rtl::kernel::digest_of;
 use serde::{Deserialize, Serialize};
@@ -12,16 +14,16 @@ use warpsieve::config::Request;
 
 pub(super) const ABOUT: &str = "random racing programs on machines of nine kinds: only what the memory model allows";
 
-/// A program and where it runs, and what a file says of a case.
+/// Program with the machine it runs on; also the file format of a case.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Litmus {
-    /// Of the program, and of what its rounds begin with.
+    /// Seed of the program and of the initial state of its rounds.
     seed: u64,
     machine: String,
     designs: Vec<String>,
     sets: Vec<String>,
-    /// What each thread does.
+    /// Operations of each thread.
     threads: Vec<Vec<Op>>,
 }
 
@@ -56,7 +58,7 @@ impl Case for Litmus {
         Ok(Work { runs: 1, cycles: shown.cycles, warp_instructions: shown.warp_instructions })
     }
 
-    /// With fewer operations, and fewer fields that are set.
+    /// Shrinks the case by removing operations, and then configuration fields.
     fn shrunk(&self, search: &Search) -> Option<Found> {
         if !search.fails(self) {
             return None;
@@ -89,7 +91,7 @@ mod tests {
         assert!(runs == 1 && cycles > 100_000 && warp_instructions > 10_000, "{cycles} {warp_instructions}");
     }
 
-    /// The planted failure is a thread that does more than a program may: it reads more than there is room for.
+    /// The planted failure is a thread that reads more words than a program may.
     #[test]
     fn a_program_that_fails_shrinks_and_is_replayed_from_its_file() {
         let load = Op::Load { at: 0, is_coherent: true };

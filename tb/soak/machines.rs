@@ -1,10 +1,14 @@
-//! Random machines: any configuration that breaks no rule must run every kernel correctly.
+//! Random machines: every configuration that breaks no rule must run every kernel correctly.
 //!
-//! A case takes `fermi` or `volta`, changes some, half or nearly all of the fields below, the small values more often than
-//! the large ones, and runs one of the small kernels with every check. Some small machines run once more under
-//! lint, as far as that takes seconds; some cases once more without golden models, in one to three threads if the machine has
-//! islands, and must agree in every counter and digest; some a last time as a plain run is, without a look at contracts, and
-//! must agree in every counter and in the uses of every port.
+//! A case takes `fermi` or `volta` and changes some, half or nearly all of the fields below, with small
+//! values more likely than large ones. It runs one of the small kernels with every check.
+//!
+//! Further runs of the same case:
+//!
+//! - Some small machines run under lint, for a limited number of cycles.
+//! - Some cases run without golden models, on one to three threads if the machine has islands. All counters
+//!   and digests must agree.
+//! - Some cases run in the fast mode, without contract checks. All counters and the port uses must agree.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -25,50 +29,50 @@ use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";
 
-/// Far beyond what the slowest of these machines needs for the longest of these kernels.
+/// Limit far beyond what the slowest of these machines needs for the longest of these kernels [core cycles].
 const MAX_CYCLES: u64 = 200_000_000;
-/// Lint looks at the whole state of every block at every edge: only small machines can afford it,
+/// Largest machine that runs under lint, which compares the whole state of every block at every edge.
 const LINT_SMS: u64 = 3;
-/// and only so many cycles of them.
+/// Number of core cycles that run under lint.
 const LINT_CYCLES: u64 = 5_000;
 
 #[derive(Clone)]
 struct Machine {
-    /// Of the launch files.
+    /// Folder of the launch files.
     folder: PathBuf,
     case: Drawn,
 }
 
-/// What is drawn, and what a file says of a case.
+/// Drawn case; also its file format.
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Drawn {
     seed: u64,
-    /// Below the folder of the kernels.
+    /// Launch file, relative to the folder of the kernels.
     launch: PathBuf,
     machine: String,
-    /// Fields that are set.
+    /// Configuration fields that are set.
     sets: Vec<String>,
-    /// Every block is evaluated at every edge.
+    /// True if every block is evaluated at every edge.
     evaluate_all: bool,
-    /// Draws the order of evaluation, which is fixed without.
+    /// Seed of the shuffled order of evaluation; `None` for the fixed order.
     shuffle: Option<u64>,
-    /// Run once more without golden models.
+    /// True to run once more without golden models.
     twice: bool,
-    /// Run once more without a look at contracts.
+    /// True to run once more without contract checks.
     unchecked: bool,
-    /// Threads that do, island by island; in step without.
+    /// Number of threads of the additional runs, island by island; `None` to run them in lockstep.
     threads: Option<NonZeroUsize>,
-    /// Run once more under lint, up to [`LINT_CYCLES`].
+    /// True to run once more under lint, up to [`LINT_CYCLES`].
     lint: bool,
 }
 
-/// Draws fields.
+/// Generator of configuration fields.
 struct Draw {
     random: Random,
-    /// Whether they are changed on `volta`, whose fields allow other values than those of `fermi`.
+    /// True for changes to `volta`, whose fields allow other values than those of `fermi`.
     is_volta: bool,
-    /// How many of the fields are changed, in percent.
+    /// Fields that are changed in percent.
     changed: u64,
     sets: Vec<String>,
 }
@@ -78,7 +82,7 @@ impl Draw {
         self.sets.push(format!("{field}={value}"));
     }
 
-    /// A number from a range, small ones more often; `None` if the field stays as it is.
+    /// Draws a number from a range, small ones more often; `None` if the field keeps its value.
     fn number(&mut self, from: u64, to: u64) -> Option<u64> {
         if !self.random.percent(self.changed) {
             return None;
@@ -100,7 +104,7 @@ impl Draw {
         }
     }
 
-    /// Partitions with channels of their own or shared ones; `volta` has 64.
+    /// Draws the partitions, with separate or shared DRAM channels. `volta` has 64 partitions by default.
     fn partitions(&mut self) {
         if self.is_volta || self.random.percent(30) {
             let log2 = if self.is_volta { self.number(0, 5).unwrap_or(6) } else { self.random.below(5) };
@@ -114,7 +118,7 @@ impl Draw {
         }
     }
 
-    /// Sets of a cache, and an index function that fits them.
+    /// Draws the number of sets of a cache, and an index function for it.
     fn sets(&mut self, cache: &str, most_log2: u64, usual_log2: u64, has_fermi: bool) {
         let log2 = self.number(0, most_log2).unwrap_or(usual_log2);
         self.set(&format!("{cache}.sets"), 1 << log2);
@@ -131,7 +135,8 @@ impl Draw {
         self.set(&format!("{cache}.index"), index);
     }
 
-    /// Which loads go past the L1: by contention or by protecting distances where the L1 allows it.
+    /// Draws the bypass scheme of the L1. The contention test and PDP are candidates only if the L1 allows
+    /// them.
     fn bypass(&mut self, judges: bool, protects: bool) {
         let mut schemes = vec!["{ kind = \"all\" }".to_owned(), "{ kind = \"none\" }".to_owned()];
         if judges {
@@ -146,7 +151,7 @@ impl Draw {
         }
     }
 
-    /// Lines of L1 and L2.
+    /// Draws the line lengths of L1 and L2 in bytes.
     fn lines(&mut self) -> (u32, u32) {
         let pairs = [(128, 128), (128, 64), (128, 32), (64, 64), (64, 32)];
         let (l1, l2) = pairs[self.number(0, pairs.len() as u64 - 1).unwrap_or(0) as usize];
@@ -164,7 +169,7 @@ impl Draw {
         self.one_of("sm.simd_width", &[32, 16, 8]);
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
-        // Parts of the banks and of the collectors, if each of the schedulers has one.
+        // Number of schedulers. With sub-cores, register banks and collectors are divided among them.
         let usual = if self.is_volta { 2 } else { 1 };
         let parts = [1, 2, 4][self.number(0, 2).unwrap_or(usual) as usize];
         self.set("sm.schedulers", parts);
@@ -200,7 +205,7 @@ impl Draw {
         self.range("sm.shared.latency", 1, 40);
     }
 
-    /// Half of the machines that change have an instruction cache, from one line on.
+    /// Gives half of the machines that change an instruction cache, with as little as a single line.
     fn icache(&mut self, l1_line_bytes: u32) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             return;
@@ -212,7 +217,7 @@ impl Draw {
         self.one_of("sm.icache.instruction_bytes", &[4, 8, 16]);
     }
 
-    /// Ways of so many bytes of which shared memory may take those that it needs.
+    /// Draws the L1 ways (`way` bytes each), some of which shared memory may use.
     fn unified(&mut self, way: u64) {
         let shared: u64 = if self.is_volta { 96 << 10 } else { 48 << 10 };
         let least = shared.div_ceil(way);
@@ -229,7 +234,8 @@ impl Draw {
         self.range("lsu.request_latency", 1, 40);
         self.range("lsu.reply_latency", 1, 40);
         if self.random.percent(if self.is_volta { 60 } else { 15 }) {
-            // So many sets that their ways are few enough; kernels take some of them for shared memory.
+            // Enough sets that the number of ways stays small. Kernels use some of the ways for shared
+            // memory.
             let least = if self.is_volta && l1_line_bytes == 128 { 2 } else { 4 };
             let log2 = least + self.random.below(2);
             self.set("l1.sets", 1 << log2);
@@ -249,7 +255,7 @@ impl Draw {
         self.one_of("l1.fetch", &["sectors", "line"]);
         let is_plain = !self.decoupled();
         let judges = is_plain && !self.has("sm.warp_lanes=64");
-        // Lines are protected in the order of their uses alone.
+        // PDP protects lines in LRU order, so it needs the default replacement policy.
         self.bypass(judges, is_plain && !self.has("l1.replacement"));
         if is_plain {
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
@@ -268,7 +274,8 @@ impl Draw {
         }
     }
 
-    /// Lines that the L1D looks up in a cycle: several where all that is told of them keeps up.
+    /// Draws the lookups per cycle of the L1D: several only if every scheme that observes the accesses
+    /// supports it.
     fn lookups(&mut self, l1_line_bytes: u32) {
         let fetches_sectors = self.has("l1.fetch=sectors") || self.is_volta && !self.has("l1.fetch=");
         let queues = self.has("l1.mrpb.queues=") && !self.has("l1.mrpb.queues=0");
@@ -280,13 +287,13 @@ impl Draw {
         self.set("l1.lookups", 1 << log2);
     }
 
-    /// Whether a field has been set, to a value that begins like this.
+    /// True if a field was set to a value with the given beginning.
     fn has(&self, field: &str) -> bool {
         self.sets.iter().any(|set| set.starts_with(field))
     }
 
-    /// Half of the machines that can have a sharing tracker do: each has one whose L1s have ordinary tags that learn
-    /// nothing, and keep what leaves the L2.
+    /// Gives half of the machines that can have a sharing tracker one. It requires plain tags without SHiP,
+    /// and an L2 that does not recall lines from the L1s when it evicts them.
     fn tracker(&mut self, sms: u64) {
         let learns = self.has("l1.replacement={ kind = \"ship\"") || self.has("l1.organisation=decoupled");
         if learns || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
@@ -306,8 +313,8 @@ impl Draw {
         }
     }
 
-    /// Half of the L1Ds that change have decoupled tags, and returns whether this one does; DRRIP needs
-    /// sets of which others may have too few.
+    /// Draws the replacement policy, and decoupled tags for half of the L1Ds that change. True if the tags
+    /// are decoupled. DRRIP is left out, since it needs more sets than some L1Ds have.
     fn decoupled(&mut self) -> bool {
         let policies = ["srrip", "brrip", "ship", "lru"];
         if let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) {
@@ -365,7 +372,7 @@ impl Draw {
         self.flow();
     }
 
-    /// Half of the banks that change have the transient flow.
+    /// Gives half of the L2 banks that change the transient flow.
     fn flow(&mut self) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             self.range("l2.flow.miss_queue", 1, 16);
@@ -382,17 +389,17 @@ impl Draw {
         self.one_of("l2.flow.serve_transient", &[true, false]);
         self.one_of("l2.flow.acknowledged", &[false, true]);
         self.one_of("l2.flow.coherence", &["sharers", "none"]);
-        // Eight lines are one set, which every bank has.
+        // An FRC of eight entries is a single set, so it fits a bank of any size.
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
         self.range("l2.flow.frc.swap_latency", 0, 8);
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
     }
 
-    /// A bus and a burst of 32 or 64 bytes, a line at most.
+    /// Draws the width of the DRAM bus, and a burst of 32 or 64 bytes that is not longer than a line.
     fn burst(&mut self, l2_line_bytes: u32) {
         let bursts = [(32, 8), (128, 2), (64, 4), (64, 8), (128, 4), (32, 16)];
         let most = if l2_line_bytes == 32 { 2 } else { bursts.len() as u64 - 1 };
-        // Lines of 32 bytes forbid what the machine has.
+        // With lines of 32 bytes, the machine's default burst is too long.
         let drawn = self.number(0, most).or((l2_line_bytes == 32).then_some(0));
         if let Some((bits, length)) = drawn.map(|at| bursts[at as usize]) {
             self.set("dram.bus_bits", bits);
@@ -409,7 +416,7 @@ impl Draw {
         self.one_of("dram.command_bus", &["dual", "single"]);
         self.one_of("dram.bank_groups", &[1, 2, 4, 8]);
         self.one_of("dram.banks_per_group", &[2, 4, 8]);
-        // Two banks of the smallest rows still hold every buffer of the small kernels.
+        // Two banks with the smallest rows can still hold all buffers of the small kernels.
         self.one_of("dram.rows", &[16_384, 65_536]);
         self.one_of("dram.columns", &[16, 64, 256]);
         self.one_of("dram.mapping", &["row-bank-column", "qv100", "gtx480", "permuted-bank"]);
@@ -435,7 +442,7 @@ impl Draw {
     }
 }
 
-/// The small launch file of every kernel below their folder, in the order of their names.
+/// Returns the small launch file of every kernel, sorted by name.
 fn small_launches(kernels: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(kernels).into_iter().flatten().flatten();
     let mut files: Vec<_> = folders.map(|folder| Path::new(&folder.file_name()).join("small.toml")).collect();
@@ -456,12 +463,12 @@ fn drawn(kernels: &Path, seed: u64) -> Drawn {
     let mut random = Random::new(seed);
     let launches = small_launches(kernels);
     let at = random.below(launches.len().max(1) as u64) as usize;
-    // Without a single launch file the case fails with a message about the folder.
+    // Without any launch file, the case fails with a message about the folder.
     let launch = launches.get(at).cloned().unwrap_or_default();
     let changed = [10, 50, 90][random.below(3) as usize];
     let is_volta = random.percent(25);
     let mut draw = Draw { random, is_volta, changed, sets: Vec::new() };
-    // Few runs of many: they take long.
+    // Large machines are rare, since they take long.
     let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
     draw.partitions();
@@ -479,7 +486,7 @@ fn drawn(kernels: &Path, seed: u64) -> Drawn {
     draw.dram(l2_line_bytes);
     let Draw { mut random, sets, .. } = draw;
     let machine = if is_volta { "volta" } else { "fermi" };
-    // Numbers of files are of 63 bits.
+    // Integers in TOML files have 63 bits.
     let shuffle = random.percent(50).then(|| random.below(u64::MAX) >> 1);
     let lint = sms <= LINT_SMS && random.percent(50);
     let evaluate_all = random.percent(20);
@@ -489,7 +496,7 @@ fn drawn(kernels: &Path, seed: u64) -> Drawn {
     Drawn { seed, launch, machine: machine.to_owned(), sets, evaluate_all, shuffle, twice, unchecked, threads, lint }
 }
 
-/// Counters, uses of ports and digests of a run.
+/// Counters, port uses and digests of a run.
 type Ran = (Counters, Option<Counts>, Option<(u64, u64)>);
 
 impl Drawn {
@@ -499,7 +506,7 @@ impl Drawn {
 }
 
 impl Machine {
-    /// Runs it; `None` if it is not done after so many cycles, all of them without a fault.
+    /// Runs the machine. Returns `None` if it reaches the cycle limit without a failure.
     fn run(&self, resolved: &Resolved, options: RunOptions) -> Result<Option<Ran>, String> {
         let launch = self.folder.join(&self.case.launch);
         let report = run(&launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
@@ -543,7 +550,7 @@ impl Case for Machine {
         let ran = Self::run(self, &resolved, checked(mode))?;
         let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let linted = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
-        // A machine without islands runs in step again.
+        // A machine without islands runs in lockstep again.
         let threads = threads.map_or(Threads::InStep, Threads::Of);
         let plain = RunOptions { threads, ..plain };
         let again = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
@@ -563,7 +570,7 @@ impl Case for Machine {
             if again != counters {
                 return Err(format!("counters depend on the mode of evaluation:\n{counters:?}\n{again:?}"));
             }
-            // A block that is evaluated although it waits may look again, and uses ports for it.
+            // With `evaluate_all` or lint, a waiting block may repeat its lookup, which uses ports again.
             if !mode.evaluate_all && !lints && used != ports {
                 return Err(format!("uses of ports depend on the mode of evaluation:\n{ports:?}\n{used:?}"));
             }
@@ -574,7 +581,7 @@ impl Case for Machine {
         Ok(work)
     }
 
-    /// With fewer fields that are set, and looked at in fewer ways.
+    /// Shrinks the case by removing additional runs and modes, and then configuration fields.
     fn shrunk(&self, search: &Search) -> Option<Found> {
         let with = |case: Drawn| Self { folder: self.folder.clone(), case };
         let fails = |case: &Drawn| search.fails(&with(case.clone()));
@@ -618,10 +625,10 @@ mod tests {
         matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
     }
 
-    /// Something that a machine may have, and whether it has it.
+    /// Feature of a machine: name, and a function that detects it.
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
-    /// What a machine of today has.
+    /// Features of current machines.
     const TODAY: [Part; 10] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
@@ -646,14 +653,14 @@ mod tests {
             having.iter_mut().zip(has).for_each(|(count, has)| *count += i32::from(has));
             all += i32::from(has.iter().filter(|has| **has).count() >= 6);
         }
-        // Each alone, and most of them together.
+        // Each feature must occur often enough, and most of them must occur together.
         for ((what, _), count) in TODAY.iter().zip(having) {
             assert!(count >= 50, "{what}: {count} of 1000");
         }
         assert!(all >= 10, "{all} of 1000");
     }
 
-    /// The planted failure is a field that the machine refuses, as it does whatever else is set.
+    /// The planted failure is a field value that the machine refuses, independently of all other fields.
     #[test]
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");

@@ -1,18 +1,18 @@
-//! # Soaks: checks that run for as long as one likes
-//! A soak draws one case after another and runs each with every check there is, until a number of
-//! cases or a time is reached, or a case fails. A case depends on nothing but its own seed, so that
-//! `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
+//! # Soaks: randomized checks of unlimited duration
+//! A soak draws one case after another and runs each with every available check. It ends when it reaches a
+//! number of cases or a time limit, or when a case fails. A case depends only on its own seed, so `soak NAME
+//! --seed S --count 1` repeats the case of seed `S` alone.
 //!
-//! | module     | holds                                                                     |
-//! |------------|---------------------------------------------------------------------------|
-//! | [`input`]  | what the command reads from outside: where samples are, how one is read   |
-//! | `damage`   | a thousand damaged samples of an input, as a case                         |
-//! | `mutate`   | how a sample is damaged                                                   |
-//! | `readers`  | the inputs of the library                                                 |
-//! | `shrink`   | from a case that fails to a small one that fails in the same way          |
-//! | `file`     | cases as TOML                                                             |
-//! | `of_seed`  | cases that a seed and a number of steps say everything about              |
-//! | the others | a kind of case each                                                       |
+//! | module     | holds                                                               |
+//! |------------|---------------------------------------------------------------------|
+//! | [`input`]  | inputs of the command-line tool: source of the samples, and readers |
+//! | `damage`   | cases of a thousand damaged samples of an input                     |
+//! | `mutate`   | mutations that damage a sample                                      |
+//! | `readers`  | inputs of the library                                               |
+//! | `shrink`   | search for a smaller case that fails in the same way                |
+//! | `file`     | cases as TOML                                                       |
+//! | `of_seed`  | cases that a seed and a number of steps determine                   |
+//! | the others | one kind of case each                                               |
 
 mod coalescer;
 mod coverage;
@@ -45,35 +45,36 @@ use warpsieve::crash;
 
 pub use readers::inputs;
 
-/// Cases run if nothing else is asked for.
+/// Number of cases if no limit is given.
 const DEFAULT_COUNT: u64 = 100;
 
-/// Draws the case of a seed; kernels lie in the folder given.
+/// Function that draws the case of a seed. Its first argument is the folder of the kernels.
 type Draw = Box<dyn Fn(&Path, u64) -> Box<dyn Case> + Send + Sync>;
-/// The case that a file holds; kernels lie in the folder given.
+/// Function that parses a case from the path and contents of a file. Its first argument is the folder of the
+/// kernels.
 type Reread = Box<dyn Fn(&Path, &Path, &[u8]) -> Result<Box<dyn Case>, String> + Send + Sync>;
 
-/// A kind of case.
+/// Kind of cases, with a generator.
 pub struct Soak {
-    /// Its name on the command line.
+    /// Name of the soak on the command line.
     pub name: &'static str,
-    /// What is varied and what is checked.
+    /// Description of what the soak varies and checks.
     pub about: &'static str,
     draw: Draw,
     reread: Reread,
 }
 
-/// Something to run once.
+/// Single case of a soak.
 trait Case: Send {
-    /// How to run it again.
+    /// Returns the command that repeats the case.
     fn reproduce(&self) -> String;
-    /// Runs it; the error says what went wrong.
+    /// Runs the case. The error describes the failure.
     fn run(&self) -> Result<Work, String>;
-    /// A smaller case that goes wrong in the same way, as a file; `None` if it does not go wrong again.
+    /// Searches for a smaller case with the same failure, as a file; `None` if this case does not fail again.
     fn shrunk(&self, search: &Search) -> Option<Found>;
 }
 
-/// What a case went through.
+/// Amount of work of a case: runs, core cycles and warp instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Work {
     runs: u64,
@@ -81,27 +82,27 @@ struct Work {
     warp_instructions: u64,
 }
 
-/// What all cases so far went through.
+/// Total work of all cases so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Cases that passed.
+    /// Number of cases that passed.
     pub cases: u64,
-    /// Runs in them.
+    /// Number of runs in these cases.
     pub runs: u64,
-    /// Core cycles simulated.
+    /// Number of core cycles simulated.
     pub cycles: u64,
-    /// Warp instructions executed.
+    /// Number of warp instructions executed.
     pub warp_instructions: u64,
 }
 
 impl Tally {
-    /// Both together.
+    /// Returns the sum of two tallies.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.with(other, u64::saturating_add)
     }
 
-    /// What came behind `before`.
+    /// Returns the work done since the tally `before`.
     #[must_use]
     pub fn minus(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
@@ -117,49 +118,49 @@ impl Tally {
     }
 }
 
-/// When to stop; without either limit after 100 cases.
+/// Limits of a soak. Without any limit it ends after 100 cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Cases at most.
+    /// Maximum number of cases.
     pub count: Option<u64>,
-    /// No new case after this time.
+    /// Time after which no new case starts.
     pub time: Option<Duration>,
 }
 
-/// The case that begins.
+/// Notification that a case starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Its seed.
+    /// Seed of the case.
     pub seed: u64,
-    /// What was done before it.
+    /// Work done before the case.
     pub tally: Tally,
 }
 
-/// A case that went wrong.
+/// Case that failed.
 pub struct Failed {
-    /// Its seed.
+    /// Seed of the case.
     pub seed: u64,
-    /// How to run it again.
+    /// Command that repeats the case.
     pub reproduce: String,
-    /// What was done before it.
+    /// Work done before the case.
     pub tally: Tally,
-    /// What went wrong.
+    /// Description of the failure.
     pub wrong: String,
     case: Box<dyn Case>,
 }
 
-/// A small case that goes wrong, fit to be kept as a file.
+/// Small failing case, suitable to be kept as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What the name of a file of its kind ends in.
+    /// File ending, without the dot.
     pub ending: String,
-    /// Its content.
+    /// Contents of the file.
     pub bytes: Vec<u8>,
-    /// How much smaller it is.
+    /// Description of how much smaller the case is.
     pub shrunk: String,
 }
 
-/// The soaks of this crate.
+/// Returns the soaks of this crate.
 #[must_use]
 pub fn soaks() -> Vec<Soak> {
     let mut soaks = vec![
@@ -190,7 +191,7 @@ pub fn soaks() -> Vec<Soak> {
 }
 
 impl Soak {
-    /// Damaged samples of an input, a thousand a case.
+    /// Creates a soak that reads damaged samples of an input, a thousand per case.
     #[must_use]
     pub fn of_input(input: &'static Input) -> Self {
         Self {
@@ -198,17 +199,17 @@ impl Soak {
             about: input.about,
             draw: Box::new(move |kernels, seed| damage::draw(input, kernels, seed)),
             reread: Box::new(move |kernels, path, bytes| {
-                // What it is held against may be made with them.
+                // Collecting the samples may also create the reference that the reader compares with.
                 input.samples(kernels)?;
                 Ok(damage::reread(input, path, bytes))
             }),
         }
     }
 
-    /// Runs cases with these seeds; `begin` hears of each before it runs.
+    /// Runs the cases of the given seeds, and calls `begin` before each.
     ///
     /// # Errors
-    /// The first case that failed, the one that `begin` heard of last.
+    /// The first case that failed, which is the last one passed to `begin`.
     pub fn run(
         &self,
         kernels: &Path,
@@ -236,10 +237,10 @@ impl Soak {
         Ok(tally)
     }
 
-    /// Runs the case that a file holds.
+    /// Runs the case in a file.
     ///
     /// # Errors
-    /// What went wrong, or why the file holds no case.
+    /// Describes the failure of the case, or why the file holds no case.
     pub fn replay(&self, kernels: &Path, path: &Path) -> Result<(), String> {
         let unread = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
         let bytes = fs::read(path).map_err(|error| unread(&error))?;
@@ -248,13 +249,14 @@ impl Soak {
     }
 }
 
-/// Runs a case; a panic is one of the ways to go wrong.
+/// Runs a case and converts a panic into an error.
 fn watched(case: &dyn Case) -> Result<Work, String> {
     crash::caught(|| case.run()).and_then(|ended| ended)
 }
 
 impl Failed {
-    /// Looks for a smaller case that goes wrong in the same way, for so long; `None` if this one does not go wrong again.
+    /// Searches for a smaller case with the same failure for the given time; `None` if this case does not
+    /// fail again.
     #[must_use]
     pub fn shrunk(&self, time: Duration) -> Option<Found> {
         self.case.shrunk(&Search::new(&self.wrong, time))
@@ -269,10 +271,11 @@ impl fmt::Debug for Failed {
 }
 
 impl Found {
-    /// Writes it to a new file in a folder: `SOAK-SEED.ENDING`, with a number behind the seed if that is taken.
+    /// Writes the case to a new file in a folder: `SOAK-SEED.ENDING`, with a number after the seed if the
+    /// name is taken.
     ///
     /// # Errors
-    /// If no file can be written there.
+    /// If the file cannot be written.
     pub fn write(&self, folder: &Path, soak: &str, seed: u64) -> io::Result<PathBuf> {
         let again = (2..).map(|number| format!(".{number}"));
         for number in [String::new()].into_iter().chain(again) {
@@ -286,7 +289,7 @@ impl Found {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// The soak of a file with such a name.
+    /// Returns the name of the soak from a file name written by [`Found::write`].
     #[must_use]
     pub fn soak_of(path: &Path) -> Option<&str> {
         let (soak, rest) = path.file_name()?.to_str()?.rsplit_once('-')?;
@@ -298,7 +301,7 @@ impl Found {
 mod tests {
     use super::*;
 
-    /// Fails with seed 7.
+    /// Case that fails with seed 7.
     struct Fake(u64);
 
     impl Case for Fake {

@@ -1,23 +1,24 @@
-//! Damaged texts: what a reader must survive.
+//! Mutations of texts, as inputs that a reader must survive.
 //!
-//! A few changes to a good text find more than random bytes would: most of what is left still means
-//! something, so that the reader gets deep into it.
+//! A few changes to a valid text find more errors than random bytes. Most of the text keeps its meaning, so
+//! the reader processes much of it before the error.
 
 use crate::kit::Random;
 
-/// Bytes of a text at most, so that repetition cannot pile up.
+/// Maximum length of a text in bytes, so that repetitions cannot accumulate.
 pub(super) const LONGEST: usize = 1 << 18;
-/// Bytes that a change of a range covers at most.
+/// Maximum length of a changed range in bytes.
 const RANGE: u64 = 64;
-/// Times that a line is repeated at most.
+/// Maximum number of repetitions of a line.
 const REPEATS: u64 = 400;
 
-/// Characters beyond which a line is long: columns are no more 16-bit numbers.
+/// Length from which a line counts as long, since its columns no longer fit into 16 bits in characters.
 const LONG_LINE: usize = (1 << 16) + 1;
-/// Of so many changes to long lines one adds to a line; the others join all lines, which costs less time to read.
+/// One in this many line-lengthening changes adds filler to a line. The others join all lines, which is
+/// faster to read.
 const LONG_LINES: u64 = 4;
 
-/// Words that stand at the edges of what a reader accepts.
+/// Words at the limits of what readers accept.
 const WORDS: [&str; 32] = [
     "0",
     "-1",
@@ -53,7 +54,7 @@ const WORDS: [&str; 32] = [
     "\u{feff}",
 ];
 
-/// A copy of `text` with some changes; `other` is a text to take parts from.
+/// Returns a copy of `text` with some changes, some of which copy pieces of `other`.
 pub(super) fn mutated(random: &mut Random, text: &[u8], other: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     let changes = 1 << random.below(5);
@@ -87,7 +88,7 @@ fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
             insert(text, at, part);
         }
         5 => text.truncate(at),
-        // Words and lines are what readers look at: they change more often than single bytes.
+        // Words and lines are changed more often than single bytes, because readers parse words and lines.
         6 | 7 => {
             let word = piece(random, text, |byte| byte.is_ascii_alphanumeric());
             let new = WORDS[random.below(WORDS.len() as u64) as usize];
@@ -105,7 +106,7 @@ fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
             let times = random.below(REPEATS) as usize;
             insert(text, line.start, &part.repeat(times.min(LONGEST / part.len())));
         }
-        // A place far into a line: what stands there is often what the reader refuses.
+        // Shifts a line beyond column 65,536; errors are often reported in this line.
         11 if random.below(LONG_LINES) == 0 => {
             let line = piece(random, text, |byte| byte != b'\n');
             let word = text[piece_around(text, at.min(text.len()), |byte| !byte.is_ascii_whitespace())].to_vec();
@@ -132,14 +133,14 @@ fn insert(text: &mut Vec<u8>, at: usize, part: &[u8]) {
     text.splice(at..at, part.iter().copied());
 }
 
-/// A short range of a text.
+/// Draws a short range of a text.
 fn range(random: &mut Random, length: usize) -> std::ops::Range<usize> {
     let from = random.below(length as u64 + 1) as usize;
     let most = 1 + random.below(RANGE) as usize;
     from..(from + most).min(length)
 }
 
-/// The piece of such bytes around a random place.
+/// Returns the run of matching bytes around a random position.
 fn piece(random: &mut Random, text: &[u8], belongs: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
     piece_around(text, random.below(text.len() as u64 + 1) as usize, belongs)
 }

@@ -1,4 +1,4 @@
-//! Cases that a seed says everything about, but for the number of their steps: the first so many of what the seed draws.
+//! Cases that a seed and a number of steps determine. Fewer steps give a prefix of the same sequence.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::shrink::Search;
 use super::{Case, Found, Soak, Work, file};
 
-/// Runs so many of the steps that a seed draws.
+/// Function that runs the first `steps` steps that a seed draws.
 type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
 
 struct OfSeed {
@@ -17,7 +17,7 @@ struct OfSeed {
     run: Run,
 }
 
-/// What a file says of one.
+/// File format of a case.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -25,7 +25,7 @@ struct Kept {
     steps: u64,
 }
 
-/// A soak of such cases, of so many steps each.
+/// Creates a soak of such cases with `steps` steps each.
 pub(super) fn of_seed(soak: &'static str, about: &'static str, steps: u64, run: Run) -> Soak {
     let reread = move |_: &Path, _: &Path, text: &[u8]| {
         let Kept { seed, steps } = file::read(text)?;

@@ -1,4 +1,4 @@
-//! The inputs of the library; the command has some more.
+//! Inputs of the library. The command-line tool adds further inputs.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use warpsieve::launch::{LaunchFile, read_npy_bytes};
 use warpsieve::readers::{Readback, Subject, follow, sightings};
 use warpsieve::run::{Checkpoints, Identity, RunOptions, WaveOptions, goes_on, run};
 
-/// A CTA at most: the samples are small.
+/// Maximum size of a CTA in a trace in bytes, enough for the samples.
 const CTA_BYTES: usize = 16 << 20;
-/// Memory of a machine that requests go to.
+/// Size of the memory that DRAM traces may address in bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// The machine that writes samples: small, as is all that it writes.
+/// Small machine that writes the samples, so that its files are small too.
 const SMALL: [&str; 7] = [
     "num_sms=1",
     "num_partitions=1",
@@ -30,11 +30,11 @@ const SMALL: [&str; 7] = [
     "l2.index={ kind = \"linear\" }",
     "sm.ctas=1",
 ];
-/// Core cycles that it runs for a waveform, and for a checkpoint.
+/// Duration of the runs that write a waveform and a checkpoint [core cycles].
 const WAVE_CYCLES: u64 = 600;
 const CHECKPOINT_CYCLES: u64 = 400;
 
-/// The inputs.
+/// Returns the inputs of the library.
 #[must_use]
 pub fn inputs() -> &'static [Input] {
     &INPUTS
@@ -119,7 +119,7 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     }))
 }
 
-/// As each type: a file has one, which is looked at before the elements are.
+/// Tries every element type, since the reader checks the file's type before its elements.
 fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let mut read = Err(in_words("no type"));
     for element in ElementType::ALL {
@@ -131,7 +131,7 @@ fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     read
 }
 
-/// A request and a line that are there in no dump are looked for: for that everything is read.
+/// Searches for a request and a line that no dump contains, so that the whole dump is read.
 fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     use warpsieve::readers::{FollowError, SightingError};
     match follow(Readback::of_bytes(path, bytes).map_err(in_words)?, u64::MAX, None) {
@@ -146,7 +146,7 @@ fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// Runs a small kernel on a small machine, and reads what it has written.
+/// Runs a small kernel on a small machine, and returns the files it wrote.
 fn written(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOptions) -> Result<Vec<Sample>, String> {
     let sets = SMALL.map(str::to_owned).to_vec();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
@@ -180,7 +180,7 @@ fn make_checkpoints(kernels: &Path) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// The same checkpoint without the checksum, which hardly any damage gets past.
+/// Returns a checkpoint without its checksum, because the checksum would reject almost any damaged file.
 fn unsealed(Sample { bytes, .. }: &Sample) -> Result<Sample, String> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     let begins = ends.take(2).last().ok_or("a checkpoint has no header")?;
@@ -212,7 +212,7 @@ mod tests {
         }
         let least = [8, 60, 60, 6, 40, 2, 20, 2, 2];
         assert!(counts.iter().zip(least).all(|((_, count), least)| *count >= least), "{counts:?}");
-        // TOML is told apart by who reads it.
+        // Three inputs are TOML files. A file is a sample of each input whose reader accepts it.
         let of = |name: &str| counts.iter().find(|(other, _)| *other == name).unwrap().1;
         assert!(of("machine-files") < of("launch-files"), "{counts:?}");
     }

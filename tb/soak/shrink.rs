@@ -1,30 +1,31 @@
-//! # From a case that fails to a small one
-//! Parts are left out of what fails, large ones first, and stay out as long as the rest fails in the same way: says the
-//! same, numbers aside, and panics at the same place if it panics (A. Zeller, R. Hildebrandt, *Simplifying and Isolating
-//! Failure-Inducing Input*, IEEE Transactions on Software Engineering 28(2), 2002).
+//! # Shrinking of failing cases
+//! Removes elements of a failing case, many at a time at first, as long as the remaining case fails in the
+//! same way. Two failures are the same if their messages agree except for numbers, and if a panic has the
+//! same location (A. Zeller, R. Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE
+//! Transactions on Software Engineering 28(2), 2002).
 
 use std::time::{Duration, Instant};
 
 use super::{Case, watched};
 
-/// What is looked for, and for how long.
+/// Kind of failure to reproduce, and the time limit of the search.
 pub(super) struct Search {
     kind: String,
     until: Instant,
 }
 
 impl Search {
-    /// What goes wrong as in `wrong`.
+    /// Creates a search for failures of the same kind as `wrong`.
     pub fn new(wrong: &str, time: Duration) -> Self {
         Self { kind: kind(wrong), until: Instant::now() + time }
     }
 
-    /// Whether a case goes wrong in this way. Nothing does when the time is up.
+    /// True if a case fails in the same way. Always false after the time limit.
     pub fn fails(&self, case: &dyn Case) -> bool {
         !self.is_over() && watched(case).is_err_and(|wrong| kind(&wrong) == self.kind)
     }
 
-    /// How it goes wrong.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -33,7 +34,7 @@ impl Search {
         Instant::now() >= self.until
     }
 
-    /// As few of the elements as still fail, in their order; all of them do.
+    /// Returns a minimal subsequence of the elements that still fails. The whole sequence must fail.
     pub fn fewest<T: Clone>(&self, all: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut left = all.to_vec();
         let mut part = left.len().div_ceil(2);
@@ -49,14 +50,14 @@ impl Search {
                     at = end;
                 }
             }
-            // What was needed for something that is gone may go too.
+            // Removing an element may make others unnecessary, so passes repeat until nothing changes.
             let is_last = part == 1 && (left.len() == before || self.is_over());
             part = if is_last { 0 } else { (part / 2).max(1) };
         }
         left
     }
 
-    /// A small number of steps that still fail, by halves; `all` of them do.
+    /// Returns a small number of steps that still fails, by bisection. `all` steps must fail.
     pub fn least(&self, all: u64, fails: impl Fn(u64) -> bool) -> u64 {
         let (mut passes, mut least) = (0, all);
         while least - passes > 1 && !self.is_over() {
@@ -71,7 +72,7 @@ impl Search {
     }
 }
 
-/// What is said, without numbers, and the place in the source.
+/// Returns the kind of a failure: the message without numbers, and the source location.
 fn kind(wrong: &str) -> String {
     let lines = wrong.lines();
     let place = lines.clone().find(|line| line.trim_start().starts_with("at "));
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn an_element_that_only_another_one_needed_goes_with_it() {
-        // 5 may go only when 6 is gone.
+        // Element 5 can only be removed after element 6.
         let left = search().fewest(&[5, 6, 7], |some| some.contains(&7) && (some.contains(&5) || !some.contains(&6)));
         assert_eq!(left, [7]);
     }
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(kind("line 0x1f is lost"), kind("line 77 is lost"));
     }
 
-    /// Panics if it is told to.
+    /// Case that panics with the given message, if any.
     struct Fragile(Option<&'static str>);
 
     impl Case for Fragile {

@@ -1,5 +1,5 @@
-//! Random kernels on two SM cores with a memory that answers late and out of order: what they leave in memory is what the
-//! interpreter has, with warps of 32 and of 64 lanes and in every mode of evaluation.
+//! Random kernels on two SM cores, with a memory that replies late and out of order. The final memory must
+//! equal the interpreter's, with warps of 32 and 64 lanes and in every mode of evaluation.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -11,10 +11,10 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![random::cross()]
 }
 
-/// Statements of a case at most.
+/// Maximum number of statements in a case.
 pub(super) const STATEMENTS: u64 = random::STATEMENTS;
 
-/// Runs the first `statements` of the kernel of a seed.
+/// Runs a seed's kernel with at most `statements` statements.
 pub(super) fn run(seed: u64, statements: u64) -> Result<Work, String> {
     let (warp_instructions, cycles) = random::run(seed, statements);
     Ok(Work { runs: 1, cycles, warp_instructions })

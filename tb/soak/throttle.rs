@@ -1,5 +1,5 @@
-//! Random warps, accesses and counts for the parts of CCWS and of DWT-CS, each in lockstep with its golden twin: victim tags
-//! and scores, the watch over an L1D's misses, the coordinator.
+//! Random inputs for the components of CCWS and DWT-CS, each in lockstep with its golden twin: victim tags,
+//! scores, streaming monitor of an L1D, coordinator.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -13,12 +13,12 @@ pub(super) fn crosses() -> Vec<Cross> {
     crosses
 }
 
-/// Steps of each part.
+/// Number of steps of each component.
 pub(super) const STEPS: u64 = 60_000;
-/// Of a coordinator, a launch is a step for so many of the others.
+/// Steps of the other components per kernel launch of the coordinator.
 const LAUNCH: u64 = 7_500;
 
-/// Runs the first `steps` of each part of the case of a seed.
+/// Runs the first `steps` steps of each component of a seed's case.
 pub(super) fn run(seed: u64, steps: u64) -> Result<Work, String> {
     ccws::lose(seed, steps);
     ccws::score(seed, steps);

@@ -1,8 +1,9 @@
-//! Random programs of compute units whose L1s supply each other under a sharing tracker, with loads that contend
-//! past them or none: what they read as the memory model allows, L1s and tracker as their twins.
+//! Random programs of compute units whose L1s supply each other under a sharing tracker, with or without
+//! contending loads. The memory model checks the values read, and the L1s and the tracker must equal their
+//! twins.
 //!
-//! A case is ten thousand accesses to a few lines; some cases run a second time with every block evaluated at
-//! every edge in an order of its own, which must agree.
+//! A case is ten thousand accesses to a few lines. Some cases run a second time with every block evaluated at
+//! every edge in shuffled order, with equal results.
 
 use rtl::kernel::Mode;
 use rtl::tracker::TrackerScheme;
@@ -17,18 +18,18 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![races::cross()]
 }
 
-/// Compute units.
+/// Number of compute units.
 const CUS: usize = 16;
-/// Kernels of a case.
+/// Number of kernels in a case.
 const KERNELS: usize = 5;
-/// Accesses of a compute unit in a kernel.
+/// Number of accesses per compute unit and kernel.
 const OPS: usize = 125;
-/// Accesses of a compute unit in all kernels.
+/// Number of accesses per compute unit in all kernels.
 pub(super) const ACCESSES: u64 = (KERNELS * OPS) as u64;
-/// One of so many cases runs twice.
+/// One in this many cases runs twice.
 const TWICE: u64 = 16;
 
-/// Runs the first `accesses` of each compute unit of the case of a seed.
+/// Runs the first `accesses` accesses of each compute unit of a seed's case.
 pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
     let protections = TrackerScheme::Corrected.protections();
     let case = tracker::Case {

@@ -1,5 +1,5 @@
-//! Random traffic through crossbars of few and of very many ports, whose ends hold back at random: every packet arrives
-//! once, unchanged and in the order of its pair, in every mode of evaluation.
+//! Random traffic through crossbars with few and with very many ports, and random stalls on both sides. Every
+//! packet must arrive once, unchanged and in the order of its input-output pair, in every mode of evaluation.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -12,10 +12,10 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![xbar::cross()]
 }
 
-/// Packets of an input at most.
+/// Maximum number of packets per input.
 pub(super) const PACKETS: u64 = xbar::PACKETS;
 
-/// Runs the first `packets` of each input of the case of a seed.
+/// Runs the first `packets` packets of each input of a seed's case.
 pub(super) fn run(seed: u64, packets: u64) -> Result<Work, String> {
     Ok(Work { runs: xbar::run(seed, packets), cycles: 0, warp_instructions: 0 })
 }

@@ -1,4 +1,4 @@
-//! Memory is weighed for the whole process: what takes too much of it is tested in one of its own.
+//! Tests an excessive allocation in a separate process, because memory is measured for the whole process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn memory_without_bound_is_found_and_its_mutant_too() {
     let soak = Soak::of_input(&HEAVY);
     let failed = soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err();
     assert!(failed.wrong.starts_with("brought the memory of this process to "), "{}", failed.wrong);
-    // The reader takes about a second where it takes so much.
+    // The reader takes about a second for each input that allocates this much.
     let found = failed.shrunk(Duration::from_secs(10)).unwrap();
     assert!(found.bytes.windows(2).any(|two| two == b"ss"), "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! Victim tags and scores in lockstep with their twins.
+//! Runs the victim tags and scores of CCWS in lockstep with their golden twins.
 
 use golden::throttle::Scheme;
 use rtl::kernel::{Edge, Wake};
@@ -19,7 +19,7 @@ const SCORES: &str = "warps under scores of lost locality";
 const EVENTS: [&str; 4] = ["begins", "ends", "loses", "issues"];
 const LOAD: [&str; 3] = ["all may load", "it may load, others not", "it may not load"];
 
-/// What is to be met.
+/// Declares the coverage of the victim tags and of the scores.
 pub(crate) fn crosses() -> Vec<Cross> {
     let excluded = vec![Excluded {
         of: vec![vec!["a store of a line", "a store of no line"], vec!["a line's way"]],
@@ -32,7 +32,7 @@ pub(crate) fn crosses() -> Vec<Cross> {
     vec![tags, Cross { name: SCORES, axes, excluded }]
 }
 
-/// khairy2015 Table 4.
+/// Configuration of khairy2015 Table 4.
 const CONFIG: CcwsConfig = CcwsConfig::KHAIRY2015;
 const SETS: u32 = 32;
 const WAYS: u32 = 4;
@@ -43,15 +43,16 @@ fn victims() -> Victims {
     Victims::new(&CONFIG, &place)
 }
 
-/// The keys of the twin, found by kind.
+/// Returns the golden CCWS scheme for the configuration.
 fn golden() -> Box<dyn Scheme> {
     twin(&ThrottleConfig::from(CONFIG)).expect("CCWS has a twin")
 }
 
-/// Accesses to an L1D whose replacement is random: the tags must know only what gives way. Returns how many lost locality.
+/// Runs accesses to an L1D with random replacement, since the victim tags depend only on the lines evicted.
+/// Returns the number of misses that lost locality.
 ///
 /// # Panics
-/// If the twin says otherwise.
+/// If the twin disagrees.
 pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     let (mut victims, mut twin) = (victims(), golden().losses().expect("CCWS finds losses"));
     let mut lines = [[None; WAYS as usize]; SETS as usize];
@@ -77,11 +78,11 @@ pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     lost
 }
 
-/// Warps begin, issue, lose locality and end at random; in every cycle the same ones may load. Returns the cycles in which
-/// some may not.
+/// Starts, issues, ends and loses locality of warps at random, and compares the warps that may load in every
+/// cycle. Returns the number of cycles in which some warp may not load.
 ///
 /// # Panics
-/// If the twin says otherwise.
+/// If the twin disagrees.
 pub(crate) fn score(seed: u64, cycles: u64) -> u32 {
     let mut random = Random::new(seed);
     let warps = 2 + random.below(47) as u8;

@@ -1,4 +1,4 @@
-//! What the L1D tells the throttle of its core while the streaming monitor has it closed.
+//! Messages from the L1D to its core's throttle while the streaming monitor keeps the L1D closed.
 
 use rtl::cells::streaming::StreamingConfig;
 use rtl::kernel::{BlockId, Chan, Edge, Wake, link};
@@ -16,7 +16,7 @@ use crate::l1::rig::{self, Links};
 /// Cycles between two loads.
 const PAUSE: u64 = 20;
 
-/// An LSU under DWT-CS, and its side band.
+/// LSU under DWT-CS, with its sideband.
 struct Bench {
     lsu: Lsu,
     links: Links,
@@ -47,7 +47,8 @@ impl Bench {
         }
     }
 
-    /// Loads one line after the other; returns whether each missed, as the core is told, and went past.
+    /// Loads lines one after another. Returns for each whether the core was notified of a miss, and whether
+    /// the load bypassed.
     fn load(&mut self, lines: &[u64]) -> Vec<(bool, bool)> {
         lines.iter().map(|line| self.load_one(*line)).collect()
     }
@@ -100,11 +101,11 @@ fn the_core_hears_of_misses_of_a_closed_cache_which_opens_if_they_are_no_streams
         [(true, false), (true, false), (true, false), (true, false), (false, false)]
     );
     bench.end_period(true);
-    // Four of five missed, which is not above 90 percent.
+    // Four of five loads missed, which is not above 90 percent.
     assert_eq!(bench.load(&[4, 5, 6, 7]), [(true, false); 4]);
     bench.end_period(true);
     assert_eq!(bench.load(&[8, 9, 10, 11, 8]), [(true, true), (true, true), (true, true), (true, true), (false, true)]);
     bench.end_period(false);
-    // What was left of line 8 is its tag.
+    // Line 8 was a tag-only entry, so the first load after reopening misses.
     assert_eq!(bench.load(&[8, 8, 12]), [(true, false), (false, false), (true, false)]);
 }

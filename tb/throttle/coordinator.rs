@@ -1,4 +1,4 @@
-//! The coordinator of DWT-CS with the monitors of its cores, and against its twin.
+//! Tests the DWT-CS coordinator with the monitors of its cores, and in lockstep with its golden twin.
 
 use golden::throttle::{Answer, Counts, Scheme};
 use rtl::kernel::{BlockId, Chan, ChanSpec, Edge, Payload, RxBank, TxBank, Wake};
@@ -17,13 +17,13 @@ const TRIGGERS: [(Trigger, &str); 3] =
     [(Trigger::Sum, "sum"), (Trigger::AnyCore, "any core"), (Trigger::CoordinatorOnly, "coordinator only")];
 const ORDERS: [&str; 5] = ["none", "to sample", "to sample once more", "a limit", "a limit known from before"];
 
-/// What is to be met.
+/// Declares the coverage: each order of the coordinator, under each trigger.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("misses of", TRIGGERS.map(|(_, name)| name)), Axis::new("order", ORDERS)];
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// The links between `count` cores and the coordinator, on a clock of one tick.
+/// Links between the cores and the coordinator, on a clock with a period of one tick.
 struct Links {
     reports: Vec<Chan<Report>>,
     orders: Vec<Chan<Order>>,
@@ -48,10 +48,11 @@ impl Links {
     }
 }
 
-/// Random counts of any number of cores at random times, in so many launches; the orders must be what the twin says.
+/// Sends random counts of a random number of cores at random times, over `launches` kernel launches. The
+/// coordinator's orders must equal the twin's.
 ///
 /// # Panics
-/// If they are not.
+/// If they differ.
 pub(crate) fn search(seed: u64, launches: u64) {
     let mut random = Random::new(seed);
     let cores = 1 + random.below(if seed % 8 == 7 { 128 } else { 20 }) as u32;
@@ -131,16 +132,16 @@ mod tests {
 
     use super::*;
 
-    /// Monitors whose cores do what a function says, and their coordinator.
+    /// Monitors of several cores with their coordinator. A closure determines the progress of the cores.
     struct Bench {
         monitors: Vec<Monitor>,
         coordinator: Coordinator,
         links: Links,
-        /// Thread instructions of each core so far.
+        /// Number of thread instructions issued so far, by core.
         issued: Vec<u64>,
         wake: Wake,
         cycle: u64,
-        /// Phases and limits of all cores whenever any of them has changed.
+        /// Phases and limits of all cores, logged with the cycle whenever any of them changes.
         log: Vec<(u64, Vec<(Phase, u8)>)>,
     }
 
@@ -158,8 +159,9 @@ mod tests {
             }
         }
 
-        /// Runs one launch of a kernel for so many cycles from cycle 0 of its own. In a cycle, core `i` under
-        /// limit `k` issues `threads(i, k)` thread instructions; it misses every `miss_every` cycles.
+        /// Runs one kernel launch for the given number of cycles, logged from cycle 0. In each cycle, core
+        /// `i` under limit `k` issues `threads(i, k)` thread instructions. It misses every `miss_every`
+        /// cycles.
         fn launch(&mut self, key: u16, cycles: u64, miss_every: u64, threads: impl Fn(usize, u8) -> u32) {
             let start = self.cycle;
             self.monitors.iter_mut().for_each(|monitor| monitor.load(key));
@@ -191,7 +193,7 @@ mod tests {
             self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
         }
 
-        /// The cycles in which the cores went over to sampling, and to which limits.
+        /// Returns the log entries in which all cores are in the given phase: cycle, and limits of the cores.
         fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
             let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
             let found = self.log.iter().filter(|(_, state)| all(state));
@@ -199,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Most done with five warps.
+    /// Returns the thread instructions per cycle of a core whose throughput peaks at five warps.
     fn best_at_five(_: usize, limit: u8) -> u32 {
         32 - u32::from(limit.abs_diff(5))
     }
@@ -246,7 +248,7 @@ mod tests {
     #[test]
     fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
         let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-        // One miss in ten cycles of ten threads is ten in a thousand.
+        // One miss per ten cycles of ten thread instructions is an MPKI of exactly 10.
         bench.launch(1, 100_000, 10, |_, _| 10);
         assert_eq!(bench.of(Phase::Sample), []);
         bench.launch(2, 29_999, 3, best_at_five);
@@ -269,7 +271,7 @@ mod tests {
         assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
     }
 
-    /// A core and its coordinator may disagree for as long as a message is on its way.
+    /// Core and coordinator may be in different phases while a message is in flight.
     #[test]
     fn the_count_of_a_sample_that_nobody_asked_for_is_no_period() {
         let config = DwtConfig { above: 1, ..DwtConfig::KHAIRY2015 };

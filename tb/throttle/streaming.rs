@@ -1,4 +1,4 @@
-//! The streaming monitor in lockstep with its twin.
+//! Runs the streaming monitor in lockstep with its golden twin.
 
 use golden::l1::streaming::{Config, Streaming as Twin};
 use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
@@ -11,16 +11,16 @@ const PERIODS: [&str; 2] = ["periods of others", "periods of its own"];
 const OPENS: [&str; 2] = ["opened by a miss", "opened by a flush"];
 const STATES: [&str; 4] = ["stays open", "closes", "stays closed", "opens"];
 
-/// What is to be met.
+/// Declares the coverage: each change of state, by source of the periods and by way of reopening.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("periods", PERIODS), Axis::new("opened by", OPENS), Axis::new("access", STATES)];
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// Accesses of a stream whose miss rate changes from time to time; how often the cache closed.
+/// Runs accesses whose miss rate changes from time to time. Returns the number of times the cache closed.
 ///
 /// # Panics
-/// If the twin says otherwise.
+/// If the twin disagrees.
 pub(crate) fn follow(seed: u64, own_periods: bool, accesses: u64) -> u32 {
     let mut random = Random::new(seed);
     let (period, miss_percent) = (1 + random.below(3000), 1 + random.below(100));

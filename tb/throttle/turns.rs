@@ -1,4 +1,5 @@
-//! A scheme that nothing but this file knows: pairs of warps take turns, and a machine runs with it as with any other.
+//! Defines a throttling scheme outside the simulator, which lets pairs of warps issue in turn, and runs a
+//! machine with it.
 
 use std::path::Path;
 
@@ -11,13 +12,14 @@ use serde::{Deserialize, Serialize};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
-/// Half of the warps may issue in a turn; nobody is held back before the core has missed often.
+/// Throttling scheme that lets half of the warps issue in each turn, after the core has reached a number of
+/// misses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TurnsConfig {
-    /// Cycles of a turn.
+    /// Length of a turn in cycles.
     turn: u32,
-    /// Misses of a core with which turns begin.
+    /// Number of misses of a core after which turns begin.
     misses: u32,
 }
 
@@ -42,7 +44,7 @@ impl Scheme for TurnsConfig {
 struct Turns {
     config: TurnsConfig,
     misses: u32,
-    /// The cycle that was decided last.
+    /// Latest cycle for which the admitted warps were computed.
     decided: u64,
 }
 
@@ -62,7 +64,7 @@ impl Hooks for Turns {
         })
     }
 
-    /// The first cycle of a turn is decided in the one before.
+    /// The admitted warps for the first cycle of a turn are computed in the cycle before.
     fn due(&self) -> Option<u64> {
         let turn = u64::from(self.config.turn);
         Some((self.decided / turn + 1) * turn - 1)
@@ -79,7 +81,8 @@ fn resolved(sets: &[&str]) -> Result<Resolved, String> {
     Resolved::new(&request).map_err(|error| error.lines().join("\n"))
 }
 
-/// Runs a small kernel with every check; also how many cycles of schedulers the throttle took.
+/// Runs a small kernel with every check. Returns the report, and the number of scheduler cycles lost to
+/// throttling.
 fn checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
     let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
     let options = RunOptions { check: true, mode, ..RunOptions::default() };

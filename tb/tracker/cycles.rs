@@ -1,4 +1,4 @@
-//! A bank of the tracker alone, cycle by cycle.
+//! Tests a bank of the sharing tracker alone, cycle by cycle.
 
 use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
@@ -37,7 +37,7 @@ struct Alone {
     answer: Chan<Answer>,
 }
 
-/// What is sent, each with the cycle before which it is not.
+/// Creates a source from messages, each with the first cycle in which it may be sent.
 fn timed<T>(script: Vec<(u64, T)>) -> Source<T> {
     let (cycles, beats): (Vec<_>, Vec<_>) = script.into_iter().unzip();
     Source::new(beats, Stall::NotBefore(cycles))
@@ -150,9 +150,9 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
     let to = |beat: &Forward| format!("{}>sm{}", beat.id, beat.supplier);
     table.column("forward", bench.forwards.received().iter().map(|(cycle, beat)| (*cycle, to(beat))));
     table.column("answer", bench.answers.sent().iter().map(|(cycle, beat)| (*cycle, format!("{:?}", beat.found))));
-    // 1 comes from the bank and is listed. SM 0 supplies 2. It would be SM 1's turn for 3, but that has dropped
-    // the line: 3 goes to the bank, and behind it the store 4 of its own SM, which had to wait. Nobody is listed
-    // then, so that 5 goes to the bank too.
+    // Load 1 is answered by the bank, and its SM is listed. SM 0 supplies load 2. Round robin selects SM 1
+    // for load 3, but SM 1 has dropped the line, so load 3 goes to the bank. Store 4, of the same SM as load
+    // 3, had to wait and follows it. No SM is listed after that, so load 5 goes to the bank too.
     assert_table(
         &table,
         "cycle  req  to_bank  from_bank  rsp  forward  answer
@@ -180,6 +180,7 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
 fn a_bank_of_eight_has_tags_three_bits_narrower_than_lines() {
     let listed = Listed::of(|to| Alone::new(vec![], vec![], vec![]).tracker.describe(to));
     let bits: Vec<_> = listed.arrays.into_iter().map(|(_, _, bits)| bits).collect();
-    // An entry: valid, the 22 bits of a line in its bank less 7 of its set, 16 sharers and whose turn it is. Recency: 3 bits a way.
+    // Bits of an entry: valid, 22 line bits within the bank less 7 for the set, 16 sharers, and the
+    // round-robin pointer. Recency takes 3 bits per way.
     assert_eq!(bits, [1 + 15 + 16 + 4, 8 * 3]);
 }

@@ -1,5 +1,5 @@
-//! # What the compute units read, judged by the memory model
-//! Tells the checker of what happened in a [`super::rig::Rig`], kernel by kernel.
+//! # Memory-model check of a tracker rig
+//! Feeds the memory-model checker with the events of a [`super::rig::Rig`], kernel by kernel.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,22 +7,22 @@ use golden::consistency::{Checker, Issue, Loading};
 
 use super::rig::{Does, Event, Rig};
 
-/// The checker, with what it must be told of that is still on its way.
+/// Memory-model checker, with the accesses in flight that it must be notified of.
 #[derive(Default)]
 pub struct Judge {
     checker: Checker,
-    /// Loads by compute unit and number.
+    /// Loads in flight, by compute unit and access number.
     loading: HashMap<(usize, usize), Loading>,
-    /// Coherent loads that have not got to memory, by compute unit.
+    /// Coherent loads that have not reached memory, by compute unit.
     coherent: HashMap<usize, VecDeque<(usize, Issue)>>,
-    /// Exchanges on their way, by compute unit and by what they write, which is written once.
+    /// Exchanges in flight, by compute unit and written value, which is unique.
     exchanges: HashMap<(usize, u32), (usize, Issue)>,
-    /// What memory has given to an access.
+    /// Value that memory returned to an access, by compute unit and access number.
     given: HashMap<(usize, usize), u32>,
 }
 
 impl Judge {
-    /// Judges all that has happened since the last time.
+    /// Checks all events since the last call.
     ///
     /// # Errors
     /// The first value that the memory model does not allow.
@@ -47,7 +47,8 @@ impl Judge {
             }
             Event::Performed(cell) => checker.perform(cu, cell),
             Event::ReadLine(line, words) => {
-                // Loads of a line keep their order, those of several banks do not.
+                // Coherent loads of one line keep their order. Loads of different lines may be reordered
+                // between banks.
                 let waiting = self.coherent.entry(cu).or_default();
                 let first = waiting.iter().position(|(number, _)| rig.op(cu, *number).line == line);
                 let number = first.and_then(|first| waiting.remove(first));
@@ -82,7 +83,7 @@ impl Judge {
         Ok(())
     }
 
-    /// The kernel has ended.
+    /// Notifies the checker that the kernel has ended.
     pub fn end_kernel(&mut self) {
         self.checker.end_kernel();
     }

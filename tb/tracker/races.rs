@@ -1,6 +1,7 @@
 //! # Races under a sharing tracker
-//! What crosses what on the ways between L1s, tracker and L2 (anssari2012 sections 3.2 to 3.4, and `rtl/tracker/bank.rs`), as
-//! told from the events of a bank and of the L1s: each of [`RACES`] is to happen.
+//! Coverage of the races between messages of L1s, tracker and L2 (anssari2012 sections 3.2 to 3.4, and
+//! `rtl/tracker/bank.rs`). They are detected from the events of a tracker bank and of the L1s. Each race in
+//! [`RACES`] must occur.
 
 use rtl::l1::watch::{Access, Outcome, Recalled, Watch};
 use rtl::noc::packet::{RequestKind, Sharing};
@@ -10,7 +11,7 @@ use crate::kit::coverage::{Axis, Cross, Excluded, hit};
 
 const NAME: &str = "tracker races";
 
-/// What happens at a bank, and at an L1 in one cycle.
+/// Races at a tracker bank, and coincidences at an L1 within one cycle.
 const RACES: [&str; 28] = [
     "a line is supplied to an L1 that keeps it",
     "a line is supplied to a load past its L1",
@@ -42,7 +43,7 @@ const RACES: [&str; 28] = [
     "a coherent load drops a line on its way",
 ];
 
-/// The points.
+/// Declares the coverage of the races.
 pub(crate) fn cross() -> Cross {
     let never = Excluded {
         of: vec![vec!["a refused load is written before it goes to the L2"]],
@@ -62,7 +63,7 @@ enum At {
     Memory,
 }
 
-/// A load that the bank has noted.
+/// Load that has a row in the bank's table of transfers.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     /// Compute unit and ticket.
@@ -70,28 +71,28 @@ struct Load {
     line: u64,
     at: At,
     keeps: bool,
-    /// It was written since.
+    /// True if the line was written after the load was recorded.
     written: bool,
-    /// Its supplier's notice has come since.
+    /// True if the supplier's eviction notice arrived after the load was recorded.
     noticed: bool,
 }
 
-/// What crosses what at one bank.
+/// Detector of races at one tracker bank.
 #[derive(Clone, Debug)]
 pub(crate) struct Races {
-    /// The oldest first.
+    /// Recorded loads, the oldest first.
     loads: Vec<Load>,
     rows: usize,
     held: u64,
 }
 
 impl Races {
-    /// A bank that notes so many loads.
+    /// Creates a detector for a bank whose table holds `rows` loads.
     pub fn new(rows: u32) -> Self {
         Self { loads: Vec::new(), rows: rows as usize, held: 0 }
     }
 
-    /// Follows the bank over an edge.
+    /// Processes the bank's events of one edge.
     pub fn follow(&mut self, bank: &Tracker, seen: &Seen) {
         let Seen { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
@@ -123,7 +124,7 @@ impl Races {
         self.held = bank.stats().held;
     }
 
-    /// The oldest load of a compute unit and ticket that is there.
+    /// Returns the oldest load with this compute unit and ticket that is in state `at`.
     fn find(&self, key: (u8, u64), at: At) -> Option<usize> {
         self.loads.iter().position(|load| (load.key, load.at) == (key, at))
     }
@@ -169,7 +170,7 @@ impl Races {
                 (At::Memory, true, false) => race("a store passes a load of its own at the L2"),
                 (At::Memory, true, true) => race("a coherent access passes a load of its own at the L2"),
                 (At::Refused, false, _) => race("a refused load is written before it goes to the L2"),
-                // It waits.
+                // The access waits behind its own unit's load, so there is no race.
                 (At::Supplier(_) | At::Refused, true, _) => {}
             }
         }
@@ -217,7 +218,7 @@ impl Races {
     }
 }
 
-/// Looks at what an L1 did at an edge.
+/// Detects races among an L1's events of one edge.
 pub(crate) fn look(watch: &Watch) {
     if let Some((_, found)) = watch.dropped {
         if found.contains(&Recalled::Dropped) {

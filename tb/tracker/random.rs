@@ -1,7 +1,7 @@
 //! # Random programs on few lines
-//! Compute units load, store and exchange words of a handful of lines through L1s that hold a few of them, with
-//! every delay drawn anew; kernel after kernel. The memory model judges what they read, the golden twins what
-//! the L1s and the tracker do, and every access must be answered.
+//! Compute units load, store and exchange words of a handful of lines through small L1s, with random delays,
+//! over several kernels. The memory model checks the values read, golden twins check the L1s and the tracker,
+//! and every access must be answered.
 
 use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Counted, Mode, Simulator};
@@ -19,52 +19,52 @@ use crate::l1::rig::l1;
 use warpsieve::check::l1::Lockstep;
 use warpsieve::check::tracker::TrackerLockstep;
 
-/// Everything that a case varies.
+/// Parameters of a random case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Determines all that follows.
+    /// Seed that determines everything not listed here.
     pub seed: u64,
-    /// Compute units.
+    /// Number of compute units.
     pub cus: usize,
-    /// Accesses of each in a kernel.
+    /// Number of accesses per compute unit and kernel.
     pub ops: usize,
-    /// Kernels.
+    /// Number of kernels.
     pub kernels: usize,
-    /// Of each compute unit in all kernels only the first so many.
+    /// Maximum number of accesses per compute unit over all kernels. The programs are cut off there.
     pub accesses: usize,
-    /// What the tracker does for those who write.
+    /// Protections of the tracker against stale copies.
     pub protections: Protections,
-    /// L1s drop lines that were written on their way.
+    /// True if L1s drop lines that were written in flight.
     pub drops_overtaken: bool,
-    /// L1s and tracker are emptied between kernels.
+    /// True if L1s and tracker are flushed between kernels.
     pub flushes: bool,
 }
 
-/// What came out of a case.
+/// Results of a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// Cycles of the compute units.
+    /// Duration of the run [cycles of the compute units].
     pub cycles: u64,
-    /// Accesses answered.
+    /// Number of accesses answered.
     pub ops: u64,
-    /// Loads past the L1s.
+    /// Number of loads that bypassed the L1s.
     pub bypasses: u64,
-    /// What all banks of the tracker did.
+    /// Counters of all tracker banks, summed.
     pub tracker: TrackerStats,
 }
 
-/// Ticks after which a kernel is stuck.
+/// Tick after which a kernel counts as hung.
 const LIMIT: u64 = 1 << 40;
-/// Words of a line that are used, each in a sector of its own.
+/// Words used in a line, each in its own sector.
 const WORDS: [u64; 2] = [0, 8];
-/// Resident warps: an access to a line contends if these are more than half of the lines of its L1.
+/// Maximum number of resident warps. A load contends if these exceed half of the lines in its L1.
 const MOST_WARPS: u64 = 5;
 
-/// Load-store units with room for two instructions.
+/// Load-store unit with room for two instructions.
 pub const LSU: LsuConfig = LsuConfig { slots: 2, access_queue: 2, request_latency: 1, reply_latency: 1 };
 
 impl Case {
-    /// A rig as the case has it, and how many lines are used.
+    /// Draws the setup of the case. Returns it with the number of lines used.
     pub fn setup(&self) -> (Setup, u64) {
         let mut random = Random::new(self.seed);
         let mut pick = |choices: &[u32]| choices[random.below(choices.len() as u64) as usize];
@@ -108,20 +108,20 @@ impl Case {
         setup.l1.bypass_sectors = pick(&[0, 32]);
         setup.l1.fetch = if pick(&[0, 1]) == 0 { Fetch::Line } else { Fetch::Sectors };
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
-        // Late ones list L1s that have dropped the line by then.
+        // With late answers, the tracker lists L1s that have already evicted the line.
         setup.slowest_answer = if pick(&[0, 1]) == 0 { setup.slowest_link } else { 1000 };
         setup.l1.lookups = if setup.l1.fetch == Fetch::Sectors { pick(&[1, 2, 4]) } else { 1 };
         (setup, lines)
     }
 
-    /// The programs of a kernel.
+    /// Draws the programs of a kernel.
     fn programs(&self, kernel: usize, lines: u64, start: u64) -> Vec<Vec<Op>> {
         let program = |cu: usize| {
             let mut random = Random::new(rtl::kernel::digest_of(&(self.seed, kernel, cu)));
             let pause = [0, 3, 60][random.below(3) as usize];
             let mut not_before = start;
             let op = |number: usize| {
-                // Each value is written once, so that a value tells where it comes from.
+                // Each value is written once, so that it identifies the store that wrote it.
                 let value = ((kernel * self.cus + cu) * self.ops + number + 1) as u32;
                 let does = match random.below(20) {
                     0..=11 => Does::Loads,
@@ -138,21 +138,21 @@ impl Case {
         (0..self.cus).map(program).collect()
     }
 
-    /// Accesses of a compute unit in a kernel.
+    /// Returns the number of accesses per compute unit in a kernel.
     fn ops_of(&self, kernel: usize) -> usize {
         self.accesses.saturating_sub(kernel * self.ops).min(self.ops)
     }
 
-    /// The rig with its first kernel.
+    /// Creates the rig with the programs of the first kernel.
     pub fn rig(&self) -> Rig {
         let (setup, lines) = self.setup();
         Rig::new(setup, self.programs(0, lines, 0))
     }
 
-    /// Runs the case.
+    /// Runs the case with every check.
     ///
     /// # Errors
-    /// The first thing that is not as it must be.
+    /// Describes the first check that fails.
     pub fn run(&self, mode: Mode) -> Result<Ran, String> {
         let (setup, lines) = self.setup();
         let mut rig = self.rig();
@@ -190,11 +190,11 @@ impl Case {
     }
 }
 
-/// What runs beside a rig.
+/// Golden twins, race detectors and memory-model checker that follow a rig.
 struct Follower {
     l1s: Vec<Lockstep>,
     trackers: Vec<TrackerLockstep>,
-    /// By bank; none if nobody counts.
+    /// Race detectors by bank; empty if no coverage is collected.
     races: Vec<Races>,
     judge: Judge,
     period: u64,

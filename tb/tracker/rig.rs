@@ -1,8 +1,8 @@
 //! # Compute units under a sharing tracker
-//! Load-store units with L1s, the crossbars between them, banks of the tracker, and before each of these a
-//! memory of real bytes, which serves requests in order and answers them in order some time later. Each unit runs
-//! a program of accesses to single words; what it issues and is answered, and what memory does, is kept for
-//! the memory model's checker.
+//! Load-store units with L1s, the crossbars between them, and tracker banks with a memory behind each bank.
+//! The memories hold real bytes; they serve requests in order and reply in order after a latency. Each unit
+//! runs a program of accesses to single words. The rig logs the accesses issued, the replies, and the memory
+//! operations for the memory-model checker.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,39 +27,39 @@ use rtl::tracker::{
 
 use crate::kit::{Around, Bench, Random};
 
-/// Bits of the address of a line.
+/// Width of a line address in bits.
 const LINE_BITS: u32 = 25;
 
-/// What an access does.
+/// Kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Does {
     /// Loads a word.
     Loads,
-    /// Loads it as memory has it.
+    /// Loads the current value of a word in memory.
     LoadsCoherently,
     /// Stores a value.
     Stores(u32),
-    /// Puts a value in its place and loads what was there.
+    /// Exchanges a word: stores a value and loads the old one.
     Exchanges(u32),
 }
 
-/// An access to a word.
+/// Access to one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Op {
-    /// Cycle before which it is not issued.
+    /// First cycle in which the access may be issued.
     pub not_before: u64,
-    /// What it does.
+    /// Kind of the access, with its value.
     pub does: Does,
-    /// Line.
+    /// Line address.
     pub line: u64,
-    /// Word in the line.
+    /// Index of the word in the line.
     pub word: u64,
-    /// Warps said to be resident, of which most make it contend for its L1.
+    /// Number of resident warps reported with the access. A large number makes it contend for its L1.
     pub resident: u8,
 }
 
 impl Op {
-    /// Number of its word in memory.
+    /// Returns the index of the access's word in memory.
     pub fn cell(&self) -> u64 {
         self.line * (LINE_BYTES as u64 / 4) + self.word
     }
@@ -80,53 +80,53 @@ impl Op {
     }
 }
 
-/// How the rig is built.
+/// Parameters of the rig.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Compute units.
+    /// Number of compute units.
     pub cus: usize,
-    /// Banks of the tracker.
+    /// Number of tracker banks.
     pub banks: usize,
-    /// Clock periods of compute units, crossbars and memory.
+    /// Clock periods of compute units, crossbars and memory in ticks.
     pub periods: [u32; 3],
-    /// Their L1s.
+    /// L1 of each compute unit.
     pub l1: L1Config,
-    /// Their load-store units.
+    /// Load-store unit of each compute unit.
     pub lsu: LsuConfig,
-    /// The tracker.
+    /// Sharing tracker.
     pub tracker: TrackerConfig,
-    /// What it does for those who write.
+    /// Protections of the tracker against stale copies.
     pub protections: Protections,
-    /// L1s drop lines that were written on their way.
+    /// True if L1s drop lines that were written in flight.
     pub drops_overtaken: bool,
-    /// Cycles that memory takes: at least, and spread above.
+    /// Latency of memory in cycles: minimum, and width of the random range above it.
     pub latency: (u64, u64),
-    /// Ticks of the slowest link between L1s, crossbars and banks; each has its own.
+    /// Maximum latency of the links between L1s, crossbars and banks in ticks. Each link has a different one.
     pub slowest_link: u64,
-    /// The same of the links on which L1s answer the banks.
+    /// Maximum latency of the links on which L1s answer the banks in ticks.
     pub slowest_answer: u64,
-    /// Flits of the crossbars' input buffers.
+    /// Capacity of the crossbars' input buffers in flits.
     pub buffer_flits: u32,
-    /// Determines latencies.
+    /// Seed that determines all latencies.
     pub seed: u64,
 }
 
-/// What a compute unit did, and when.
+/// Event of a compute unit, or of memory on its behalf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// It issued the access of this number.
+    /// The unit issued the access of this number.
     Issued(usize),
-    /// The access was answered with this word.
+    /// The access of this number was answered with this word.
     Answered(usize, u32),
-    /// Its oldest store on its way to this word reached memory.
+    /// The unit's oldest store in flight to this word reached memory.
     Performed(u64),
-    /// Its oldest coherent load of this line that had not got there did; the line was this, by words.
+    /// The unit's oldest coherent load in flight of this line reached memory and read these words.
     ReadLine(u64, [u32; LINE_BYTES / 4]),
-    /// An exchange of this word: what was there, what is.
+    /// The unit's exchange of this word reached memory, with its old and new value.
     Exchanged(u64, u32, u32),
 }
 
-/// The core of a compute unit.
+/// Core of a compute unit, which issues a program.
 #[derive(Clone, Debug, Default)]
 struct Core {
     program: Vec<Op>,
@@ -157,17 +157,17 @@ impl Core {
     }
 }
 
-/// Memory behind a bank of the tracker.
+/// Memory behind a tracker bank.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     lines: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// Replies, and when they are due.
+    /// Pending replies, with the cycles from which they may leave.
     due: VecDeque<(u64, Reply)>,
     served: u64,
     log: Vec<(u64, usize, Event)>,
 }
 
-/// Replies that memory holds back at a time.
+/// Maximum number of pending replies in memory.
 const MEMORY_QUEUE: usize = 16;
 
 impl Memory {
@@ -233,7 +233,7 @@ fn word_at(line: &[u8; LINE_BYTES], at: usize) -> u32 {
     u32::from_le_bytes([line[at], line[at + 1], line[at + 2], line[at + 3]])
 }
 
-/// The rig.
+/// Compute units, crossbars, tracker banks and memories.
 pub struct Rig {
     pub setup: Setup,
     cores: Vec<Core>,
@@ -246,11 +246,11 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    /// Around the crossbar of requests, and so on.
+    /// Links of the request crossbar. The other `around_` fields are those of the other crossbars.
     around_requests: Around<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,
-    /// From the banks, and behind them from the L1s.
+    /// Links of the reply crossbar. Its inputs are the banks, followed by the L1s.
     around_replies: Around<Reply>,
     around_forwards: Around<Forward>,
     around_answers: Around<Answer>,
@@ -258,7 +258,8 @@ pub struct Rig {
 
 const XBAR: u8 = 1;
 
-/// The parts in their order: cores and load-store units; crossbars; trackers and memories.
+/// Returns the id of a block. Domain 0 has the cores, then the load-store units; domain 1 has the crossbars;
+/// domain 2 has the trackers, then the memories.
 fn block(domain: u8, slot: usize) -> BlockId {
     BlockId { domain, slot: slot as u8 }
 }
@@ -352,7 +353,7 @@ impl Rig {
         }
     }
 
-    /// What was loaded by the access of a number.
+    /// Returns the value that the access of this number loaded.
     #[cfg(test)]
     pub fn loaded(&self, cu: usize, number: usize) -> Option<u32> {
         self.cores[cu].log.iter().find_map(|(_, event)| match event {
@@ -361,33 +362,33 @@ impl Rig {
         })
     }
 
-    /// The access of a number.
+    /// Returns the access of this number.
     pub fn op(&self, cu: usize, number: usize) -> &Op {
         &self.cores[cu].program[number]
     }
 
-    /// The access that a compute unit's load-store unit took at a tick.
+    /// Returns the access that a compute unit's load-store unit took at a tick.
     pub fn taken(&self, cu: usize, tick: u64) -> Option<&WarpAccess> {
         self.core_req[cu].taken_at(tick)
     }
 
-    /// Accesses that are not answered.
+    /// Returns the number of accesses not answered yet.
     pub fn unanswered(&self) -> usize {
         self.cores.iter().map(|core| core.program.len() - core.answered).sum()
     }
 
-    /// Gives every compute unit more to do; the caller rouses the cores.
+    /// Appends a program to each compute unit. The caller must wake the cores.
     pub fn extend(&mut self, programs: Vec<Vec<Op>>) {
         self.cores.iter_mut().zip(programs).for_each(|(core, more)| core.program.extend(more));
     }
 
-    /// The cores.
+    /// Yields the block ids of the cores.
     pub fn core_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         (0..self.setup.cus).map(|i| block(0, i))
     }
 
-    /// All that happened since this was last asked, in an order in which it may have: at a tick memory comes
-    /// before answers, and these before what is issued.
+    /// Takes all events since the last call, in a possible order of occurrence. Within a tick, memory events
+    /// come first, then replies, then issued accesses.
     pub fn take_events(&mut self) -> Vec<(usize, Event)> {
         let memories = self.memories.iter_mut().flat_map(|memory| memory.log.drain(..));
         let mut events: Vec<(u64, u8, usize, Event)> = memories.map(|(tick, cu, event)| (tick, 0, cu, event)).collect();

@@ -1,4 +1,4 @@
-//! The scenarios of anssari2012 section 3.2 and of the races around it, to the value and to the cycle.
+//! Scenarios of anssari2012 section 3.2 and related races, checked by value and by counters.
 
 use rtl::kernel::{Counted, Mode};
 use rtl::l1::bypass::contention::Contentious;
@@ -11,15 +11,15 @@ use super::rig::{Does, Op, Rig, Setup};
 use crate::kit::run;
 use crate::l1::rig::l1;
 
-/// The second of two compute units, P and Q.
+/// Index of Q, the second of the two compute units P and Q.
 const Q: usize = 1;
-/// The line, and others that share its set.
+/// Line under test, and other lines that share its set.
 const X: u64 = 0;
 const OTHERS: [u64; 2] = [2, 4];
 const OLD: u32 = 0;
 const NEW: u32 = 1;
 
-/// Two compute units with L1s of a set of two ways.
+/// Returns a rig of two compute units, each with an L1 of one set of two ways.
 fn setup(protections: Protections) -> Setup {
     Setup {
         cus: 2,
@@ -50,12 +50,12 @@ fn op(not_before: u64, does: Does, line: u64) -> Op {
     Op { not_before, does, line, word: 0, resident: 1 }
 }
 
-/// Loads of the other lines, after which X has gone.
+/// Returns loads of the other lines, which evict X.
 fn evict(from: u64) -> [Op; 2] {
     OTHERS.map(|line| op(from + 50 * line, Does::Loads, line))
 }
 
-/// Runs two programs; the second part is what the tracker did.
+/// Runs two programs. Returns the rig and the tracker's counters.
 fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
     let mut rig = Rig::new(setup, programs.into());
     run(&mut rig, Mode::default(), 100_000);
@@ -63,7 +63,8 @@ fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
     (rig, stats)
 }
 
-/// What the last load of Q reads, and what the memory model says to all of it.
+/// Runs two programs. Returns the value of Q's last load, the verdict of the memory model, and the tracker's
+/// counters.
 fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let last = programs[Q].len() - 1;
     let (mut rig, stats) = ran(setup, programs);
@@ -71,7 +72,7 @@ fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), S
     (value, Judge::default().follow(&mut rig), stats)
 }
 
-/// anssari2012 section 3.2: P and Q share X, Q writes it, drops it and asks for it again.
+/// Scenario of anssari2012 section 3.2: P and Q share X; Q stores to X, evicts it and loads it again.
 fn section_3_2() -> [Vec<Op>; 2] {
     let p = vec![op(0, Does::Loads, X)];
     let mut q = vec![op(200, Does::Loads, X), op(400, Does::Stores(NEW), X)];
@@ -84,7 +85,7 @@ fn section_3_2() -> [Vec<Op>; 2] {
 fn section_3_2_gives_the_writer_its_own_value() {
     let (value, judged, stats) = last_of_q(setup(TrackerScheme::Corrected.protections()), section_3_2());
     assert_eq!((value, judged), (Some(NEW), Ok(())));
-    // Q's first load is supplied by P. Q drops X, and one of the others when X is back.
+    // P supplies Q's first load. Q evicts X, and later one of the other lines when X is filled again.
     assert_eq!((stats.supplied, stats.refused, stats.notices), (1, 0, 2));
 }
 
@@ -96,7 +97,7 @@ fn section_3_2_under_the_naive_tracker_gives_the_writer_what_was_before() {
     assert_eq!(judged, Err(text.to_owned()));
 }
 
-/// P's fill is read before Q's store and passes after it; then Q drops its copy and asks again.
+/// P's fill reads memory before Q's store and arrives after it. Then Q loads the line.
 fn overtaken_fill(protections: Protections) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let slow = Setup { latency: (300, 0), ..setup(protections) };
     let p = vec![op(0, Does::Loads, X)];
@@ -133,7 +134,7 @@ fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
     assert_eq!((stats.forwards, stats.supplied, stats.refused), (1, 0, 1));
 }
 
-/// Q's first forward overtakes P's line. P is asked again once Q has dropped its own.
+/// Q's first forward reaches P before P's line does. P is selected again after Q has evicted its copy.
 #[test]
 fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
@@ -173,7 +174,7 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
     assert_eq!((stats.supplied, stats.writes, stats.listed), (0, 1, 2));
 }
 
-/// Loads of Q whose line is half of its L1, which two warps share: they contend.
+/// Runs two loads of Q that contend: their line is half of its L1, which two warps share.
 fn contending(setup: Setup) -> (Rig, TrackerStats) {
     let l1 = L1Config { bypass: Contentious {}.into(), ..setup.l1.clone() };
     let p = vec![op(0, Does::Loads, X)];

@@ -1,5 +1,6 @@
-//! Cost of a value change and of an unchanged sample, in changes (elements) per second.
-//! Group `fst` is the same through the compressed format, sections and their compression included.
+//! Cost of a value change and of an unchanged sample, in changes (elements) per second. Group `fst` measures
+//! the compressed format, including its sections and their compression.
+//!
 //! `cargo bench -p waves --bench vcd`
 
 use std::hint::black_box;
@@ -13,7 +14,7 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use waves::sink::Sink;
 use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 
-/// Signals of one width: codes of two and three letters, as in a dump of a few SMs.
+/// Number of signals of one width: their codes have two and three letters, as in a dump of a few SMs.
 const SIGNALS: usize = 4000;
 const CYCLES: u64 = 50;
 
@@ -34,7 +35,7 @@ fn writer(width: u32) -> (VcdWriter<io::Sink>, Vec<SignalId>) {
     (dump, ids)
 }
 
-/// A value that fills the width and differs from that of the cycle before, in every signal.
+/// Value that fills the width and changes in every cycle, for every signal.
 fn value(width: u32, cycle: u64, signal: usize) -> u64 {
     let mixed = (cycle * SIGNALS as u64 + signal as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - width)) & !1 | cycle & 1
@@ -80,7 +81,7 @@ fn changes(c: &mut Criterion) {
             BatchSize::LargeInput,
         )
     });
-    // Through the file system's cache: what a run pays.
+    // Writes through the file system's cache, as a simulation does.
     let folder = tempfile::tempdir().expect("a temporary folder");
     group.bench_function("file/32", |b| {
         b.iter_batched(
@@ -105,7 +106,8 @@ fn changes(c: &mut Criterion) {
     group.finish();
 }
 
-/// FST: as many cycles as fill a section and more, so that its compression is paid for.
+/// Measures FST with enough cycles to fill more than one section, so that the cost of compression is
+/// included.
 fn compressed(c: &mut Criterion) {
     const LONG: u64 = 10 * CYCLES;
     let mut group = c.benchmark_group("fst");

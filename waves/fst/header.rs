@@ -1,16 +1,16 @@
-//! # Header: what stands ahead of the changes in an FST
+//! # Header: the blocks before the changes in an FST
 //!
-//! | block     | holds                                                                                            |
+//! | block     | content                                                                                          |
 //! |-----------|--------------------------------------------------------------------------------------------------|
-//! | head      | first and last time, how many scopes, names, signals and sections, unit of time, name of the writer |
-//! | hierarchy | scopes, signals and tables of state names, as LZ4                                                |
-//! | geometry  | the width of every signal                                                                        |
+//! | head      | first and last time; numbers of scopes, names, signals and sections; time unit; name of the writer |
+//! | hierarchy | scopes, signals and tables of state names, compressed with LZ4                                   |
+//! | geometry  | width of every signal                                                                            |
 //!
-//! Times and counts are known at the end only, and are put in then ([`Header::finish`]). No date and no version is
+//! Times and counts are known only at the end; [`Header::finish`] fills them in. No date and no version is
 //! written: equal runs give equal bytes.
 //!
-//! States have their names in the file. A table of names and codes stands ahead of the first signal that it is for;
-//! each of its signals follows a reference to the table.
+//! The file contains the names of states. A table of names and codes precedes the first signal that uses it,
+//! and each of its signals follows a reference to the table.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -19,42 +19,43 @@ use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, Kind, ScopeId, SignalId, Tree, is_entry};
 use crate::vcd::Timescale;
 
-/// Kinds of blocks: the head, the widths of all signals, and a hierarchy packed by LZ4.
+/// Block types: the head, the widths of all signals, and a hierarchy compressed with LZ4.
 const HEAD: u8 = 0;
 const GEOMETRY: u8 = 3;
 const HIERARCHY: u8 = 6;
 
-/// Bytes of the head and of the texts in it.
+/// Sizes of the head and of its text fields in bytes.
 const HEAD_BYTES: u64 = 329;
 const VERSION_BYTES: usize = 128;
 const DATE_BYTES: usize = 119;
-/// Where the head holds the first time, with the last behind it: after the kind and the length of its block.
+/// File offset of the first time in bytes, which the last time follows. The type and the length of the block
+/// precede it.
 const TIMES_AT: u64 = 9;
-/// Where it holds how many scopes, names, signals and sections there are.
+/// File offset of the numbers of scopes, names, signals and sections in bytes.
 pub(super) const COUNTS_AT: u64 = 41;
 
-/// Entries of a hierarchy, beside the kinds of signals.
+/// Tags of hierarchy entries, including the two kinds of signals.
 const BEGIN_SCOPE: u8 = 254;
 const END_SCOPE: u8 = 255;
 const ATTRIBUTE: u8 = 252;
 const WIRE: u8 = 16;
 const REG: u8 = 5;
-/// A module, among scopes.
+/// Scope type: a module.
 const MODULE: u8 = 0;
-/// The direction of a signal that is no port.
+/// Signal direction: not a port.
 const NO_PORT: u8 = 0;
-/// What an attribute is about: miscellany, a table of state names.
+/// Attribute type and subtype: miscellaneous, table of state names.
 const STATE_NAMES: [u8; 2] = [0, 7];
 
-/// The blocks ahead of the changes.
+/// Header blocks of the file, to be completed at the end of the dump.
 pub(super) struct Header {
-    /// The selected signals in their order in the file.
+    /// Selected signals in file order.
     pub(super) ids: Vec<SignalId>,
     num_scopes: u64,
 }
 
 impl Header {
-    /// Writes the selected signals and the scopes that hold them.
+    /// Writes the selected signals and the scopes that contain them.
     pub(super) fn write(
         out: &mut impl Write,
         tree: &Tree,
@@ -67,14 +68,15 @@ impl Header {
         let Hierarchy { bytes, ids, num_scopes, .. } = hierarchy;
         let mut head = vec![HEAD];
         put_long(&mut head, HEAD_BYTES);
-        // The times; a number by which readers know the order of bytes; the memory that a writer has used; the counts.
+        // In order: first and last time; the constant e, from which readers detect the byte order; the
+        // writer's memory use; the counts.
         head.extend_from_slice(&[0; 16]);
         head.extend_from_slice(&std::f64::consts::E.to_le_bytes());
         head.extend_from_slice(&[0; 40]);
         head.extend_from_slice(&timescale.exponent().to_be_bytes());
         put_text(&mut head, "warpsieve", VERSION_BYTES);
         put_text(&mut head, "", DATE_BYTES);
-        // Names are those of Verilog. Viewers add the last number to every time.
+        // File type 0 is Verilog. Viewers add the last number to every time.
         head.push(0);
         put_long(&mut head, 0);
         out.write_all(&head)?;
@@ -87,7 +89,7 @@ impl Header {
             put_number(&mut widths, tree.signal(id).width.into());
         }
         let mut geometry = Vec::new();
-        // The widths could be compressed; of the same length they are not.
+        // The widths may be compressed; equal lengths mean that they are not.
         for number in [widths.len(), ids.len()] {
             put_long(&mut geometry, number as u64);
         }
@@ -96,7 +98,7 @@ impl Header {
         Ok(Header { ids, num_scopes })
     }
 
-    /// Puts in the first and the last time and the number of sections.
+    /// Fills in the first and last time and the counts, including the number of sections.
     pub(super) fn finish(&self, out: &mut (impl Write + Seek), times: [u64; 2], num_sections: u64) -> io::Result<()> {
         let signals = self.ids.len() as u64;
         let counts = [self.num_scopes, signals, signals, num_sections];
@@ -109,33 +111,34 @@ impl Header {
     }
 }
 
-/// A block whose length, which counts itself, stands behind its kind.
+/// Writes a block: its type, its length (which includes the length field), and its content.
 fn put_block(out: &mut impl Write, kind: u8, content: &[u8]) -> io::Result<()> {
     out.write_all(&[kind])?;
     out.write_all(&(content.len() as u64 + 8).to_be_bytes())?;
     out.write_all(content)
 }
 
-/// A text in a field of so many bytes.
+/// Appends a text in a field of `bytes` bytes, padded with zeros.
 fn put_text(to: &mut Vec<u8>, text: &str, bytes: usize) {
     let end = to.len() + bytes;
     to.extend_from_slice(text.as_bytes());
     to.resize(end, 0);
 }
 
-/// A hierarchy under construction.
+/// Hierarchy block under construction.
 struct Hierarchy<'a> {
     tree: &'a Tree,
     selection: &'a Selection,
     bytes: Vec<u8>,
     ids: Vec<SignalId>,
     num_scopes: u64,
-    /// Names and width of each table so far; the first is number 1.
+    /// Names and width of each table written so far; tables are numbered from 1.
     tables: Vec<(EnumNames, u32)>,
 }
 
 impl Hierarchy<'_> {
-    /// Declares the selected signals of a scope and of the scopes inside it; a scope without any is left out.
+    /// Declares the selected signals of a scope and of the scopes inside it. Scopes without a selected signal
+    /// are omitted.
     fn scope(&mut self, scope: ScopeId) {
         let (tree, selection) = (self.tree, self.selection);
         if !selection.touches(tree, scope) {
@@ -144,7 +147,7 @@ impl Hierarchy<'_> {
         let about = tree.scope(scope);
         self.bytes.extend_from_slice(&[BEGIN_SCOPE, MODULE]);
         self.name(&about.name);
-        // A scope could be an instance of something that has a name of its own.
+        // Name of the module that the scope instantiates: none.
         self.name("");
         self.num_scopes += 1;
         about.signals.iter().filter(|&&id| selection.contains(id)).for_each(|&id| self.signal(id));
@@ -161,18 +164,19 @@ impl Hierarchy<'_> {
             Kind::Wire => WIRE,
             Kind::Reg => REG,
         };
-        // The range is part of the name, and keeps viewers from reading the `[5]` of an entry as a bit number.
+        // The range is part of the name. It keeps viewers from reading the `[5]` of an array entry as a bit
+        // number.
         let ranged = signal.width > 1 || is_entry(&signal.name);
         let range = if ranged { format!(" [{}:0]", signal.width - 1) } else { String::new() };
         self.bytes.extend_from_slice(&[kind, NO_PORT]);
         self.name(&format!("{}{range}", signal.name));
         put_number(&mut self.bytes, signal.width.into());
-        // It is a signal of its own, and no other name of one.
+        // Alias number 0: a signal of its own, not another name for an earlier one.
         put_number(&mut self.bytes, 0);
         self.ids.push(id);
     }
 
-    /// Refers to the table of these names, which is written where it is first wanted.
+    /// Writes a reference to the table of these names, preceded by the table itself at its first use.
     fn states(&mut self, signal: &str, names: EnumNames, width: u32) {
         let known = self.tables.iter().position(|&table| table == (names, width));
         let at = known.unwrap_or_else(|| {
@@ -196,7 +200,7 @@ impl Hierarchy<'_> {
     }
 }
 
-/// A table as text: its name, how many codes are in use, their names, and their digits.
+/// Formats a table as text: its name, the number of codes in use, their names, and their binary digits.
 fn table(name: &str, names: EnumNames, width: u32) -> String {
     let used = || names.iter().enumerate().filter(|(_, name)| !name.is_empty());
     let texts = used().map(|(_, name)| escaped(name));
@@ -206,7 +210,7 @@ fn table(name: &str, names: EnumNames, width: u32) -> String {
     words.join(" ")
 }
 
-/// Blanks end a word, so they are written as the format has it, by their octal codes.
+/// Escapes all but printable characters, and backslashes, as octal codes. A blank would end the word.
 fn escaped(word: &str) -> String {
     let octal = |byte: u8| format!("\\{byte:03o}");
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';

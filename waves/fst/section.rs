@@ -1,17 +1,17 @@
-//! # Section: the changes of a stretch of time, as they stand in an FST
+//! # Section: the changes of a time interval, in FST format
 //!
-//! Changes gather in memory, a stream for each signal, and leave as one block of the file:
+//! Changes accumulate in memory, in one stream per signal, and are written as one block of the file:
 //!
-//! | part    | holds                                                                                        |
+//! | part    | content                                                                                      |
 //! |---------|----------------------------------------------------------------------------------------------|
-//! | head    | bytes of the block; the times between which it lies; bytes of all streams before compression |
-//! | frame   | what every signal was ahead of the first time, a character a bit                             |
-//! | streams | each change: how many times after the one before, and the bits; as LZ4 where that is shorter  |
-//! | offsets | where the stream of each signal begins behind that of the one before; how many have none     |
-//! | times   | each as what it is later than the one before; as zlib where that is shorter                  |
+//! | head    | size of the block in bytes; first and last time; total size of the streams before compression |
+//! | frame   | value of every signal before the first time, one character per bit                           |
+//! | streams | for each change, the number of times since the previous one and the bits; LZ4 where shorter  |
+//! | offsets | distance of each stream from the previous one; lengths of runs of signals without a stream   |
+//! | times   | difference of each time from the previous one; zlib where shorter                            |
 //!
-//! Lengths and times take eight bytes, most significant first. The rest are numbers of as many bytes as they
-//! need, seven bits in each, the least significant first.
+//! Lengths and times take eight bytes, most significant first. All other numbers have variable length, seven
+//! bits per byte, least significant first.
 
 use std::io::{self, Write};
 
@@ -20,15 +20,15 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::digits::put_digits;
 
-/// The block's kind: changes with offsets in the second of the format's encodings.
+/// Block type: changes with offsets in the second of the format's encodings.
 const KIND: u8 = 8;
-/// Streams are packed by LZ4.
+/// Code for streams compressed with LZ4.
 const LZ4: u8 = b'4';
-/// Streams this short are not worth a try.
+/// Minimum size of a stream that is compressed in bytes: shorter ones gain too little.
 const LEAST_PACKED: usize = 32;
-/// Times are few beside changes: a little effort is enough.
+/// Compression level of the times. A low level suffices, since times take little space compared to changes.
 const ZLIB_LEVEL: u8 = 3;
-/// Bits of a byte of a number of no fixed length.
+/// Mask of the seven payload bits in each byte of a variable-length number.
 const SEVEN: u64 = 0x7f;
 
 /// Changes since the last section.
@@ -37,9 +37,9 @@ pub(super) struct Section {
     frame: Vec<u8>,
     times: Vec<u8>,
     num_times: u32,
-    /// Bytes of all streams.
+    /// Total size of all streams in bytes.
     gathered: usize,
-    /// The last time of the section before, and of this one.
+    /// Last time of the previous section, and of this one.
     begin: u64,
     end: u64,
     packer: CompressTable,
@@ -47,18 +47,18 @@ pub(super) struct Section {
     text: Vec<u8>,
 }
 
-/// The changes of one signal.
+/// Encoded changes of one signal.
 struct Stream {
     width: u32,
-    /// Where its characters begin in the frame.
+    /// Index of the signal's first character in the frame.
     at: u32,
-    /// Number of the time of its last change.
+    /// Number of the time of the signal's last change.
     changed: u32,
     bytes: Vec<u8>,
 }
 
 impl Section {
-    /// Nothing yet: signals of these widths are unknown from time 0 on.
+    /// Creates a section without changes, for signals of these widths. All values are unknown from time 0 on.
     pub(super) fn new(widths: impl Iterator<Item = u32>) -> Section {
         let mut bits = 0;
         let stream = |width| {
@@ -78,22 +78,23 @@ impl Section {
             end: 0,
             packer: CompressTable::default(),
             packed: Vec::new(),
-            // Room to write whole chunks of eight.
+            // Digits are written in groups of eight, so the last group may exceed the width.
             text: vec![0; widest as usize + 8],
         }
     }
 
-    /// Bytes gathered so far.
+    /// Size of the changes so far in bytes.
     pub(super) fn size(&self) -> usize {
         self.gathered + self.times.len()
     }
 
-    /// The last time.
+    /// Returns the last time of the section.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Moves to a later time. Time 0 is not one: it is where the frame of the first section stands.
+    /// Advances to a later time. Time 0 adds no entry: values at time 0 go into the frame of the first
+    /// section.
     pub(super) fn time(&mut self, now: u64) {
         assert!(now >= self.end, "waveform: time {now} after time {}, expected a later one", self.end);
         if now > self.end {
@@ -104,7 +105,7 @@ impl Section {
         }
     }
 
-    /// Takes the new value of a signal, least significant word first.
+    /// Records the new value of a signal, least significant word first.
     #[inline]
     pub(super) fn change(&mut self, signal: usize, value: &[u64]) {
         if self.num_times == 0 {
@@ -124,7 +125,7 @@ impl Section {
         self.gathered += stream.bytes.len() - before;
     }
 
-    /// Puts a value into the frame.
+    /// Stores a value in the frame.
     pub(super) fn set_frame(&mut self, signal: usize, value: &[u64]) {
         let Stream { width, at, .. } = self.streams[signal];
         let mut end = 0;
@@ -135,14 +136,15 @@ impl Section {
         self.frame[at as usize..][..end].copy_from_slice(&self.text[..end]);
     }
 
-    /// Writes the section and begins the next, whose frame is still that of this one.
+    /// Writes the section and starts the next one, which keeps this section's frame until `set_frame` updates
+    /// it.
     pub(super) fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
         let mut block = vec![KIND];
         for number in [0, self.begin, self.end, self.gathered as u64] {
             put_long(&mut block, number);
         }
         let (bits, signals) = (self.frame.len() as u64, self.streams.len() as u64);
-        // Twice the length: not compressed.
+        // The uncompressed and the stored length are equal: the frame is not compressed.
         for number in [bits, bits, signals] {
             put_number(&mut block, number);
         }
@@ -161,7 +163,8 @@ impl Section {
         Ok(())
     }
 
-    /// Empties the streams, behind the byte that says how they are packed; returns the offsets.
+    /// Moves all streams into the block, after the byte that names their compression. Returns the encoded
+    /// offsets.
     fn put_streams(&mut self, block: &mut Vec<u8>) -> Vec<u8> {
         let mut offsets = Vec::new();
         let mut last = block.len() - 1;
@@ -202,7 +205,7 @@ impl Section {
     }
 }
 
-/// The stream compressed, if that is worth it.
+/// Compresses a stream; `None` if that does not make it shorter.
 fn pack<'a>(bytes: &[u8], packed: &'a mut Vec<u8>, packer: &mut CompressTable) -> Option<&'a [u8]> {
     if bytes.len() < LEAST_PACKED {
         return None;
@@ -215,7 +218,7 @@ fn pack<'a>(bytes: &[u8], packed: &'a mut Vec<u8>, packer: &mut CompressTable) -
     Some(&packed[..length])
 }
 
-/// So many signals without a stream.
+/// Encodes a run of `none` signals without a stream.
 fn put_run(offsets: &mut Vec<u8>, none: &mut u64) {
     if *none > 0 {
         put_number(offsets, *none << 1);
@@ -223,7 +226,8 @@ fn put_run(offsets: &mut Vec<u8>, none: &mut u64) {
     }
 }
 
-/// Where a stream begins: a signed number, whose last byte keeps the sign in its highest bit.
+/// Encodes the offset of a stream as a signed variable-length number; the highest payload bit of its last
+/// byte is the sign.
 fn put_offset(offsets: &mut Vec<u8>, offset: u64) {
     let mut left = offset << 1 | 1;
     while left > SEVEN >> 1 {
@@ -246,13 +250,13 @@ pub(super) fn put_long(to: &mut Vec<u8>, number: u64) {
     to.extend_from_slice(&number.to_be_bytes());
 }
 
-/// The bits of a value from the most significant on; what is left of the last byte is 0.
+/// Appends the bits of a value, most significant first; unused bits of the last byte are 0.
 #[inline]
 fn put_bits(to: &mut Vec<u8>, width: u32, value: &[u64]) {
     let up = (64 - width % 64) % 64;
     let mut left = width.div_ceil(8) as usize;
     for (nth, &word) in value.iter().enumerate().rev() {
-        // Two steps: a shift by 64 is none.
+        // Shifts in two steps, because a shift by 64 would overflow.
         let below = if nth > 0 { value[nth - 1] >> 1 >> (63 - up) } else { 0 };
         let bytes = (word << up | below).to_be_bytes();
         let count = left.min(8);

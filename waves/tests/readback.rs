@@ -1,5 +1,5 @@
-//! Dumps are read back by two independent readers, wellen and the parser of the `vcd` crate, and must hold exactly
-//! the values that were given, for random trees and random values.
+//! Two independent readers, wellen and the parser of the `vcd` crate, read dumps back. For random trees and
+//! random values, they must find exactly the values that were written.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Cursor;
@@ -14,20 +14,21 @@ use waves::vcd::{TimeUnit, Timescale};
 
 const NANOSECOND: fn() -> Timescale = || Timescale::new(1, TimeUnit::NS);
 
-/// Path to `(time, binary digits)` of every change; leading zeros are written out, an unknown value is all `x`.
+/// Path to `(time, binary digits)` of every change. Leading zeros are included, and an unknown value is all
+/// `x`.
 type Changes = BTreeMap<String, Vec<(u64, String)>>;
 
-/// What to describe next.
+/// Step in the description of a random tree.
 #[derive(Debug, Clone)]
 enum Step {
     Enter,
     Leave,
     Signal(u32),
-    /// An entry of an array.
+    /// Array entry.
     Entry(u32),
 }
 
-/// One sample: how many time units later, which signal, which value.
+/// One sample: time since the previous one, signal, and value.
 #[derive(Debug, Clone)]
 struct Sample {
     later: u64,
@@ -51,7 +52,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
-    // Shifted words make short values, hence leading zeros, as likely as long ones; few bits make repeats likely.
+    // Shifted words make short values, and hence leading zeros, as likely as long ones. Values below 3 make
+    // repeats likely.
     let word = prop_oneof![(any::<u64>(), 0u32..64).prop_map(|(word, by)| word >> by), 0u64..3];
     let sample = (
         prop_oneof![2 => Just(0u64), 2 => 1u64..4, 1 => any::<u32>().prop_map(u64::from)],
@@ -67,7 +69,7 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     prop::collection::vec(sample, 0..200)
 }
 
-/// Describes a tree; names are numbered by step, so that they are unique.
+/// Describes a tree. Names are numbered by step, which makes them unique.
 fn describe(steps: &[Step]) -> Tree {
     let mut build = TreeBuilder::new("machine");
     let mut depth = 0;
@@ -100,7 +102,7 @@ fn everything(tree: &Tree) -> Selection {
     Selection::new(tree, &globs).expect("every path exists")
 }
 
-/// The value cut to the width.
+/// Truncates the value to the width.
 fn cut(value: &[u64; 64], width: u32) -> Vec<u64> {
     let mut words = value[..width.div_ceil(64) as usize].to_vec();
     if !width.is_multiple_of(64) {
@@ -114,7 +116,8 @@ fn digits(words: &[u64], width: u32) -> String {
     (0..width).rev().map(|bit| if words[bit as usize / 64] >> (bit % 64) & 1 == 1 { '1' } else { '0' }).collect()
 }
 
-/// Writes the samples, narrow ones through `sample`, and notes what a reader must find.
+/// Writes the samples, passing values of at most 64 bits through `sample`. Returns the bytes, and the changes
+/// that a reader must find.
 fn write(format: Format, tree: &Tree, selection: &Selection, samples: &[Sample]) -> (Vec<u8>, Changes) {
     let ids: Vec<SignalId> = tree.ids().collect();
     let mut dump =
@@ -153,7 +156,8 @@ fn write(format: Format, tree: &Tree, selection: &Selection, samples: &[Sample])
     (dump.into_inner().expect("memory takes everything").into_inner(), expected)
 }
 
-/// Several values of one signal in one time are legal, the last stands; equal neighbours are one value.
+/// Normalizes a list of changes. If a signal has several values at one time, the last one counts; equal
+/// consecutive values are merged.
 fn settle(changes: &mut Changes) {
     for list in changes.values_mut() {
         let mut settled: Vec<(u64, String)> = Vec::new();
@@ -169,7 +173,8 @@ fn settle(changes: &mut Changes) {
     }
 }
 
-/// Reads with the parser of the `vcd` crate, checking that ids are unique, widths right and time strictly increasing.
+/// Reads with the parser of the `vcd` crate. Checks that ids are unique, widths are right and times strictly
+/// increase.
 fn read_with_vcd(bytes: &[u8], tree: &Tree) -> Changes {
     let widths: BTreeMap<String, u32> = tree.ids().map(|id| (tree.path(id), tree.signal(id).width)).collect();
     let (mut scopes, mut signals) = (Vec::new(), BTreeMap::new());
@@ -235,7 +240,7 @@ fn read_with_wellen(bytes: &[u8]) -> Changes {
             .all_vars()
             .map(|var| {
                 let var = &hierarchy[var];
-                // It makes a scope of an array and a name of the index.
+                // wellen represents an array as a scope and its index as a name.
                 (var.full_name(hierarchy).replace(".[", "["), var.signal_ref())
             })
             .collect();
@@ -270,7 +275,7 @@ proptest! {
         prop_assert_eq!(&read_with_vcd(&bytes, &tree), &expected);
         prop_assert_eq!(&read_with_wellen(&bytes), &expected);
         let (bytes, _) = write(Format::Fst, &tree, &everything(&tree), &samples);
-        // Its reader shows what has not been given from time 0 on.
+        // The FST reader reports a signal without a value as unknown from time 0 on.
         for changes in expected.values_mut() {
             let unknown = "x".repeat(changes[0].1.len());
             if changes[0].1 == unknown {

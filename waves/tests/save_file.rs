@@ -1,4 +1,4 @@
-//! Save files and filters as text, and what is refused.
+//! Contents of save files and filters, and rejected inputs.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 const STATE: &[&str] = &["IDLE", "", "", "", "", "BUSY"];
 const KIND: &[&str] = &["READ", "WRITE"];
 
-/// One signal of each display; the two states share their names.
+/// Describes one signal per display format; two enumerated signals share their names.
 fn tree() -> Tree {
     let mut build = TreeBuilder::new("machine");
     build.enter("sm0");

@@ -1,4 +1,4 @@
-//! The dump as text, its contract with the simulator, and what is left of it when something fails.
+//! Text of a VCD dump, its contract with the simulator, and its behavior on output errors.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -127,7 +127,8 @@ fn a_value_without_a_time_is_refused() {
     dump.sample(m.hit, 1).expect("memory takes everything");
 }
 
-/// Takes so many bytes, then is full once; it would take more later, which must not be tried.
+/// Output that accepts `room` bytes and then reports a full disk once. It would accept later writes, which
+/// must not happen.
 #[derive(Debug)]
 struct Disk {
     room: usize,
@@ -153,7 +154,7 @@ impl Write for Disk {
     }
 }
 
-/// Samples until the first error.
+/// Writes samples until the first error.
 fn fill<W: Write>(dump: &mut VcdWriter<W>, m: &Machine) -> io::Result<()> {
     for cycle in 0..1_000_000 {
         dump.time(cycle)?;
@@ -201,7 +202,7 @@ fn a_finished_dump_stands_under_its_name() -> io::Result<()> {
 #[test]
 fn a_failed_dump_leaves_nothing_and_names_its_file() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
-    // As on a full disk: the name leads to the device that refuses every byte.
+    // The name leads to a device that refuses every byte, like a full disk.
     std::os::unix::fs::symlink("/dev/full", folder.path().join("a.vcd"))?;
     let m = machine();
     let timescale = Timescale::new(1, TimeUnit::NS);

@@ -1,6 +1,6 @@
-//! # One miss in so many comes in
-//! Of the global loads that find nothing of their line in the L1, every so-manieth brings it in; the others go past. A
-//! counter of misses says whose turn it is.
+//! # One in N misses is cached
+//! Among global loads whose line is absent from the L1, one in `every` fills its line, and the others bypass.
+//! A counter of bypassed loads selects the load that fills.
 
 pub mod twin;
 
@@ -11,15 +11,15 @@ use rtl::l1::bypass::{Hooks, LineAccess, Outcome, Past, Place, Scheme, TagStore,
 use serde::{Deserialize, Serialize};
 use warpsieve::config::Builtin;
 
-/// The designs of this crate, by the names they have in `--design`.
+/// Designs of this crate, by their names in `--design`.
 pub static DESIGNS: [Builtin; 1] =
     [Builtin { name: "new-scheme", path: "new-scheme.toml", text: include_str!("../new-scheme.toml") }];
 
-/// Its keys in `l1.bypass`.
+/// Configuration keys of the scheme in `l1.bypass`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewScheme {
-    /// Misses of which one comes in.
+    /// Number of misses of which one is cached.
     pub every: u32,
 }
 
@@ -40,14 +40,14 @@ impl Scheme for NewScheme {
     }
 }
 
-/// Bits of the counter.
+/// Width of the counter in bits.
 const BITS: u32 = 8;
 
-/// The hardware.
+/// Hardware of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,
-    /// Loads that went past since one came in.
+    /// Number of loads that bypassed since the last cached miss.
     passed: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The command `warpsieve` with the scheme in it.
+//! The command `warpsieve` with the scheme added.
 
 fn main() -> std::process::ExitCode {
     warpsieve_cli::main_with(&new_scheme::DESIGNS)

@@ -1,11 +1,12 @@
-//! # The scheme once more, for `--check`
-//! It is written from the idea, not from the hardware: it keeps the list of misses and looks at the end of it.
+//! # Golden twin of the scheme, for `--check`
+//! Written from the idea of the scheme and independent of the hardware: it keeps a list of all misses and
+//! searches it from the end.
 
 use golden::l1::bypass::{Bypass, Contents, Place, Scheme, Way};
 use golden::l1::event::{Load, Space};
 use serde::Deserialize;
 
-/// It reads the keys that the hardware reads.
+/// Configuration keys of the scheme, the same as those of the hardware.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     every: usize,
@@ -18,11 +19,11 @@ impl Scheme for Keys {
     }
 }
 
-/// The twin.
+/// Golden twin of the scheme.
 #[derive(Debug)]
 struct Misses {
     every: usize,
-    /// Of each miss so far, whether it came in.
+    /// True for each miss that was cached, false for each that bypassed, oldest first.
     came_in: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! A kernel runs with the scheme, and the golden models agree in every cycle.
+//! Runs a kernel with the scheme. The golden models must agree in every cycle.
 
 use std::path::Path;
 

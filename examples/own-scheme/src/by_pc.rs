@@ -1,12 +1,13 @@
-//! # Loads past the L1 by their instruction
-//! A table has a counter of two bits for each load instruction, by a hash of its program counter: up with a miss, down
-//! with a hit. Global loads of an instruction whose counter is at the top go past if nothing of their line is here, but
-//! for every 16th, which shows when the cache would be of use again.
+//! # L1 bypass by load instruction
+//! A table has a two-bit counter for each load instruction, indexed by a hash of its program counter. A miss
+//! increments the counter, and a hit decrements it. Global loads of an instruction with a saturated counter
+//! bypass if their line is absent. Every 16th of them does not bypass, so that the scheme detects when
+//! caching becomes useful again.
 //!
-//! | port         | dir | payload  | contract                                                      |
-//! |--------------|-----|----------|---------------------------------------------------------------|
-//! | `sends_past` | in  | load     | reads the counter of its instruction, once a cycle            |
-//! | `served`     | in  | outcome  | a hit or a miss moves the counter                             |
+//! | port         | dir | payload | contract                                                    |
+//! |--------------|-----|---------|-------------------------------------------------------------|
+//! | `sends_past` | in  | load    | reads the counter of the load's instruction, once per cycle |
+//! | `served`     | in  | outcome | updates the counter after a hit or a miss                   |
 
 pub mod twin;
 
@@ -18,11 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::fold;
 
-/// Its keys in `l1.bypass`.
+/// Configuration keys of the scheme in `l1.bypass`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByPc {
-    /// Bits of the hash: so many counters, two to its power.
+    /// Width of the hash in bits. The table has two to this power counters.
     pub bits: u32,
 }
 
@@ -56,7 +57,7 @@ const COUNTER_BITS: u32 = 2;
 const TOP: u8 = (1 << COUNTER_BITS) - 1;
 const PASSED_BITS: u32 = 4;
 
-/// How often an instruction misses.
+/// Saturating counter: misses minus hits of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Counter(u8);
 
@@ -67,12 +68,13 @@ impl Payload for Counter {
     }
 }
 
-/// The hardware.
+/// Hardware of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Table {
     bits: u32,
     counters: Array<Counter>,
-    /// Loads that went past or were let through as samples, modulo 16.
+    /// Number of loads that bypassed since a load of an instruction with a saturated counter missed, from 0
+    /// to 15.
     passed: u8,
 }
 

@@ -1,4 +1,4 @@
-//! The command `warpsieve` with the schemes in it.
+//! The command `warpsieve` with the schemes added.
 
 fn main() -> std::process::ExitCode {
     warpsieve_cli::main_with(&own_scheme::DESIGNS)

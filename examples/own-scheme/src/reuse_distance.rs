@@ -1,12 +1,13 @@
 //! # Replacement by predicted reuse distances
-//! A distance is counted in accesses to the set. A table has a prediction for each load instruction, by a hash of its
-//! program counter; a line's rank is what is left of its prediction, and the line whose next use is farthest off makes
-//! room. A rank that has run out without a use is as far off as can be, and so is one of 15.
+//! A reuse distance is counted in accesses to the set. A table has a predicted distance for each load
+//! instruction, indexed by a hash of its program counter. The rank of a line is the remaining part of its
+//! prediction, and the victim is the line with the farthest next use. A rank that expires without a use
+//! counts as the farthest, and so does a rank of 15.
 //!
-//! | port   | dir | payload           | contract                                                              |
-//! |--------|-----|-------------------|-----------------------------------------------------------------------|
-//! | `used` | in  | set, way, ranks   | trains the instruction by the distance of this use; all lines age     |
-//! | `came` | in  | newcomer, ranks   | trains the victim's instruction if it went unused; all lines age      |
+//! | port   | dir | payload         | contract                                                                    |
+//! |--------|-----|-----------------|-----------------------------------------------------------------------------|
+//! | `used` | in  | set, way, ranks | trains the instruction with the distance of this use; all lines age         |
+//! | `came` | in  | newcomer, ranks | trains the victim's instruction if the victim was never used; all lines age |
 
 pub mod twin;
 
@@ -18,11 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::fold;
 
-/// Its keys in `l1.replacement`.
+/// Configuration keys of the scheme in `l1.replacement`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReuseDistance {
-    /// Bits of the hash: so many predictions, two to its power.
+    /// Width of the hash in bits. The table has two to this power predictions.
     pub bits: u32,
 }
 
@@ -65,10 +66,10 @@ impl Scheme for ReuseDistance {
 }
 
 const DISTANCE_BITS: u32 = 4;
-/// As far off as can be told.
+/// Largest distance, which also stands for all larger distances.
 const FAR: u8 = (1 << DISTANCE_BITS) - 1;
 
-/// Accesses to the set until lines of an instruction are used again.
+/// Predicted reuse distance of an instruction's lines [accesses to the set].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Prediction(u8);
 
@@ -79,7 +80,8 @@ impl Payload for Prediction {
     }
 }
 
-/// Where a line came from, and the accesses to its set since its last use.
+/// State of a line: hash of the instruction that fetched it, accesses to the set since its last use, and true
+/// if it was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Line {
     source: u32,
@@ -97,7 +99,7 @@ impl Payload for Line {
     }
 }
 
-/// The policy.
+/// Hardware of the replacement policy.
 #[derive(Debug, Serialize, Deserialize)]
 struct Predictor {
     bits: u32,
@@ -106,12 +108,12 @@ struct Predictor {
 }
 
 impl Predictor {
-    /// Moves the prediction of a source half-way to a distance.
+    /// Moves the prediction of an instruction halfway to a measured distance.
     fn train(&mut self, at: &Edge<'_>, source: u32, distance: u8) {
         self.predictions.update(at, source, 0, |prediction| prediction.0 = (prediction.0 + distance).div_ceil(2));
     }
 
-    /// An access to a set, which renews a line: the others come an access nearer to their next use.
+    /// Performs an access to a set that renews one line. All other lines of the set age by one access.
     fn pass(&mut self, at: &Edge<'_>, (set, way): (u32, u32), renewed: Line, ranks: &mut [u8]) {
         self.lines.update_row(at, set, |row| {
             row.iter_mut().for_each(|line| line.age = (line.age + 1).min(FAR));

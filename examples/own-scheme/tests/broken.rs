@@ -1,5 +1,6 @@
-//! Schemes that panic or never return are blamed by name: kind, slot, hook and cycle. This file is its own command: called
-//! with `run` it is `warpsieve` with the schemes below, otherwise it calls itself and looks at what is said.
+//! Tests that a scheme which panics or never returns is reported with its kind, slot, hook and cycle. This
+//! test is its own command-line tool: with the argument `run` it is `warpsieve` with the schemes below.
+//! Without it, the test calls itself and checks the messages.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -11,10 +12,10 @@ use rtl::l1::replacement::{self, Newcomer, RankShape, Ways};
 use rtl::throttle::{self, CorePlace, May, Seen};
 use serde::{Deserialize, Serialize};
 
-/// Core cycle in which a scheme breaks: late enough that the run is under way.
+/// Core cycle from which a scheme fails, late enough that the run is in progress.
 const BREAKS: u64 = 300;
 
-/// Panics, or never returns, once it is late.
+/// Panics, or never returns, from cycle `BREAKS` on.
 fn fails(cycle: u64, hangs: bool) {
     if cycle < BREAKS {
         return;
@@ -25,7 +26,7 @@ fn fails(cycle: u64, hangs: bool) {
     }
 }
 
-/// The configuration and the hardware of a scheme that breaks.
+/// Configuration and hardware of a failing scheme.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Broken {
@@ -86,7 +87,7 @@ impl throttle::Hooks for Broken {
     }
 }
 
-/// Runs a kernel with a scheme in a slot; what is said, and how long that took.
+/// Runs a kernel with the failing scheme in a slot. Returns the error output and the duration.
 fn run(slot: &str, hangs: bool, threads: &str) -> (String, Duration) {
     let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/syrk/small.toml");
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +126,7 @@ fn main() -> ExitCode {
             is_blamed(slot, hook, false, threads);
         }
     }
-    // These wait and compute nothing.
+    // Hanging runs only wait and need no processor time, so they can run in parallel.
     let waits: Vec<_> =
         hooks.map(|(slot, hook)| std::thread::spawn(move || is_blamed(slot, hook, true, "auto"))).into();
     waits.into_iter().for_each(|wait| wait.join().unwrap());

@@ -1,5 +1,5 @@
-//! Kernels run with the schemes, alone and together, and the golden models agree in every cycle; the binary is the whole
-//! command line.
+//! Runs kernels with the schemes, alone and together. The golden models must agree in every cycle, and the
+//! binary must provide the whole command line.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ fn checked(kernel_name: &str, designs: &[&str], sets: &[&str]) -> RunReport {
     report
 }
 
-/// Hits, and loads that went past.
+/// Returns the numbers of hits and of bypassed loads.
 fn l1(report: &RunReport) -> (u64, u64) {
     report.counters.l1.iter().fold((0, 0), |(hits, past), l1| (hits + l1.hits, past + l1.bypasses))
 }
@@ -41,7 +41,7 @@ fn loads_of_instructions_that_miss_go_past() {
 
 #[test]
 fn reuse_distances_choose_other_victims() {
-    // In the L1 of the preset the small sizes throw nothing out.
+    // The L1 of the preset is too large for evictions in the small kernels.
     let small = ["l1.sets=2"];
     assert_ne!(l1(&checked("bfs", &[], &small)), l1(&checked("bfs", &["reuse-distance"], &small)));
     checked("bfs", &["reuse-distance", "decoupled"], &small);
@@ -66,7 +66,7 @@ fn a_key_that_is_wrong_is_refused_like_any_other() {
 fn the_binary_is_the_whole_command_line() {
     let command = |arguments: &[&str]| {
         let output = Command::cargo_bin("own-scheme").unwrap().args(arguments).output().unwrap();
-        // 3: stopped by `--max-cycles`.
+        // Exit code 3: stopped by `--max-cycles`.
         assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -9,10 +9,10 @@ use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
 
-/// Maximum size of the shared memory that a kernel may declare [bytes]: it fits in a 32-bit window, with
+/// Maximum size of the shared memory that a kernel may declare in bytes: it fits in a 32-bit window, with
 /// space for the largest alignment.
 const MAX_SHARED_BYTES: u64 = 1 << 30;
-/// Maximum size of the parameters [bytes] (PTX ISA, kernel function parameters).
+/// Maximum size of the parameters in bytes (PTX ISA, kernel function parameters).
 const MAX_PARAM_BYTES: u64 = 32_764;
 
 /// Offsets of the shared variables of one kernel.
@@ -30,7 +30,7 @@ impl Layout {
     }
 }
 
-/// Returns the size and alignment of a variable [bytes]. The size of an open array is 0.
+/// Returns the size and alignment of a variable in bytes. The size of an open array is 0.
 pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let element = variable.ty.map_or(0, Type::bytes) * variable.vector;
     if element == 0 {
@@ -90,7 +90,7 @@ pub(super) fn lay_out<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -
     Ok(Layout { offsets, shared_bytes: end as u32, shared_align: widest as u32 })
 }
 
-/// Lays out the parameter block of a kernel, and returns the parameters and the size of the block [bytes].
+/// Lays out the parameter block of a kernel, and returns the parameters and the size of the block in bytes.
 pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Vec<Param>, u32), PtxError> {
     let mut end = 0;
     let mut params = Vec::new();
@@ -152,7 +152,7 @@ fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
 }
 
 /// Returns the `.local` variables of a body with their offsets from `start` up, and the end of the last one
-/// [bytes].
+/// in bytes.
 pub(super) fn locals<'a>(
     source: &Source,
     variables: impl Iterator<Item = &'a Variable<'a>>,

@@ -12,11 +12,11 @@ use isa::types::{CacheOp, Space, Type};
 /// Location of a `.param` variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ParamPlace {
-    /// Parameter block of the kernel, at this offset [bytes].
+    /// Parameter block of the kernel, at this offset in bytes.
     Kernel(u32),
     /// Registers: the list of pieces with this index.
     Pieces(usize),
-    /// Local memory, at this offset [bytes]; used if the address of the parameter is taken.
+    /// Local memory, at this offset in bytes; used if the address of the parameter is taken.
     Local(u32),
 }
 

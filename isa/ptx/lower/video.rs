@@ -11,7 +11,7 @@ use isa::types::{Cmp, Type};
 
 use Type::{B32, S32, U32};
 
-/// Returns the function of an opcode and the width of its elements [bits]; the comparison operator is set
+/// Returns the function of an opcode and the width of its elements in bits; the comparison operator is set
 /// later.
 fn function(opcode: &str) -> Option<(SimdFn, u8)> {
     let (stem, bits) = match opcode.as_bytes().last() {

@@ -28,7 +28,7 @@ struct Memory {
     stride: Src,
     major: Major,
     layout: Layout,
-    /// Size of an element: 2 or 4 [bytes].
+    /// Size of an element: 2 or 4 in bytes.
     bytes: u32,
 }
 

@@ -23,10 +23,10 @@ pub struct Cut {
     pub(super) window: u64,
     /// Lead of each island over the slowest island in ticks.
     pub(super) ahead: Vec<u64>,
-    /// Maximum distance [ticks] that an island may run ahead of another from which it has received nothing
+    /// Maximum distance in ticks that an island may run ahead of another from which it has received nothing
     /// newer.
     pub(super) bounds: Vec<Bound>,
-    /// Islands that signal the end of a run, and the latency of that signal [ticks]: no island runs farther
+    /// Islands that signal the end of a run, and the latency of that signal in ticks: no island runs farther
     /// ahead of them.
     pub(super) news: Vec<(usize, u64)>,
 }

@@ -25,7 +25,7 @@ pub(super) struct Plan {
     /// Ticks that every island runs between two synchronization points.
     window: u64,
     islands: Vec<Shore>,
-    /// Islands that signal the end of a run, and the latency of that signal [ticks].
+    /// Islands that signal the end of a run, and the latency of that signal in ticks.
     news: Vec<(usize, u64)>,
     /// Island of each block, by kind and number.
     island_of: Vec<Vec<usize>>,
@@ -44,9 +44,9 @@ struct Shore {
     numbers: Vec<Vec<usize>>,
     /// Numbers of the island's links in the netlist, by pool, in ascending order.
     links: Vec<Vec<u32>>,
-    /// Planned lead over the slowest island [ticks].
+    /// Planned lead over the slowest island in ticks.
     ahead: u64,
-    /// Islands that this island must not run ahead of by more than this distance [ticks].
+    /// Islands that this island must not run ahead of by more than this distance in ticks.
     bounds: Vec<(usize, u64)>,
     /// Islands of higher numbers that have links with this one.
     guests: Vec<Guest>,

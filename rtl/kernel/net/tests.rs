@@ -139,7 +139,7 @@ const STATIONS: usize = 6;
 const PERIODS: [u32; 2] = [7, 5];
 
 /// Ring of stations in two clock domains, all linked to one office, with given latencies of beats and credits
-/// [ticks].
+/// in ticks.
 struct Ring {
     net: Net<Wires, Roles>,
     stations: [Family<Station>; 2],

@@ -43,9 +43,9 @@ pub struct BufferShape {
     pub sets: u32,
     /// Number of ways of the bank.
     pub ways: u32,
-    /// Line size [bytes].
+    /// Line size in bytes.
     pub line_bytes: u32,
-    /// Size of the data of a request [bytes].
+    /// Size of the data of a request in bytes.
     pub operand_bytes: u32,
 }
 

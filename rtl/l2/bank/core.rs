@@ -189,7 +189,7 @@ impl Core {
     }
 
     /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the line
-    /// [bytes].
+    /// in bytes.
     #[inline(always)]
     pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (Entry, usize) {
         let tag = u32::from(arrived.tag);

@@ -78,7 +78,7 @@ pub(super) struct Lines {
     /// Buffer of the line that the last atomic accessed, if the bank has one.
     pub atomic_buffer: Option<Box<AtomicBuffer>>,
     pub replies: Fifo<Reply>,
-    /// Size of the data of a request [bytes].
+    /// Size of the data of a request in bytes.
     pub operand_bytes: u32,
 }
 

@@ -114,7 +114,7 @@ pub(in crate::sm) struct Decoded {
     pub srcs: [Operand; 6],
     /// Source of the base address of a memory instruction.
     pub base: Operand,
-    /// Size of a memory access per lane [bytes].
+    /// Size of a memory access per lane in bytes.
     pub bytes: u8,
     /// Words of a constant load, equal in every lane of every warp; valid if `compute` is
     /// [`Compute::Spread`].

@@ -126,7 +126,7 @@ pub(in crate::sm) struct InstructionCache {
     shape: PacketShape,
     ways: u32,
     num_warps: u32,
-    /// log2 of the size of a PTX instruction [bytes].
+    /// log2 of the size of a PTX instruction in bytes.
     pub instruction_log2: u32,
     entries: Box<[Entry]>,
     /// Mask of the MSHR entries in use.

@@ -13,7 +13,7 @@ pub enum AccessFault {
     /// The address is not a multiple of the access size.
     #[error("is not aligned to {bytes} bytes")]
     Misaligned {
-        /// Size of the access [bytes].
+        /// Size of the access in bytes.
         bytes: u32,
     },
     /// The address lies in global memory outside every mapped range.
@@ -27,7 +27,7 @@ pub enum AccessFault {
     Beyond {
         /// Name of the memory.
         what: &'static str,
-        /// Size of the memory [bytes].
+        /// Size of the memory in bytes.
         size: u32,
     },
     /// The top byte of a generic address names no space.
@@ -61,7 +61,7 @@ pub enum FaultKind {
         verb: &'static str,
         /// Byte address of the lane within its space.
         address: u64,
-        /// Access size per lane [bytes].
+        /// Access size per lane in bytes.
         bytes: u32,
         /// Reason for which the access is illegal.
         wrong: AccessFault,

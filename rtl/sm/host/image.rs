@@ -11,7 +11,7 @@ use crate::sm::{AddressMap, CtaSource, SmConfig};
 /// Maximum number of result words per warp instruction: an unpacking move or a 16-byte vector access writes
 /// four.
 pub(in crate::sm) const RESULT_WORDS: usize = 4;
-/// Granularity in which shared memory is allocated to CTAs [bytes].
+/// Granularity in which shared memory is allocated to CTAs in bytes.
 const SHARED_GRANULE: u32 = 128;
 /// Maximum number of threads per CTA (PTX ISA, compute capability 2.0 and up).
 const MAX_BLOCK: u64 = 1024;
@@ -40,9 +40,9 @@ pub enum LaunchError {
     Params {
         /// Name of the kernel.
         kernel: String,
-        /// Size of the parameters that the kernel declares [bytes].
+        /// Size of the parameters that the kernel declares in bytes.
         expected: u32,
-        /// Size of the given parameter block [bytes].
+        /// Size of the given parameter block in bytes.
         given: usize,
     },
     /// An instruction has more result words than the pipes can hold.
@@ -112,7 +112,7 @@ pub struct KernelImage {
 
 impl KernelImage {
     /// Checks and prepares a launch. `program` is in physical form, with allocated registers; `params` is the
-    /// parameter block. `dynamic_shared` is the shared memory beyond the static one [bytes]. `launch` is the
+    /// parameter block. `dynamic_shared` is the shared memory beyond the static one in bytes. `launch` is the
     /// number of the launch (`%gridid`).
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl KernelImage {
         Self { program, params, map, tid, source: self.source.clone(), ..*self }
     }
 
-    /// Returns the size of the local memory of `warps` 32-lane warp slots [bytes].
+    /// Returns the size of the local memory of `warps` 32-lane warp slots in bytes.
     #[must_use]
     pub fn local_bytes(&self, warps: u32) -> u64 {
         u64::from(warps) * LANES as u64 * u64::from(self.program.local_bytes)
@@ -259,14 +259,14 @@ impl KernelImage {
         self.threads().div_ceil(lanes)
     }
 
-    /// Returns the shared memory that a CTA uses, static and dynamic [bytes].
+    /// Returns the shared memory that a CTA uses, static and dynamic in bytes.
     #[must_use]
     pub fn shared_bytes(&self) -> u32 {
         self.program.shared_bytes.saturating_add(self.dynamic_shared)
     }
 
     /// Returns the shared memory that is allocated for a CTA: its use rounded up to the allocation
-    /// granularity [bytes].
+    /// granularity in bytes.
     #[must_use]
     pub fn shared_footprint(&self) -> u64 {
         u64::from(self.shared_bytes()).next_multiple_of(u64::from(SHARED_GRANULE))

@@ -12,7 +12,7 @@ pub struct NamedRange {
     pub name: String,
     /// Address of the first byte.
     pub start: u64,
-    /// Size [bytes], at least 1.
+    /// Size in bytes, at least 1.
     pub bytes: u64,
 }
 
@@ -40,7 +40,7 @@ pub enum MapError {
         name: String,
         /// Address of the first byte.
         start: u64,
-        /// Size of the range [bytes].
+        /// Size of the range in bytes.
         bytes: u64,
     },
     /// Two ranges overlap.

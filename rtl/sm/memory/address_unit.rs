@@ -27,9 +27,9 @@ use crate::sm::execute::operands::{Base, Operand, Operands, Row};
 use crate::sm::front::decode::Decoded;
 use crate::sm::front::issue::Issue;
 
-/// Maximum size of one beat per lane [bytes].
+/// Maximum size of one beat per lane in bytes.
 pub(in crate::sm) const BEAT_BYTES: u8 = 8;
-/// Distance in memory between consecutive words of a lane's local memory [bytes].
+/// Distance in memory between consecutive words of a lane's local memory in bytes.
 const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
 /// Store data: four words per lane.
 pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
@@ -62,9 +62,9 @@ pub(in crate::sm) struct AddressUnit {
 /// Bytes of each lane's access that one beat moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) struct Part {
-    /// Offset of the beat's first byte in the access of a lane [bytes].
+    /// Offset of the beat's first byte in the access of a lane in bytes.
     pub offset: u32,
-    /// Size of the beat per lane [bytes].
+    /// Size of the beat per lane in bytes.
     pub bytes: u32,
 }
 

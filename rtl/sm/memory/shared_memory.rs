@@ -21,7 +21,7 @@ use crate::sm::SharedConfig;
 
 /// Maximum number of words that one access touches: 16 bytes per lane.
 const MAX_WORDS: usize = LANES * 4;
-/// Size of a row of 32 banks [bytes].
+/// Size of a row of 32 banks in bytes.
 const ROW_BYTES: u64 = 128;
 
 /// Shared memory (scratchpad) of an SM.

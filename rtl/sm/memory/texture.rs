@@ -30,7 +30,7 @@ use crate::sm::front::issue::{Issue, Served, Turn};
 use crate::sm::host::fault::FaultKind;
 use crate::sm::{SmConfig, SmCore};
 
-/// Size of the largest texel [bytes].
+/// Size of the largest texel in bytes.
 pub(in crate::sm) const TEXEL_BYTES: usize = 16;
 
 /// Texture fetch in flight.

@@ -13,7 +13,7 @@ pub(in crate::sm) struct Share {
     pub warps: u8,
     /// Register rows of one warp, or of each 32-lane half of a warp.
     pub rows: u16,
-    /// Size of the shared memory [bytes].
+    /// Size of the shared memory in bytes.
     pub shared: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Resolution: what applies on top of what, what is refused, and what is printed.
+//! Tests of the resolution: order of application, rejected inputs, and printed output.
 
 mod refused;
 
@@ -13,13 +13,13 @@ use rtl::sm::{InstructionCacheConfig, InstructionStore};
 
 use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
 
-/// A configuration of the machine `fermi`.
+/// Resolves a configuration of the machine `fermi`.
 fn fermi(designs: &[&str], sets: &[&str]) -> Result<Resolved, ConfigError> {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     Resolved::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) })
 }
 
-/// A configuration of a machine file with this text.
+/// Resolves a configuration of a machine file with this text.
 fn machine_file(text: &str) -> Result<Resolved, ConfigError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
@@ -27,7 +27,7 @@ fn machine_file(text: &str) -> Result<Resolved, ConfigError> {
     Resolved::new(&Request { machine: path.display().to_string(), ..Request::default() })
 }
 
-/// The printed line of a field.
+/// Returns the printed line of a field.
 fn line<'t>(text: &'t str, key: &str) -> &'t str {
     text.lines().find(|line| line.split(" = ").next() == Some(key)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a configuration, each with its wording.
+//! Every kind of invalid configuration, with the exact message.
 
 use super::{fermi, machine_file};
 use crate::config::{ConfigError, Request, Resolved};
@@ -7,13 +7,13 @@ fn refused(designs: &[&str], sets: &[&str]) -> Vec<String> {
     fermi(designs, sets).unwrap_err().lines()
 }
 
-/// The lines of a machine file's error, without its folder.
+/// Returns the error lines for a machine file, without its folder.
 fn machine_refused(text: &str) -> Vec<String> {
     let lines = machine_file(text).unwrap_err().lines();
     lines.into_iter().map(|line| line[line.find("mine.toml").unwrap_or(0)..].to_owned()).collect()
 }
 
-/// The lines of the error of a design file.
+/// Returns the error lines for a design file.
 fn design_refused(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml").display().to_string();
@@ -302,7 +302,7 @@ fn a_field_out_of_its_range_breaks_no_other_field() {
     }
 }
 
-/// The dotted paths of all integers.
+/// Collects the dotted paths of all integers.
 fn integers(group: &str, table: &toml::Table, paths: &mut Vec<String>) {
     for (key, value) in table {
         let path = if group.is_empty() { key.clone() } else { format!("{group}.{key}") };
@@ -741,7 +741,7 @@ fn refused_on(machine: &str, sets: &[&str]) -> Vec<String> {
     Resolved::new(&request).map_or_else(|error| error.lines(), |_| Vec::new())
 }
 
-/// Each is refused by the name of the field that is given, which is at fault.
+/// Each violation is reported at the field that was given, since that field is at fault.
 #[test]
 fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_given() {
     for (set, message) in [
@@ -777,7 +777,7 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // A sum of distances that were rounded one by one, and what contradicts nothing.
+    // Sums of distances that were rounded separately, and values that contradict nothing.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");
@@ -834,7 +834,7 @@ fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
         [format!("--set:1:9: l1.ways is 16, expected 8 or less with decoupled.tag_ways = 8: {why}")]
     );
     assert!(of(&["ways-16", "decoupled"], &[])[0].contains("l1.ways is 16, expected 8 or less"));
-    // Of no effect with a tag a line.
+    // No effect in a cache with one tag per line.
     assert!(fermi(&[], &["l1.decoupled.tag_ways=3"]).is_ok());
     assert!(fermi(&["decoupled"], &["l1.decoupled.tag_ways=4"]).is_ok());
 }
@@ -856,7 +856,7 @@ fn fewer_ways_than_shared_memory_may_take_are_refused_at_the_ways() {
     }
 }
 
-/// Rules are asked of what is built in, and of any two of it: what composed goes on composing.
+/// Rules are checked for all built-in machines and designs, so that existing combinations stay valid.
 #[test]
 fn every_machine_takes_the_decoupled_designs() {
     for machine in crate::config::machines() {

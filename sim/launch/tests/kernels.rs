@@ -1,5 +1,5 @@
-//! The launch files in `kernels/`: each reads without a problem, suits its PTX, and its reference
-//! suits its data.
+//! The launch files in `kernels/`: each must read without a problem and match its PTX, and its reference must
+//! match its data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn launch_files() -> Vec<PathBuf> {
     files
 }
 
-/// Kernels and their scalar parameters, from the declarations alone: one `.param` a line.
+/// Returns kernels and their scalar parameters, from the declarations alone: one `.param` per line.
 fn kernels_of(ptx: &Path) -> Vec<KernelShape> {
     let mut kernels: Vec<KernelShape> = Vec::new();
     for line in fs::read_to_string(ptx).unwrap().lines() {
@@ -76,7 +76,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
             let checked = file.check_kernels(48 << 10, |_| &kernels);
             checked.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
         }
-        // The small ones cover every reference; the large would take seconds each.
+        // The small files cover every reference; the large ones would take seconds each.
         if path.to_str().is_some_and(|path| path.ends_with("small.toml")) {
             let expected = file.expected(&file.initial());
             let expected = expected.unwrap_or_else(|e| panic!("{:#?}", e.lines()));

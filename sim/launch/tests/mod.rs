@@ -1,6 +1,10 @@
-//! Testpoints of the launch-file reader: what a correct file means (`model`), what it puts into
-//! memory (`data`), every rule it can break (`errors`), variables and textures (`variables`), and our
-//! own kernels' files (`kernels`).
+//! Testpoints of the launch-file reader, by file:
+//!
+//! - `model`: meaning of a correct file.
+//! - `data`: memory contents that a file describes.
+//! - `errors`: every rule that a file can break.
+//! - `variables`: variables and textures.
+//! - `kernels`: the files of the project's own kernels.
 
 mod data;
 mod errors;
@@ -15,7 +19,7 @@ use tempfile::TempDir;
 
 use super::{LaunchError, LaunchFile};
 
-/// A folder with a launch file `run.toml` and an empty `k.ptx`.
+/// Folder with a launch file `run.toml` and an empty `k.ptx`.
 struct Folder(TempDir);
 
 impl Folder {
@@ -34,7 +38,7 @@ impl Folder {
         LaunchFile::read(&self.path("run.toml"))
     }
 
-    /// The problems of a launch file, `line:column: message`, without the folder's own path.
+    /// Returns the problems of a launch file as `line:column: message`, without the folder's path.
     fn problems(&self, text: &str) -> Vec<String> {
         self.lines(&self.read(text).unwrap_err())
     }
@@ -46,7 +50,7 @@ impl Folder {
     }
 }
 
-/// A launch that breaks no rule.
+/// Valid launch.
 const LAUNCH: &str = r#"
 [[step]]
 [[step.launch]]
@@ -57,12 +61,12 @@ block = [32]
 args = []
 "#;
 
-/// [`LAUNCH`] with more text before it.
+/// Prepends more text to [`LAUNCH`].
 fn with_launch(before: &str) -> String {
     format!("{before}{LAUNCH}")
 }
 
-/// [`LAUNCH`] with one of its lines replaced.
+/// Replaces one line of [`LAUNCH`].
 fn launch_with(line: &str, replacement: &str) -> String {
     assert!(LAUNCH.contains(line), "{line}");
     LAUNCH.replace(line, replacement)

@@ -1,10 +1,10 @@
-//! Buffers that stand for variables of a PTX file, and buffers that are textures.
+//! Buffers that represent variables of a PTX file, and buffers that are textures.
 
 use super::super::Buffer;
 use super::super::model::{Init, Outside, TextureShape};
 use super::{Folder, with_launch};
 
-/// The only buffer of a launch file with this text.
+/// Returns the only buffer of a launch file with this text.
 fn buffer(rest: &str) -> Buffer {
     let text = with_launch(&format!("[[buffer]]\nname = \"a\"\n{rest}\n"));
     Folder::new().read(&text).unwrap().buffers.remove(0)

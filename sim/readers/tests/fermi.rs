@@ -1,4 +1,4 @@
-//! The readers on the whole `fermi` machine.
+//! The readers on the complete `fermi` machine.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -69,7 +69,7 @@ fn scopes_that_no_glob_leads_to_are_left_out_and_no_others() {
     }
 }
 
-/// A machine with designs whose parts have views of their own.
+/// Creates a machine with designs whose components have views of their own.
 fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let request = Request { machine: name.to_owned(), designs: owned(designs), sets: owned(sets) };

@@ -1,4 +1,4 @@
-//! The LSU under a waveform, and the view of its life of an access.
+//! Waveform of an LSU, its view, and its queues.
 
 use std::collections::VecDeque;
 use std::io::Cursor;
@@ -22,17 +22,17 @@ use crate::readers::{Changed, QueueHead, WaveSpec, Waveform, queues};
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
 const HOST: BlockId = BlockId { domain: 0, slot: 1 };
 const ENTRIES: &[&str] = &["slot", "row", "entry"];
-/// Cycles until memory answers.
+/// Memory latency in cycles.
 const MEMORY: u64 = 20;
 
-/// The LSU between a core that sends pseudo-random accesses and a memory, both played by the host.
+/// LSU with a host that plays both the core, which sends pseudo-random accesses, and the memory.
 struct Bench {
     lsu: Lsu,
     core_req: Chan<WarpAccess>,
     core_rsp: Chan<WarpReply>,
     mem_req: Chan<Request>,
     mem_rsp: Chan<Reply>,
-    /// Answers with the cycles at which they leave.
+    /// Replies with the cycle in which each is sent.
     memory: VecDeque<(u64, Reply)>,
     random: u64,
     sent: u8,
@@ -183,7 +183,7 @@ fn the_view_of_the_l1_names_signals_that_exist() {
     assert_eq!(applied.missing, Vec::<String>::new());
 }
 
-/// The host neither answers nor sends on: what the LSU holds after a while stands in its queues.
+/// The run ends before the first reply of the memory, so accesses have accumulated in the LSU's queues.
 #[test]
 fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     let clocks = Clocks::new(&[700_000]).unwrap();
@@ -202,7 +202,7 @@ fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     }
     let line = u64::from_str_radix(&values["machine.sm0.l1.queue.slot[0].line"], 2).unwrap();
     assert!(found[0].oldest.contains(&format!(" line={line:#x} lanes=")), "{:?}", found[0]);
-    // Of the addresses of all lanes the first, and no data.
+    // Only the first of the lane addresses is shown, and no data.
     assert_eq!(found[1].oldest.matches("address=").count(), 1, "{:?}", found[1]);
     assert!(!found[1].oldest.contains("data"), "{:?}", found[1]);
 }

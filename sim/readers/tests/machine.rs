@@ -1,5 +1,5 @@
-//! A machine of two clocks: two cores that send words now and then over long links to a bank,
-//! which keeps them.
+//! Machine with two clocks: two cores that occasionally send words over long links to a bank, which stores
+//! them.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ struct Word {
 }
 
 impl Payload for Word {
-    /// Bits of the data.
+    /// Width of the data in bits.
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;
@@ -44,7 +44,7 @@ impl Encoding for Phase {
     }
 }
 
-/// Sends pseudo-random words after pseudo-random rests.
+/// Block that sends pseudo-random words after pseudo-random pauses.
 struct Core {
     random: u64,
     due: u64,
@@ -78,16 +78,16 @@ impl Block for Core {
     }
 }
 
-/// Keeps the words, each core's in a column of its own.
+/// Block that stores the words, with one column per core.
 struct Bank {
     words: Array<Word>,
     count: u8,
     last: [u64; 2],
     latest: [u64; 3],
     width: u32,
-    /// How often the part `slot` was described.
+    /// Number of times the component `slot` was described.
     parts_described: Cell<u32>,
-    /// A mistake in the design: an idle bank describes less.
+    /// Injects a design bug: an idle bank describes less.
     forgetful: bool,
 }
 
@@ -134,14 +134,14 @@ pub(super) struct Machine {
     cores: [Core; 2],
     links: [Chan<Word>; 2],
     bank: Bank,
-    /// How often each block was described: the cores, then the bank.
+    /// Number of times each block was described: the cores, then the bank.
     described: [Cell<u32>; 3],
 }
 
 const BANK: BlockId = BlockId { domain: 1, slot: 0 };
 
 impl Machine {
-    /// A machine whose words have so many bits.
+    /// Creates a machine with `width` bits per word.
     pub(super) fn new(width: u32) -> Self {
         let core = |random| Core { random, due: 0, sent: 0, phase: Phase::Rest };
         let link = |slot| {

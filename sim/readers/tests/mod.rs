@@ -1,6 +1,6 @@
-//! Testpoints of the readers: a dump read back by wellen holds what another reader saw, in every
-//! way of evaluation; window, scope, entries (`wave`); text and counts (`text`); the LSU with its
-//! view (`lsu`); the whole machine (`fermi`).
+//! Testpoints of the readers. A dump read back by wellen contains the values that another reader saw, in
+//! every evaluation mode. Further files: window, scope and entries (`wave`); text and counts (`text`); the
+//! LSU with its view (`lsu`); the whole machine (`fermi`).
 
 mod fermi;
 mod lsu;
@@ -18,7 +18,8 @@ use super::scopes::block_ids;
 /// Binary digits of every value without leading zeros, by path.
 type Values = BTreeMap<String, String>;
 
-/// What the blocks say of themselves right now. Scopes called one of `entries` are bracketed.
+/// Returns the values that the blocks currently describe. Scopes with a name in `entries` get a bracketed
+/// index.
 fn look_at(blocks: &impl Blocks, entries: &'static [&'static str]) -> Values {
     let mut all = Values::new();
     for block in block_ids(blocks) {
@@ -101,7 +102,7 @@ impl Describe for Seen {
     fn logic(&mut self, _: &'static str, _: Logic) {}
 }
 
-/// A dump as wellen reads it: the changes of every signal, by path.
+/// Dump as read by wellen: the changes of every signal, by path.
 struct ReadBack {
     times: Vec<u64>,
     changes: BTreeMap<String, Vec<(u64, String)>>,
@@ -113,7 +114,7 @@ impl ReadBack {
         let times = wave.time_table().to_vec();
         let hierarchy = wave.hierarchy();
         let path = |var: wellen::VarRef| {
-            // wellen makes a scope of a table and a name of the index.
+            // wellen represents a table as a scope and its index as a name.
             (hierarchy[var].full_name(hierarchy).replace(".[", "["), hierarchy[var].signal_ref())
         };
         let vars: Vec<_> = hierarchy.all_vars().map(path).collect();
@@ -121,7 +122,7 @@ impl ReadBack {
         let changes = vars.into_iter().map(|(path, signal)| {
             let changes = wave.get_signal(signal).unwrap().iter_changes();
             let list = changes.map(|(at, value)| (times[at as usize], significant(&value.to_bit_string().unwrap())));
-            // An FST that starts late is unknown from time 0 to there.
+            // If an FST starts late, its signals are unknown from time 0 to the start.
             (path, list.filter(|(_, value)| !value.contains('x')).collect::<Vec<_>>())
         });
         let changes: BTreeMap<_, _> = changes.collect();
@@ -130,12 +131,12 @@ impl ReadBack {
         Self { changes, times }
     }
 
-    /// The signals but those of the root, which a dump adds.
+    /// Iterates over the signals except those at the root, which the dump adds.
     fn blocks(&self) -> impl Iterator<Item = (&String, &Vec<(u64, String)>)> {
         self.changes.iter().filter(|(path, _)| path.matches('.').count() > 1)
     }
 
-    /// The value of every signal of a block at a time.
+    /// Returns the value of every signal of a block at a time.
     fn at(&self, time: u64) -> Values {
         let last = |changes: &[(u64, String)]| {
             let before = changes.partition_point(|(at, _)| *at <= time);

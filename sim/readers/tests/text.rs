@@ -1,4 +1,4 @@
-//! Text dumps and structure counts of the small machine.
+//! Text dumps and structure counts of the small test machine.
 
 use rtl::kernel::{ArrayView, Blocks, Clocks, Describe, Field, Fields, Logic, Mode, Simulator};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn an_unknown_scope_is_answered_with_the_nearest() {
     assert_eq!(error.to_string(), "no scope is called `sm0.cor`; nearest: `machine.sm0.core`");
 }
 
-/// Adds up all storage, whatever its scope.
+/// Reader that sums up all storage, independent of scopes.
 #[derive(Default)]
 struct Sum(u64);
 
@@ -93,7 +93,7 @@ fn the_total_is_the_sum_over_all_blocks() {
 #[test]
 fn a_wider_field_is_counted_wherever_it_is_stored() {
     let (narrow, wide) = (Counts::of(&Machine::new(8)), Counts::of(&Machine::new(9)));
-    // Eight cells of a memory, two slots of four registers, two channels three deep.
+    // Eight cells of a memory, two slots of four registers, and two channels with a depth of three.
     assert_eq!(wide.bits - narrow.bits, 8 + 8 + 6);
 }
 

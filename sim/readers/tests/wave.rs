@@ -1,4 +1,4 @@
-//! Dumps of the small machine, read back.
+//! Dumps of the small test machine, read back.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -17,7 +17,7 @@ fn globs(texts: &[&str]) -> Vec<Glob> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// A run of the small machine under a waveform.
+/// Run of the small test machine with a waveform.
 struct Run {
     globs: Vec<Glob>,
     window: Window,
@@ -50,7 +50,7 @@ impl Run {
         }
     }
 
-    /// Runs some hundred cycles; gives the dump and what another reader saw at some of its times.
+    /// Runs 700 steps. Returns the dump, and the values that another reader saw at some of its times.
     fn dump(&mut self) -> (Vec<u8>, Vec<(u64, Values)>) {
         let Self { globs, window, format, trigger, last, after, limit, fails, clocks, mode, machine } = self;
         let (window, format, trigger, last, after, limit) = (*window, *format, *trigger, *last, *after, *limit);
@@ -120,7 +120,7 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
     let read = ReadBack::of(&dump);
     let sent = &read.changes["machine.sm1.core.stat.sent"];
     let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
-    // Thirty cycles of the 700 MHz clock, and what the machine slept before them.
+    // Thirty cycles of the 700 MHz clock, plus the time that the machine slept before them.
     let before = met - read.times[0];
     assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
     for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {
@@ -142,7 +142,7 @@ fn a_dump_goes_on_for_the_cycles_behind_its_trigger_that_were_asked_for_and_ends
             assert_eq!(read.times[0], whole.times[0], "{trigger}");
             let met = match fails {
                 None => whole.changes["machine.sm1.core.stat.sent"].iter().find(|(_, sent)| sent == "10100").unwrap().0,
-                // Where without a memory the dump begins.
+                // Without cycles in memory, the dump starts at the failure.
                 Some(_) if last.is_none() => whole.times[0],
                 Some(_) => continue,
             };
@@ -223,7 +223,7 @@ fn a_dump_that_reaches_its_limit_ends_and_can_be_read() {
 #[test]
 fn a_beat_shows_while_it_is_on_its_way() {
     let read = ReadBack::of(&Run::of(&["bank2.in0"]).dump().0);
-    // Sent at tick 0; the bank's first edge at or after tick 370 takes it.
+    // The beat is sent at tick 0; the bank's first edge at or after tick 370 takes it.
     let valid = &read.changes["machine.bank2.in0.valid"];
     assert_eq!(valid[0], (0, "1".to_owned()));
     let level = &read.changes["machine.bank2.in0.level"];
@@ -234,7 +234,7 @@ fn a_beat_shows_while_it_is_on_its_way() {
 fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() {
     let cycle_at = |time: u64| time * 7 / 10_000;
     for format in [Format::Vcd, Format::Fst] {
-        // Half of this machine is asleep most of the time; one of its signals changes now and then.
+        // Half of this machine is asleep most of the time, and one of the selected signals changes rarely.
         for (globs, trigger, last) in [
             (&["**"][..], None, None),
             (&["sm1.core.phase"], None, None),
@@ -246,12 +246,12 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             let read = ReadBack::of(&run.dump().0);
             let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
             let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
-            // A dump with a past begins with the values of the change before it.
+            // A dump with remembered cycles starts with the values of the last change before them.
             for (time, cycle) in &read.changes["machine.cycle"][usize::from(last.is_some())..] {
                 // The time of an edge may have been rounded down.
                 assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
             }
-            // An edge of a clock stands at a multiple of its period, one picosecond at most beside it.
+            // A clock edge is at a multiple of the clock's period, within one picosecond.
             let is_edge = |time: u64, megahertz: u64| {
                 (time * megahertz + 500_000) % 1_000_000 <= 500_000 + megahertz
                     && (time * megahertz + 500_000) % 1_000_000 >= 500_000 - megahertz
@@ -259,7 +259,7 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             for (path, megahertz) in [("machine.clk0", 700), ("machine.clk1", 924)] {
                 let expected: Vec<u64> = times.iter().copied().filter(|&time| is_edge(time, megahertz)).collect();
                 let edges = moments(path);
-                // The first time has a value of everything, an edge or not.
+                // The dump contains all values at its first time, even without a clock edge.
                 assert_eq!(
                     &edges[1..],
                     expected.iter().copied().filter(|&time| time > edges[0]).collect::<Vec<_>>(),
@@ -311,7 +311,7 @@ fn only_the_cycles_of_the_window_are_written() {
     run.window = Window::new(Some(50), Some(99)).unwrap();
     let (dump, seen) = run.dump();
     let read = ReadBack::of(&dump);
-    // Cycle n of the 700 MHz clock begins at n / 0.7 ns.
+    // Cycle n of the 700 MHz clock starts at n / 0.7 ns.
     assert!(*read.times.first().unwrap() >= 71_429 && *read.times.last().unwrap() < 142_857, "{:?}", read.times);
     let inside = |time: u64| (read.times[0]..142_857).contains(&time);
     let (time, values) = seen.into_iter().find(|(time, _)| inside(*time)).unwrap();
@@ -362,7 +362,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
     let folder = tempfile::tempdir().unwrap();
     let (mut machine, clocks) = (Machine::new(8), clocks());
     for (trigger, whole) in [(None, true), (Some("cycle >= 150"), false)] {
-        // What is remembered reaches further back than what is in sight.
+        // The remembered cycles start before the displayed interval.
         let spec = WaveSpec { trigger, last: trigger.map(|_| 130), ..WaveSpec::of(&clocks, 0) };
         let path = folder.path().join("run.vcd");
         let mut wave = Waveform::create(&path, &machine, spec).unwrap();
@@ -380,7 +380,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
             assert_eq!(recorded.sight, dump);
         } else {
             let marker = recorded.markers[0].time;
-            // Cycles of 700 MHz: 60 before the marker and 40 behind it.
+            // 60 cycles of the 700 MHz clock before the marker and 40 after it.
             assert_eq!(recorded.sight, (marker - 85_714, marker + 57_143));
             assert!(dump.0 < recorded.sight.0 && recorded.sight.1 < dump.1, "{dump:?}");
         }

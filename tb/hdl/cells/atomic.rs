@@ -1,10 +1,11 @@
 //! # Lockstep of the atomic unit
-//! | testpoint                                                      | where |
-//! |----------------------------------------------------------------|-------|
-//! | each function, of words of 4 and of 8 bytes                      | `FUNCTIONS` |
-//! | words that are equal, next to each other, 0, all ones, of either sign | `word` |
-//! | a carry between the halves of a wide word and none between two     | all ones |
-//! | some words of a line, none, all                                    | `byte_mask` |
+//!
+//! | testpoint                                                            | where       |
+//! |----------------------------------------------------------------------|-------------|
+//! | each function, on words of 4 and of 8 bytes                          | `FUNCTIONS` |
+//! | words that are equal, consecutive, 0, all ones, of either sign       | `word`      |
+//! | a carry between the halves of a wide word, but not between two words | all ones    |
+//! | some words of a line, none, all                                      | `byte_mask` |
 
 use isa::lanes::AtomicFn;
 use isa::types::Type;
@@ -39,7 +40,7 @@ block! {
     ]
 }
 
-/// Each function with the types of PTX that are no floating-point numbers.
+/// Each function with its PTX types, except for floating-point types.
 const FUNCTIONS: [(AtomicFn, &[Type]); 10] = [
     (AtomicFn::Add, &[Type::U32, Type::S32, Type::U64]),
     (AtomicFn::Min, INTEGERS),
@@ -71,7 +72,7 @@ impl Unit {
         Self { line_bytes, random }
     }
 
-    /// Words of few values, some beside others.
+    /// Draws a line of words with few distinct values, so that equal and consecutive values are common.
     fn line(&mut self) -> [u8; LINE_BYTES] {
         let mut line = [0; LINE_BYTES];
         for word in line[..self.line_bytes as usize].chunks_exact_mut(4) {

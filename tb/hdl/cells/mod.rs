@@ -1,3 +1,3 @@
-//! Small machines that several blocks are built of.
+//! Lockstep benches of small units that several blocks use.
 
 automod::dir!("cells");

@@ -1,11 +1,12 @@
 //! # Lockstep of the streaming monitor
-//! | testpoint                                                                  | where |
-//! |----------------------------------------------------------------------------|-------|
-//! | periods of its own, and such that somebody else ends                        | size drawn |
-//! | rates above, at and below the bound; too few accesses                       | `above`, a low minimum |
-//! | counters that are full                                                      | periods that nobody ends for long |
-//! | an access in the cycle in which a period ends counts for the next           | `cycle` |
-//! | the golden list judges alike                                                | `cycle` |
+//!
+//! | testpoint                                                                | where                       |
+//! |--------------------------------------------------------------------------|-----------------------------|
+//! | periods timed by the monitor itself, and periods ended from outside      | size drawn                  |
+//! | miss rates above, at and below the bound; too few accesses               | `above`, a low minimum      |
+//! | saturated counters                                                       | periods that last very long |
+//! | an access in the cycle in which a period ends counts for the next period | `cycle`                     |
+//! | the golden monitor closes and opens in the same cycles                   | `cycle`                     |
 
 use golden::l1::streaming as twin;
 use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
@@ -37,7 +38,7 @@ struct Unit {
     own_periods: bool,
     dut: Streaming,
     golden: twin::Streaming,
-    /// How far the misses are above the bound: half of the accesses bring them back to it.
+    /// Weighted distance of the miss count from the bound. Half of the accesses move it toward zero.
     above: i64,
     moods: Moods<2>,
     random: Random,
@@ -77,7 +78,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let [accesses, misses] = self.moods.next(&mut self.random);
-        // Now and then a period is so long that the counters are full.
+        // Some periods are long enough to saturate the counters.
         let is_long = (3_000..19_800).contains(&(at.cycle % 40_000));
         let ends = !is_long && self.random.below(20) == 0;
         let may_close = self.random.percent(80);
@@ -116,7 +117,7 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The host keeps when the timer will end; the module counts down.
+    /// The simulator stores the cycle in which the timer ends, while the module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

@@ -1,10 +1,11 @@
 //! # Lockstep of a DRAM bank
-//! | testpoint                                                  | where |
-//! |------------------------------------------------------------|-------|
-//! | commands in the first cycle in which they are legal, and later | `often` |
-//! | a late column command puts the precharge off, an early one does not | few cycles of tRAS |
-//! | precharge and refresh close in on tRC                       | drawn distances |
-//! | the count of overtaking hits begins again with each row      | `overtakes` |
+//!
+//! | testpoint                                                         | where              |
+//! |-------------------------------------------------------------------|--------------------|
+//! | commands in the first cycle in which they are legal, and later    | `often`            |
+//! | a late column command delays the precharge, an early one does not | few cycles of tRAS |
+//! | precharge and refresh close to the tRC limit                      | drawn distances    |
+//! | the count of overtaking hits restarts with each row               | `overtakes`        |
 
 use rtl::dram::bank::Bank;
 use rtl::dram::config::DramTiming;
@@ -45,7 +46,7 @@ struct Unit {
     random: Random,
 }
 
-/// The distances of `fermi`'s GDDR5, or short ones.
+/// Returns the timing of `fermi`'s GDDR5, or one with short distances.
 pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
     let gddr5 = fermi().timing;
     match size {

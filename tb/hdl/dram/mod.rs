@@ -1,3 +1,3 @@
-//! Parts of a DRAM channel.
+//! Lockstep benches of the components of a DRAM channel.
 
 automod::dir!("dram");

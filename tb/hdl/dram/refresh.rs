@@ -1,11 +1,12 @@
 //! # Lockstep of the refresh of a DRAM channel
-//! | testpoint                                                           | where |
-//! |---------------------------------------------------------------------|-------|
-//! | row hits that wait are served first, those that come later are not     | `accept` |
-//! | reads without room are let go, and writes behind them                  | `reads` |
-//! | the policy lets some hits go only                                      | `eligible` |
-//! | banks that may be precharged one after the other, or are closed already | `step` |
-//! | a refresh that falls due while the one before is late                  | few cycles of tREFI |
+//!
+//! | testpoint                                                                                     | where |
+//! |-----------------------------------------------------------------------------------------------|-----|
+//! | row hits that already wait are served before the refresh, later ones are not                  | `accept` |
+//! | without room for read data, neither reads nor the writes blocked behind them are served first | `reads` |
+//! | the scheduling policy admits only some of the hits                                            | `eligible` |
+//! | banks may be precharged one after another, or are already closed                              | `step` |
+//! | a refresh falls due while the one before is late                                              | few cycles of tREFI |
 
 use rtl::dram::bank::Bank;
 use rtl::dram::command::CommandKind;
@@ -80,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// A request of few rows and bursts.
+    /// Accepts a request to one of few rows and bursts.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let bank_and_row = random.below(u64::from(config.banks()) * 2);
@@ -89,7 +90,7 @@ impl Unit {
         self.queue.accept(at, &request, |bank| self.banks[bank].open());
     }
 
-    /// Opens the row that a request wants, if it may.
+    /// Opens the row of a request, if an ACT is legal.
     fn open(&mut self, now: u64, slot: usize) {
         let place = self.queue.entry(slot).place;
         let index = usize::from(place.bank);
@@ -117,7 +118,7 @@ impl Unit {
     }
 }
 
-/// A member of a set, if it has one.
+/// Draws a member of a bit set; `None` if it is empty.
 fn any(set: u64, random: &mut Random) -> Option<usize> {
     let members: Vec<_> = (0..64).filter(|member| set >> member & 1 != 0).collect();
     (!members.is_empty()).then(|| members[random.below(members.len() as u64) as usize])
@@ -173,7 +174,7 @@ impl Bench for Unit {
         let step = step.filter(|_| looks);
         ports.output_if("step_is_ref", 1, step.map(|kind| kind == CommandKind::Ref));
 
-        // Served is a row hit: before a refresh one that may still go.
+        // Serves a row hit; before a refresh, only one of those that must still be served.
         let may_go = if stops { self.dut.last() } else { self.queue.hits() & !self.queue.blocked() };
         let served = any(may_go, &mut self.random).filter(|_| self.random.percent(serves / 2));
         ports.input("served_valid", 1, served.is_some());
@@ -199,7 +200,7 @@ impl Bench for Unit {
         self.dut.describe(self.config.queue_entries, self.config.banks(), to);
     }
 
-    /// What is due is a multiple of the interval.
+    /// The due cycle is a multiple of the interval, so its lowest bits are constant.
     fn constant_bits(&self) -> u64 {
         self.config.timing.refi.trailing_zeros().into()
     }

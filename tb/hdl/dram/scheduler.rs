@@ -1,12 +1,13 @@
 //! # Lockstep of the command arbitration of a DRAM channel
-//! | testpoint                                                        | where |
-//! |------------------------------------------------------------------|-------|
-//! | whoever is not legal yet lets others go first                     | distances of a real part |
-//! | requests to one burst, rows that close while others want them      | few rows and columns |
-//! | gates that are shut: turn, columns, room for reads, rows           | `cycle` |
-//! | banks at their hit cap                                           | `capped` |
-//! | a choice among all says the same as one behind open gates          | `cycle` |
-//! | the oldest is the one that was accepted first                      | `accepted` |
+//!
+//! | testpoint                                                             | where                   |
+//! |-----------------------------------------------------------------------|-------------------------|
+//! | a request whose command is not legal yet lets others go first         | timing of a real device |
+//! | requests to the same burst; rows that close although others need them | few rows and columns    |
+//! | closed gates: turn, columns, room for reads, rows                     | `cycle`                 |
+//! | banks at their hit cap                                                | `capped`                |
+//! | a choice among all requests equals a choice behind open gates         | `cycle`                 |
+//! | the oldest request is the one accepted first                          | `accepted`              |
 
 use rtl::dram::bank::Bank;
 use rtl::dram::command::CommandKind;
@@ -49,7 +50,7 @@ struct Unit {
     queue: Queue,
     banks: [Bank; 64],
     timing: Timing,
-    /// Occupied slots, the one accepted first in front.
+    /// Occupied slots in the order of acceptance, the oldest first.
     accepted: Vec<usize>,
     moods: Moods<4>,
     random: Random,
@@ -80,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// A request of few bursts, so that rows and bursts meet.
+    /// Accepts a request to one of few bursts, so that requests often share rows and bursts.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let columns = u64::from(config.columns);
@@ -123,7 +124,7 @@ impl Unit {
     }
 }
 
-/// Bits `width` wide, the first lowest.
+/// Packs values of `width` bits, the first in the lowest bits.
 fn packed(values: impl Iterator<Item = u64>, width: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, value) in values.enumerate() {

@@ -1,11 +1,12 @@
-//! # Lockstep of the distances between DRAM banks
-//! | testpoint                                                    | where |
-//! |--------------------------------------------------------------|-------|
-//! | commands in the first cycle in which they are legal, and later | `rows`, `columns` |
-//! | activates so close that each of the windows holds one up       | few cycles of tRRD |
-//! | a row and a column command in one cycle                        | `cycle` |
-//! | reads and writes turn the bus round, in one group and in two   | `reads` |
-//! | what is legal follows from the commands that were sent         | `History` |
+//! # Lockstep of the timing distances between DRAM banks
+//!
+//! | testpoint                                                         | where              |
+//! |-------------------------------------------------------------------|--------------------|
+//! | commands in the first cycle in which they are legal, and later    | `rows`, `columns`  |
+//! | activates so close that each of the windows delays one            | few cycles of tRRD |
+//! | a row and a column command in one cycle                           | `cycle`            |
+//! | bus turnarounds between reads and writes, in one group and in two | `reads`            |
+//! | legality follows from the history of commands                     | `History`          |
 
 use rtl::dram::bank::Bank;
 use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits};
@@ -45,7 +46,7 @@ block! {
     ]
 }
 
-/// Commands that were sent, the last one last: cycle and bank.
+/// History of commands, the latest last: cycle and bank.
 #[derive(Default)]
 struct History {
     acts: Vec<(u64, u32)>,
@@ -65,13 +66,13 @@ struct Unit {
     random: Random,
 }
 
-/// A channel of the machine `fermi`.
+/// Returns the DRAM configuration of the machine `fermi`.
 pub(super) fn fermi() -> DramConfig {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
     Resolved::new(&request).expect("a machine that is built in").config.dram
 }
 
-/// The same with so many banks, whose hits have no cap.
+/// Returns `fermi`'s channel with the given banks and timing, and without a hit cap.
 pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
     DramConfig {
         hit_cap: 0,
@@ -97,7 +98,7 @@ impl Unit {
         Self { groups, banks_per_group, timing, dut, sent, moods: Moods::default(), random }
     }
 
-    /// Whether RD or WR may stand in a cycle behind the column commands that were sent.
+    /// True if the column commands so far allow a RD or WR in this cycle.
     fn column_fits(&self, write: bool, now: u64, bank: u32) -> bool {
         let t = &self.timing;
         let fits = |before: &[(u64, u32)], far: u32, near: u32| {
@@ -115,7 +116,7 @@ impl Unit {
         }
     }
 
-    /// Whether ACT may.
+    /// True if the ACT commands so far allow an ACT in this cycle.
     fn act_fits(&self, now: u64, bank: u32) -> bool {
         let (t, acts) = (&self.timing, &self.sent.acts);
         let in_group = |(_, other): &&(u64, u32)| other / self.banks_per_group == bank / self.banks_per_group;
@@ -153,7 +154,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let [rows, columns, others, reads] = self.moods.next(&mut self.random);
-        // At first the windows are filled as fast as may be.
+        // At the beginning, ACTs fill the activate windows as fast as possible.
         let (rows, others) = if at.cycle < 100 { (100, 0) } else { (rows, others) };
         let (now, banks) = (at.cycle, u64::from(self.groups * self.banks_per_group));
         let [row_bank, col_bank] = [(); 2].map(|()| self.random.below(banks) as u32);
@@ -231,7 +232,8 @@ impl Bench for Unit {
     }
 }
 
-/// Lists the registers of the channel and of the groups as two parts, because they have the same names.
+/// Adapter that describes the registers of the channel and of the groups as two components, since they share
+/// names.
 struct Parted<'a> {
     to: &'a mut dyn Describe,
     depth: u32,

@@ -1,8 +1,9 @@
 //! # Lockstep of the index modulo a polynomial
-//! | testpoint                                                                        | where |
-//! |----------------------------------------------------------------------------------|-------|
-//! | the module works the matrix out as rtl does, and both as division on paper         | `cycle` |
-//! | every degree, all address widths, both orders of the index bits                    | size drawn |
+//!
+//! | testpoint                                                                      | where      |
+//! |--------------------------------------------------------------------------------|------------|
+//! | module and `rtl` compute the same matrix, and both equal a polynomial division | `cycle`    |
+//! | every degree, all address widths, both orders of the index bits                | size drawn |
 
 use golden::index::SetIndex;
 use rtl::index::i_poly::IPoly;
@@ -36,7 +37,7 @@ block! {
 proof! {
     || (1..=12).rev().map(|bits| {
         let polynomial = polynomial_for(1 << bits).unwrap_or_default();
-        // Some of the address takes no part, and every other index is reversed.
+        // The top address bits are left out, and every other index is bit-reversed.
         format!("INDEX_BITS={bits} POLYNOMIAL={polynomial} ADDR_BITS={} REVERSED={}", 19 + bits, bits % 2)
     }).collect(),
     12 in tests,
@@ -94,7 +95,8 @@ impl Bench for Unit {
         assert_eq!(index as usize, golden.set_of_line(*line), "line {line:#x}");
         ports.input("line", *line_bits, *line);
         ports.output("index", unit.bits(), index);
-        // All of them in turn; where they are many, in an order that reaches every bit soon.
+        // The step visits all lines. If there are too many for the run, it still changes every address bit
+        // early.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
     }
 

@@ -1,3 +1,3 @@
-//! Set index functions.
+//! Lockstep benches of the set index functions.
 
 automod::dir!("index");

@@ -1,9 +1,10 @@
 //! # Lockstep of the XOR index unit
-//! | testpoint                                              | where |
-//! |--------------------------------------------------------|-------|
-//! | every line address of a small unit                      | lines in turn |
-//! | each function: low bits, Fermi's hash, polynomials      | size drawn |
-//! | rtl and the golden function agree on every line         | `cycle` |
+//!
+//! | testpoint                                          | where                 |
+//! |----------------------------------------------------|-----------------------|
+//! | every line address of a small unit                 | all lines in sequence |
+//! | each function: low bits, Fermi's hash, polynomials | size drawn            |
+//! | `rtl` and the golden function agree on every line  | `cycle`               |
 
 use golden::index::SetIndex;
 use rtl::index::fermi::Fermi;
@@ -84,7 +85,8 @@ impl Bench for Unit {
         assert_eq!(index as usize, golden.set_of_line(*line), "line {line:#x}");
         ports.input("line", *line_bits, *line);
         ports.output("index", unit.bits(), u64::from(index));
-        // All of them in turn; where they are many, in an order that reaches every bit soon.
+        // The step visits all lines. If there are too many for the run, it still changes every address bit
+        // early.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
     }
 

@@ -1,11 +1,12 @@
 //! # Lockstep of the coalescer
-//! | testpoint                                                                     | where |
-//! |-------------------------------------------------------------------------------|-------|
-//! | loads, stores, constants, atomics, compare-and-swap of every legal size         | `access` |
-//! | lanes that share lines and words, lie side by side, or lie anywhere            | `access` |
-//! | an instruction is taken in the cycle in which the last request leaves          | `cycle` |
-//! | operands of earlier instructions stay where a later one has none               | registers |
-//! | the golden coalescer, which sorts bytes, has the same lines, lanes and bytes   | `cycle` |
+//!
+//! | testpoint                                                                    | where     |
+//! |------------------------------------------------------------------------------|-----------|
+//! | loads, stores, constants, atomics, compare-and-swap of every legal size      | `access`  |
+//! | lanes that share lines and words, are adjacent, or are scattered             | `access`  |
+//! | an instruction is accepted in the cycle in which the last request leaves     | `cycle`   |
+//! | operand registers keep their values if the next instruction has no operands  | registers |
+//! | the golden coalescer, which sorts bytes, has the same lines, lanes and bytes | `cycle`   |
 
 use std::collections::VecDeque;
 
@@ -43,7 +44,7 @@ struct Unit {
     by_sector: bool,
     dut: Coalescer,
     taken: WarpAccess,
-    /// Requests of the instruction that are still to come.
+    /// Requests of the current instruction that have not been emitted yet.
     due: VecDeque<StoreRequest>,
     moods: Moods<4>,
     random: Random,
@@ -61,7 +62,8 @@ impl Unit {
         Self { line_log2, by_sector, dut, taken, due, moods: Moods::default(), random }
     }
 
-    /// An instruction whose lanes are close together or not: of 100 of them so many share few lines, and few words.
+    /// Draws an instruction. `close` percent of the instructions share few lines, and `narrow` percent access
+    /// few words.
     fn access(&mut self, [close, narrow]: [u64; 2]) -> WarpAccess {
         let random = &mut self.random;
         let (kind, space) = [
@@ -105,7 +107,7 @@ impl Unit {
         }
     }
 
-    /// What the golden twin makes of an instruction, in the order of the lowest lanes.
+    /// Returns the golden twin's requests for an instruction, in the order of their lowest lanes.
     fn golden(&self, access: &WarpAccess) -> VecDeque<StoreRequest> {
         let line_bytes = 1 << self.line_log2;
         let width = 1 << access.size_log2;
@@ -132,7 +134,7 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.busy();
-        // The request that would leave: the device is asked on a copy where it does not.
+        // Request offered in this cycle. If it is not accepted, a copy of the device emits it.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {
@@ -207,7 +209,7 @@ impl Unit {
     }
 }
 
-/// Numbers side by side, the first in the lowest bits.
+/// Packs numbers, the first in the lowest bits.
 #[derive(Default)]
 struct Packed {
     bytes: Vec<u8>,

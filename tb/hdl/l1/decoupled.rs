@@ -1,13 +1,13 @@
 //! # Lockstep of the decoupled tag store
-//! Fills, switches of the mode and accesses in one cycle, of the same set and of others.
+//! Fills, mode switches and accesses occur in the same cycle, on the same set and on different sets.
 //!
-//! | testpoint                                                                     | where |
-//! |-------------------------------------------------------------------------------|-------|
-//! | every search says the same, whether or not anything comes of it                | `access` |
-//! | an access sees the fill and the new mode of its cycle                          | fills of its set, `mode` |
-//! | candidates fade, in all ways that a line gets or loses a place                 | registers |
-//! | counts saturate                                                               | registers, in the original mode |
-//! | the golden filter admits the same lines and counts the same                    | `cycle` |
+//! | testpoint                                                  | where                           |
+//! |------------------------------------------------------------|---------------------------------|
+//! | every search has the same result, even if it is not used   | `access`                        |
+//! | an access sees the fill and the new mode of its cycle      | fills of its set, `mode`        |
+//! | candidates age whenever a line gains or loses a data way   | registers                       |
+//! | reuse counters saturate                                    | registers, in the original mode |
+//! | the golden filter admits the same lines and counts equally | `cycle`                         |
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ struct Unit {
     tag_bits: u32,
     dut: Decoupled,
     golden: Filter,
-    /// Lines with a place, as the golden filter is told of them.
+    /// Status of the lines that hold a data way, for the golden filter.
     standing: BTreeMap<u64, Standing>,
     reserved: Vec<Reserved>,
     tags: Vec<u64>,
@@ -70,7 +70,7 @@ struct Unit {
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (sets, ways, tag_ways, threshold, twice, tag_bits): (u32, u32, u32, u32, bool, u32) = match size {
-            // Fewer tags than places: a line may have to go though a place is free.
+            // With fewer tags than data ways, a line may have to be evicted although a data way is free.
             Size::Small => (2, 4, 3, 2, true, 4),
             Size::Fermi => (32, 4, 8, 2, false, 20),
             Size::Synthesised => (1, 4, 8, 2, false, 20),
@@ -148,7 +148,7 @@ impl Unit {
             _ => 3,
         };
         let go = self.random.percent(90);
-        // One line for a while, of which counts saturate, or any.
+        // Either the same line for a while, whose reuse counter saturates, or any line.
         let (mut set, mut tag) = (0, self.tags[0]);
         if !self.random.percent(hot) {
             let any = self.random.below(self.sets.into()) as u32;

@@ -1,11 +1,12 @@
 //! # Lockstep of SM dueling
-//! | testpoint                                                                  | where |
-//! |----------------------------------------------------------------------------|-------|
-//! | rates on both sides of the margin, of either kind                           | moods of the leaders |
-//! | intervals without enough accesses                                           | moods |
-//! | a decision that holds for the leaders too is the last                        | size drawn |
-//! | an access in the cycle of a decision counts for the next interval            | `cycle` |
-//! | the golden duel has the same modes                                          | `cycle` |
+//!
+//! | testpoint                                                            | where                |
+//! |----------------------------------------------------------------------|----------------------|
+//! | miss rates on both sides of the margin, under both definitions of it | moods of the leaders |
+//! | intervals without enough accesses                                    | moods                |
+//! | a decision that includes the leaders is final                        | size drawn           |
+//! | an access in the cycle of a decision counts for the next interval    | `cycle`              |
+//! | the golden duel has the same modes                                   | `cycle`              |
 
 use golden::l1::dueling as twin;
 use rtl::kernel::{Block as _, BlockId, Chan, ChanSpec, Describe, Edge, Payload, RxBank, TxBank, Wake};
@@ -42,7 +43,7 @@ struct Unit {
     golden: twin::Duel,
     seen: Vec<Chan<Seen>>,
     mode: Vec<Chan<Mode>>,
-    /// What the leaders see, on its way to the block.
+    /// Accesses of the leaders in flight to the block: `Some(true)` for a miss.
     coming: [Option<bool>; LEADERS],
     wake: Wake,
     moods: Moods<4>,
@@ -108,7 +109,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let Self { dut, golden, seen, mode, coming, wake, moods, random, .. } = self;
-        // The block hears now of what was sent in the cycle before.
+        // The block receives the messages of the previous cycle.
         let bit = |of: fn(bool) -> bool| {
             let bits = coming.iter().enumerate().filter(|(_, seen)| seen.is_some_and(of));
             bits.fold(0u32, |bits, (leader, _)| bits | 1 << leader)
@@ -129,7 +130,7 @@ impl Bench for Unit {
                 link.tx().push(&mut Edge::new(at.tick, at.cycle, wake), Seen { missed });
             }
         }
-        // The SMs hear in the cycle after.
+        // The SMs receive the modes one cycle later.
         let (mut valid, mut original) = (0u64, None);
         let next = &mut Edge::new(at.tick + 1, at.cycle + 1, wake);
         for (sm, link) in mode.iter_mut().enumerate() {
@@ -149,7 +150,7 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The host keeps when the timer will end; the module counts down.
+    /// The simulator stores the cycle in which the timer ends, while the module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["ends"]
     }

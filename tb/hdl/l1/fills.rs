@@ -1,12 +1,12 @@
-//! The port through which lines come to a tag store.
+//! Driver of the fill port of a tag store.
 
 use crate::{Ports, Random};
 
-/// Set, way and line of a place that waits for its line.
+/// Set, way and line of a reservation that waits for its fill.
 pub(super) type Reserved = (u32, u32, u64);
 
-/// Drives the port, in `often` of a hundred cycles, with a line on its way; `fill` is the device, which says whether the line stays.
-/// Returns the place and what was said.
+/// Drives the port in `often` percent of the cycles with a reserved line. `fill` performs the fill on the
+/// device, and returns true if the line is kept. Returns the reservation filled, and the result of `fill`.
 pub(super) fn drive(
     ports: &mut Ports,
     (set_bits, way_bits): (u32, u32),

@@ -1,9 +1,10 @@
 //! # Lockstep of the miss queue
-//! | testpoint                                                             | where |
-//! |-----------------------------------------------------------------------|-------|
-//! | none, one or two entries come as one leaves, of an empty and a full queue | `cycle` |
-//! | a search sees the entry that leaves, and not those that come           | `cycle` |
-//! | lines that differ in one bit, in entries of every kind                  | `entry` |
+//!
+//! | testpoint                                                                        | where   |
+//! |----------------------------------------------------------------------------------|---------|
+//! | none, one or two entries arrive while one leaves, with an empty and a full queue | `cycle` |
+//! | a search sees the entry that leaves in this cycle, but not those that arrive     | `cycle` |
+//! | lines that differ in one bit, in entries of every kind                           | `entry` |
 
 use rtl::cells::atomic::AtomicOp;
 use rtl::cells::line::LINE_BYTES;
@@ -80,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// An entry as the module has it, the least significant byte first.
+    /// Converts an entry to the module's word, with the least significant byte first.
     fn word(&self, entry: &MissEntry) -> (u32, Vec<u8>) {
         let mut bits = Bits::default();
         entry.fields(&self.shape, &mut bits);
@@ -92,7 +93,7 @@ impl Unit {
     }
 }
 
-/// The bits of all fields, the top one of the first field first.
+/// Collects the bits of all fields, from the highest bit of the first field down.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 

@@ -1,4 +1,4 @@
-//! Parts of the LSU and its caches.
+//! Lockstep benches of the components of the LSU and its caches.
 
 automod::dir!("l1");
 

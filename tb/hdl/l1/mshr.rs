@@ -1,14 +1,15 @@
 //! # Lockstep of the MSHR
-//! Fills, recalls, departures and accesses in one cycle, in every combination, more lines than entries.
+//! Fills, recalls, replays and accesses occur in the same cycle, in every combination, with more lines than
+//! entries.
 //!
-//! | testpoint                                                            | where |
-//! |----------------------------------------------------------------------|-------|
-//! | every search says the same, whether or not anything comes of it       | `cycle` |
-//! | a waiter of the entry just filled leaves in the cycle of the fill      | `pop` without entries before |
-//! | what the last waiter frees is allocated in the same cycle              | pop and miss |
-//! | lines that differ in one bit are told apart                            | half of the lines |
-//! | a fill waits for readers of the place that it fills                    | places of draining lines are taken again |
-//! | the golden map agrees on each verdict and each waiter                  | `cycle` |
+//! | testpoint                                                         | where                                     |
+//! |-------------------------------------------------------------------|-------------------------------------------|
+//! | every search has the same result, even if it is not used          | `cycle`                                   |
+//! | a waiter of an entry is replayed in the cycle of the entry's fill | `pop` without entries before              |
+//! | an entry freed by its last waiter is allocated in the same cycle  | pop and miss                              |
+//! | lines that differ in one bit are distinguished                    | half of the lines                         |
+//! | a fill waits while its set and way are still read                 | ways of draining lines are reserved again |
+//! | the golden map agrees on each verdict and each waiter             | `cycle`                                   |
 
 use std::collections::BTreeMap;
 
@@ -72,9 +73,9 @@ struct Unit {
     recalls: bool,
     dut: Mshr,
     golden: twin::Mshr<u32>,
-    /// Of every line that is tracked, and the last one of those that are not.
+    /// Set and way of every tracked line, and the last set and way of each line that is no longer tracked.
     places: BTreeMap<u64, u32>,
-    /// Loads that were accepted, by the number under which the golden map has them.
+    /// Accepted loads, indexed by their number in the golden map.
     waiters: Vec<Waiter>,
     lines: Vec<u64>,
     moods: Moods<3>,
@@ -91,7 +92,8 @@ impl Unit {
         let mut lines: Vec<_> = (0..=entries).map(|_| random.below(1 << LINE_BITS)).collect();
         lines.extend_from_within(..);
         lines[..=entries as usize].iter_mut().for_each(|line| *line ^= 1 << random.below(LINE_BITS.into()));
-        // A line on its way has a place to itself: were all taken, nobody would find a free one.
+        // There are twice as many set-way locations as entries, since each line in flight occupies one and
+        // the test needs a free one.
         let place_bits = (2 * entries).next_power_of_two().ilog2().max(7);
         let shape = MshrShape { line_bits: LINE_BITS, set_way_bits: place_bits, sectors: 1 };
         Self {
@@ -113,7 +115,7 @@ impl Unit {
         self.lines[self.random.below(self.lines.len() as u64) as usize]
     }
 
-    /// A line on its way, if there is one.
+    /// Returns a random line in flight, if there is one.
     fn pending(&mut self) -> Option<u64> {
         let count = self.golden.pending_lines().count() as u64;
         self.golden.pending_lines().nth(self.random.below(count.max(1)) as usize)
@@ -155,7 +157,7 @@ impl Unit {
         let ready = self.random.percent(often);
         ports.input("pop_ready", 1, ready);
         ports.output("pop_valid", 1, self.dut.has_ready());
-        // What is offered is known of the golden twin; what is taken, of both.
+        // The golden twin gives the offered waiter; both give the one that is popped.
         let offered =
             self.golden.head().map(|Replay { line, waiter, last }| (line, self.waiters[waiter as usize], last));
         let place = offered.map(|(line, ..)| self.places[&line]);
@@ -228,7 +230,7 @@ impl Unit {
         self.golden.alloc(line, Parts::WHOLE, number);
     }
 
-    /// A place that no line on its way will fill; waiters of one that has arrived may still read it.
+    /// Draws a location that no line in flight will fill. Waiters of an arrived line may still read it.
     fn free_place(&mut self) -> u32 {
         loop {
             let place = self.random.below((2 * self.entries).into()) as u32;

@@ -1,12 +1,12 @@
 //! # Lockstep of the tag store
-//! Fills and accesses in one cycle, of the same set and of others, under each policy.
+//! Fills and accesses occur in the same cycle, on the same set and on different sets, under each policy.
 //!
-//! | testpoint                                                              | where |
-//! |------------------------------------------------------------------------|-------|
-//! | every search says the same, whether or not anything comes of it         | `access` |
-//! | an access sees the fill of its cycle                                    | fills of its set |
-//! | sets of which every way is reserved                                     | fills that are rare |
-//! | the golden policy gives up the same line                                | `access` |
+//! | testpoint                                                | where            |
+//! |----------------------------------------------------------|------------------|
+//! | every search has the same result, even if it is not used | `access`         |
+//! | an access sees the fill of its cycle                     | fills of its set |
+//! | sets in which every way is reserved                      | rare fills       |
+//! | the golden policy selects the same victim                | `access`         |
 
 use golden::l1::replacement as twin;
 use golden::l1::replacement::Scheme;
@@ -51,7 +51,7 @@ struct Unit {
     policy: u32,
     dut: Tags,
     golden: Box<dyn twin::Replacement>,
-    /// Lines of each set that are here or on their way, the one used longest ago first.
+    /// Lines of each set that are present or in flight, the least recently used first.
     uses: Vec<Vec<u64>>,
     reserved: Vec<Reserved>,
     tags: Vec<u64>,
@@ -113,7 +113,7 @@ impl Unit {
         self.golden.left(line);
     }
 
-    /// A line is the one used last.
+    /// Makes a line the most recently used one of its set.
     fn renew(&mut self, set: u32, line: u64) {
         self.uses[set as usize].retain(|other| *other != line);
         self.uses[set as usize].push(line);

@@ -1,12 +1,13 @@
 //! # Lockstep of the atomic buffer of an L2 bank
-//! | testpoint                                                          | where |
-//! |--------------------------------------------------------------------|-------|
-//! | atomics to the line held, to another, to none held                   | `place` |
-//! | whatever needs the write port waits for it, whatever replies for room | `can_write`, `has_room` |
-//! | others find the line where it belongs a cycle later                   | `stall` |
-//! | a line gives way, goes back, is in the buffer as a kernel ends         | `op` |
-//! | a burst comes into the line held, also as that comes or is changed      | `fill` |
-//! | what goes back is in the data memory, and what is replied is as it was   | `cycle` |
+//!
+//! | testpoint                                                                     | where                   |
+//! |-------------------------------------------------------------------------------|-------------------------|
+//! | atomics to the buffered line, to another line, with an empty buffer           | `place`                 |
+//! | operations wait for the write port, and replies wait for room                 | `can_write`, `has_room` |
+//! | another access finds the line back in the bank one cycle later                | `stall`                 |
+//! | the buffered line is evicted, written back, or flushed at the end of a kernel | `op`                    |
+//! | a burst fills the buffered line, even in the cycle of its load or update      | `fill`                  |
+//! | the data memory receives the line written back, and replies hold the old data | `cycle`                 |
 
 use isa::lanes::AtomicFn;
 use isa::types::Type;
@@ -49,13 +50,13 @@ struct Unit {
     memory: Array<LineData>,
     replies: Fifo<Reply>,
     stats: L2Stats,
-    /// The place of the line held.
+    /// Set and way of the buffered line.
     held: Option<Place>,
     moods: Moods<4>,
     random: Random,
 }
 
-/// What is done to a line.
+/// Operations on a line, as encoded at the input `op`.
 const ACCESS: u32 = 1;
 const LEAVE: u32 = 2;
 const TAKE_BACK: u32 = 3;
@@ -99,7 +100,7 @@ impl Unit {
         }
     }
 
-    /// The place of the line held, or any.
+    /// Returns the location of the buffered line, or a random one.
     fn place(&mut self) -> Place {
         let place =
             (self.random.below(self.shape.sets.into()) as u32, self.random.below(self.shape.ways.into()) as u32);

@@ -1,15 +1,16 @@
 //! # Lockstep of the Fetch and Replacement Cache
-//! Acknowledgements, accesses, swaps, bursts to memory and recalls in one cycle, in every combination that the bank makes.
+//! Acknowledgments, accesses, swaps, bursts to memory and recalls occur in the same cycle, in every
+//! combination that the bank uses.
 //!
-//! | testpoint                                                              | where |
-//! |------------------------------------------------------------------------|-------|
-//! | a line is found from its allocation until it has gone to its way, and an old one from there until it is gone | `held` |
-//! | every search says the same, whether or not anything comes of it         | `find` |
-//! | an entry that comes free is allocated in the same cycle                  | `ack`, then `access` |
-//! | a line is swapped in the cycle in which it was filled or written          | `swap` behind `access` |
-//! | an old line that leaves out steps: no copies, nothing dirty, no line at all | `exchange` |
-//! | a line goes to memory in the cycle of its exchange or last acknowledgement  | `gone` |
-//! | a swap that finds no way lets the next one go first                      | `turn` of 2 |
+//! | testpoint                                                                                                     | where |
+//! |---------------------------------------------------------------------------------------------------------------|-----|
+//! | a new line is found from its allocation to its swap, and an old line from the swap to the end of its eviction | `held` |
+//! | every search has the same result, even if it is not used                                                      | `find` |
+//! | an entry that becomes free is allocated in the same cycle                                                     | `ack`, then `access` |
+//! | a line is swapped in the cycle in which it was filled or written                                              | `swap` behind `access` |
+//! | an old line skips steps: without copies, if clean, if the way was invalid                                     | `exchange` |
+//! | a line is written to memory in the cycle of its exchange or last acknowledgment                               | `gone` |
+//! | a swap that finds no way lets the next one go first                                                           | `turn` of 2 |
 
 use std::collections::BTreeMap;
 
@@ -64,15 +65,15 @@ proof! {
     ]
 }
 
-/// A line by the set of the bank and the tag.
+/// Line, as the bank's set and the tag.
 type Block = (u32, u64);
 
 struct Unit {
     shape: FrcShape,
     dut: Frc,
-    /// The entry of every line that is here.
+    /// Entry of every line in the FRC.
     held: BTreeMap<Block, u32>,
-    /// The entry whose swap is under way.
+    /// Entry whose swap is in progress.
     taken: Option<u32>,
     moods: Moods<6>,
     random: Random,
@@ -133,7 +134,7 @@ impl Unit {
         self.shape.sets * self.shape.ways
     }
 
-    /// An entry that is as asked for, if there is one; else `None`.
+    /// Returns a random entry that satisfies the condition, if there is one.
     fn any(&mut self, is_so: impl Fn(&FrcEntry) -> bool) -> Option<u32> {
         let found: Vec<_> = (0..self.entries()).filter(|&entry| is_so(self.dut.entry(entry))).collect();
         (!found.is_empty()).then(|| found[self.random.below(found.len() as u64) as usize])
@@ -155,7 +156,7 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// The next step of an old line, after the last.
+    /// Performs the next step of an old line's eviction, once the last one is complete.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {
@@ -179,7 +180,7 @@ impl Unit {
         }
     }
 
-    /// A line is looked for.
+    /// Draws a line and searches for it.
     fn find(&mut self, ports: &mut Ports) -> Block {
         let FrcShape { bank_sets, tag_bits, ways, .. } = self.shape;
         let here = (self.random.below(self.held.len().max(1) as u64) as usize, self.random.percent(50));
@@ -208,7 +209,7 @@ impl Unit {
         let id = self.random.below(1 << 32) as u32;
         let (mut op, mut copies, mut who) = (0u32, false, 0);
         if !self.random.percent(often) {
-            // Nobody has access.
+            // There is no access in this cycle.
         } else if let Some(entry) = waiter {
             (op, copies, who) = (2 * u32::from(self.random.percent(50)), self.random.percent(50), entry);
         } else if let Some(entry) = found {
@@ -240,7 +241,7 @@ impl Unit {
         }
     }
 
-    /// Bytes of a line that is on its way or waits for its swap, and a line that is read.
+    /// Writes bytes of a line that is in flight or waits for its swap, and reads a line.
     fn put(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
         let (line_bytes, entries) = (self.shape.line_bytes, self.entries());
         let get = self.random.below(entries.into()) as u32;

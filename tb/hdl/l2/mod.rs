@@ -1,3 +1,3 @@
-//! Parts of the L2 bank.
+//! Lockstep benches of the components of the L2 bank.
 
 automod::dir!("l2");

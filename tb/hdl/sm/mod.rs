@@ -1,3 +1,3 @@
-//! Parts of the core of an SM.
+//! Lockstep benches of the components of an SM core.
 
 automod::dir!("sm");

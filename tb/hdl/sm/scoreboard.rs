@@ -1,11 +1,12 @@
 //! # Lockstep of the scoreboard
-//! | testpoint                                                          | where |
-//! |--------------------------------------------------------------------|-------|
-//! | an issue, a result and a new head in one cycle, of one warp or several | `cycle` |
-//! | the head behind the one issued is shown before a result comes or after | `early` |
-//! | heads that wait for device memory, for another result, for both        | `memory` |
-//! | results that come one by one                                          | parts of a write |
-//! | a hazard is there exactly while a register is both used and on its way | `expected` |
+//!
+//! | testpoint                                                                   | where              |
+//! |-----------------------------------------------------------------------------|--------------------|
+//! | an issue, a result and a new head in one cycle, of one warp or several      | `cycle`            |
+//! | the instruction behind the issued one becomes head before or after a result | `early`            |
+//! | heads that wait for device memory, for another result, for both             | `memory`           |
+//! | results that arrive register by register                                    | subsets of a write |
+//! | a hazard exists exactly while the head uses a register with a pending write | `expected`         |
 
 use isa::program::RegMask;
 use rtl::kernel::{Describe, Edge};
@@ -35,15 +36,15 @@ block! {
 struct Unit {
     warps: u32,
     dut: Scoreboard,
-    /// What the head of each warp uses, and of that what it writes.
+    /// Registers that the head of each warp uses, and those of them that it writes.
     heads: Vec<Option<(RegMask, RegMask)>>,
-    /// Writes on their way: warp, registers, whether they come from device memory.
+    /// Pending writes: warp, registers, and true for writes from device memory.
     writes: Vec<(u8, RegMask, bool)>,
     moods: Moods<3>,
     random: Random,
 }
 
-/// The registers of a set one by one, words first.
+/// Packs a register mask into bytes, data registers before predicates.
 fn bytes(mask: &RegMask) -> Vec<u8> {
     let words = mask.words.iter().flat_map(|word| word.to_le_bytes());
     words.chain(mask.preds.to_le_bytes()).collect()
@@ -67,7 +68,7 @@ impl Unit {
         Self { warps, dut, heads, writes: Vec::new(), moods: Moods::default(), random }
     }
 
-    /// A few registers, out of few, in each part of a set.
+    /// Draws one to three registers from a small set, in all words of a mask.
     fn registers(&mut self) -> RegMask {
         let mut mask = RegMask::default();
         for _ in 0..1 + self.random.below(3) {
@@ -79,7 +80,8 @@ impl Unit {
         mask
     }
 
-    /// Whether the head of a warp uses what is on its way, and what is on its way from device memory.
+    /// True if the head of a warp uses a register with a pending write, and true if one with a pending write
+    /// from device memory.
     fn expected(&self, warp: u8) -> (bool, bool) {
         let Some((uses, _)) = &self.heads[usize::from(warp)] else { return (false, false) };
         let meets = |(of, set, _): &&(u8, RegMask, bool)| *of == warp && set.intersects(uses);
@@ -111,7 +113,7 @@ impl Bench for Unit {
         ports.output("wait_for_memory", self.warps, self.dut.hazard_memory());
         ports.output("is_clear", self.warps, mask(&|warp| self.dut.is_clear(warp)));
 
-        // An issue takes the head away.
+        // An issue removes the head of the warp.
         let warp = self.random.below(self.warps.into()) as u8;
         let may_issue = self.dut.hazard() >> warp & 1 == 0 && self.random.percent(issues);
         let issued = self.heads[usize::from(warp)].take_if(|_| may_issue);
@@ -121,7 +123,7 @@ impl Bench for Unit {
         ports.input("reserve_warp", warp_bits, warp);
         ports.wide_input("reserve_writes", 288, &bytes(&writes));
         ports.input("reserve_memory", 1, memory);
-        // A new head: of the warp that has issued, perhaps before a result comes.
+        // A new head, often of the warp that has just issued, possibly before a result arrives.
         let shown =
             if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
         let may_show = self.heads[usize::from(shown)].is_none() && self.random.percent(shows);
@@ -147,7 +149,7 @@ impl Bench for Unit {
         let part = self.registers();
         let part = is_in(&set, &part);
         let written = if part.is_empty() { set } else { part };
-        // Without a head it is nothing that counts.
+        // Without a head the uses have no effect, so they are random.
         let head_uses = self.heads[usize::from(of)].map_or(reads, |(uses, _)| uses);
         ports.input("release_valid", 1, came.is_some());
         ports.input("release_warp", warp_bits, of);

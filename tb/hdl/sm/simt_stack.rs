@@ -1,13 +1,13 @@
 //! # Lockstep of the SIMT stack
-//! Branches to anywhere, which meet anywhere or nowhere: more than any program does.
+//! Branches go to random targets and reconverge anywhere or never, which is more than any program needs.
 //!
-//! | testpoint                                                        | where |
-//! |------------------------------------------------------------------|-------|
-//! | branches of all lanes, of none, of some; to the next instruction   | `branch` |
-//! | paths that lead straight to where they meet                       | few instructions |
-//! | branches that meet where their own path does, and never            | `reconverge` |
-//! | lanes that exit below, entries that are passed over                | `exit` |
-//! | no lane is lost, and the stack never runs out                      | `cycle` |
+//! | testpoint                                                                      | where            |
+//! |--------------------------------------------------------------------------------|------------------|
+//! | branches of all lanes, of none, of some; to the next instruction               | `branch`         |
+//! | paths that lead directly to their reconvergence point                          | few instructions |
+//! | branches that reconverge where their own path does, and branches that never do | `reconverge`     |
+//! | lanes that exit below the top, entries that are skipped                        | `exit`           |
+//! | no lane is lost, and the stack never overflows                                 | `cycle`          |
 
 use rtl::kernel::{Describe, Edge};
 use rtl::sm::SimtStacks;
@@ -50,7 +50,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (warps, lanes) = match size {
             Size::Small => (2, 4),
-            // A memory holds the entries of a machine's 48 warps, one row each.
+            // In the machine, a memory holds the entries of the 48 warps, one row per warp.
             Size::Fermi => (2, 32),
             Size::Synthesised => (1, 32),
             Size::Any => (1 + random.below(3) as u32, 2 + random.below(15) as u32),
@@ -59,7 +59,7 @@ impl Unit {
         Self { warps, lanes, dut, moods: Moods::default(), random }
     }
 
-    /// Some of a set.
+    /// Draws a subset of a lane mask.
     fn some(&mut self, of: u64) -> u64 {
         match self.random.below(4) {
             0 => of,
@@ -89,7 +89,7 @@ impl Bench for Unit {
             chance if chance < branches => 2,
             _ => 1,
         };
-        // Instructions are few, so that paths meet; a path that has passed the last one goes back.
+        // There are few instructions, so that paths meet. A path beyond the last one jumps back.
         let target = if pc > 9 { 0 } else { self.random.below(8) as u32 };
         let op = if op == 1 && pc > 9 { 2 } else { op };
         let lanes = if op == 2 && pc > 9 { active } else { self.some(active) };

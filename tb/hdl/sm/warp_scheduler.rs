@@ -1,11 +1,12 @@
 //! # Lockstep of a warp scheduler
-//! | testpoint                                                      | where |
-//! |----------------------------------------------------------------|-------|
-//! | greedy-then-oldest; loose round robin                           | size drawn |
-//! | the warp issued last waits, is ready again, is another by now    | slots that are launched again |
-//! | several warps begin in one cycle, as those of a CTA              | `launch` |
-//! | an issue and a launch in one cycle                               | `cycle` |
-//! | the first of a list in the order of launches, or the next slot   | `expected` |
+//!
+//! | testpoint                                                                | where                         |
+//! |--------------------------------------------------------------------------|-------------------------------|
+//! | greedy-then-oldest; loose round robin                                    | size drawn                    |
+//! | the warp issued last stalls, is ready again, was replaced by another     | slots that are launched again |
+//! | several warps launch in one cycle, as those of a CTA                     | `launch`                      |
+//! | an issue and a launch in one cycle                                       | `cycle`                       |
+//! | the pick is the first ready warp in launch order, or the next ready slot | `expected`                    |
 
 use rtl::kernel::{Describe, Edge};
 use rtl::sm::{Ages, Scheduler, SchedulerPolicy};
@@ -36,9 +37,9 @@ struct Unit {
     policy: SchedulerPolicy,
     ages: Ages,
     dut: Scheduler,
-    /// Warps that run, the one launched first in front.
+    /// Running warps in launch order, the oldest first.
     running: Vec<u8>,
-    /// The warp issued last, and whether it is still the one in its slot.
+    /// Slot of the warp issued last, and true if that warp still occupies the slot.
     last: (u8, bool),
     moods: Moods<4>,
     random: Random,
@@ -90,7 +91,8 @@ impl Bench for Unit {
             self.dut.issued(warp);
             self.last = (warp, true);
         }
-        // A warp that ends says so to nobody here: its slot may be taken in this cycle, unless it has just issued.
+        // The scheduler receives no signal when a warp ends. The slot may be launched again in this cycle,
+        // unless its warp has just issued.
         let issued = pick.filter(|_| issues);
         let (random, running) = (&mut self.random, &mut self.running);
         running.retain(|warp| Some(*warp) == issued || !random.percent(ends / 3));
@@ -106,7 +108,7 @@ impl Bench for Unit {
         }
     }
 
-    /// No warp is older than itself.
+    /// The diagonal of the age matrix is constant, since no warp is older than itself.
     fn constant_bits(&self) -> u64 {
         self.warps.into()
     }

@@ -1,12 +1,13 @@
 //! # Lockstep of the DWT-CS coordinator
-//! | testpoint                                                        | where |
-//! |------------------------------------------------------------------|-------|
-//! | reports of several cores in one cycle, and one by one               | `reports` |
-//! | reports of another kind than what is waited for                      | `late` |
-//! | miss rates above, at and below the bound, each trigger               | `counts` |
-//! | several rounds; equal counts; a sample in which nobody gets anything done | few instructions |
-//! | a kernel that is known, one that is forgotten, one that begins in a round | few keys, `load` |
-//! | the golden search gives the same orders                              | `expected` |
+//!
+//! | testpoint                                                                     | where            |
+//! |-------------------------------------------------------------------------------|------------------|
+//! | reports of several cores in one cycle, and one after another                  | `reports`        |
+//! | reports of another kind than the coordinator waits for                        | `late`           |
+//! | miss rates above, at and below the bound, under each trigger                  | `counts`         |
+//! | several rounds; equal counts; a sample in which no core makes progress        | few instructions |
+//! | a kernel that is known, one that is forgotten, one that begins during a round | few keys, `load` |
+//! | the golden search gives the same orders                                       | `expected`       |
 
 use golden::throttle::dwt_cs as twin;
 use golden::throttle::{Answer, Counts, Search};
@@ -53,14 +54,14 @@ struct Unit {
     config: DwtConfig,
     dut: Coordinator,
     golden: twin::Sampling,
-    /// The reports of a round so far, and what the round is.
+    /// Reports received in the current round. `sampling` is true in a sampling round.
     round: Vec<Option<Report>>,
     sampling: bool,
     is_fixed: bool,
-    /// By core.
+    /// Links to the coordinator and back, by core.
     reports: Vec<Chan<Report>>,
     orders: Vec<Chan<Order>>,
-    /// On their way to the block.
+    /// Reports in flight to the coordinator, by core.
     coming: Vec<Option<Report>>,
     key: u16,
     wake: Wake,
@@ -119,7 +120,7 @@ impl Unit {
         }
     }
 
-    /// What a core counts: few things, so that cores are equal, or nearly as many misses as pass.
+    /// Draws the counts of a core: few distinct values, so that cores tie, and misses close to the bound.
     fn counts(&mut self) -> (u32, u32) {
         let instructions = match self.random.below(5) {
             0 => 0,
@@ -131,7 +132,7 @@ impl Unit {
         (misses.saturating_sub(1) as u32, instructions)
     }
 
-    /// The order that the golden search gives once all have reported.
+    /// Returns the golden search's order, once all cores have reported.
     fn expected(&mut self) -> Option<(bool, Vec<usize>)> {
         if self.round.iter().any(Option::is_none) {
             return None;
@@ -155,7 +156,7 @@ impl Unit {
     }
 }
 
-/// Numbers `width` bits wide, the first lowest.
+/// Packs numbers of `width` bits, the first in the lowest bits.
 fn packed(values: impl Iterator<Item = u32>, width: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, value) in values.enumerate() {
@@ -184,7 +185,7 @@ impl Bench for Unit {
     }
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
-        // The block hears now of what was sent in the cycle before.
+        // The coordinator receives the reports of the previous cycle.
         let coming = std::mem::replace(&mut self.coming, vec![None; self.cores as usize]);
         let bits = |is_so: fn(&Report) -> bool| {
             let so = coming.iter().enumerate().filter(|(_, report)| report.as_ref().is_some_and(is_so));
@@ -221,7 +222,8 @@ impl Bench for Unit {
             }
             self.key = key;
         }
-        // Reports for the next cycle: of cores that have not reported in this round, or too late ones.
+        // Reports for the next cycle, from cores that have not reported in this round, or late ones of
+        // another kind.
         for core in 0..self.cores as usize {
             let is_late = self.random.below(2000) < late;
             let may = !self.is_fixed && (self.round[core].is_none() || is_late) && !loads;
@@ -234,7 +236,7 @@ impl Bench for Unit {
                 self.reports[core].tx().push(&mut Edge::new(at.tick, at.cycle, &mut self.wake), report);
             }
         }
-        // The cores hear in the cycle after.
+        // The cores receive the orders one cycle later.
         let next = &mut Edge::new(at.tick + 1, at.cycle + 1, &mut self.wake);
         let mut orders = Vec::new();
         for link in &mut self.orders {
@@ -255,7 +257,7 @@ impl Bench for Unit {
         ports.wide_output("order_limits", self.cores * 7, limits.as_deref());
     }
 
-    /// No core counts alone where the sums of all do.
+    /// With the `Sum` trigger, the flag for a single core above the bound never changes.
     fn constant_bits(&self) -> u64 {
         u64::from(self.config.trigger == Trigger::Sum)
     }

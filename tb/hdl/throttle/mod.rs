@@ -1,4 +1,4 @@
-//! What holds warps back.
+//! Lockstep benches of the schemes that throttle warps.
 
 automod::dir!("throttle");
 

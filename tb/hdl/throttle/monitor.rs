@@ -1,11 +1,12 @@
 //! # Lockstep of the DWT-CS monitor of a core
-//! | testpoint                                                        | where |
-//! |------------------------------------------------------------------|-------|
-//! | orders in the cycle in which a period ends, and in others           | `obeys` |
-//! | samples of several periods, interrupted by the next order           | few cycles a period |
-//! | miss rates above, at and below the bound                            | `missed` |
-//! | kernels that end in a period and at its end; the next is the same or not | `stops`, `load` |
-//! | a timer that stands between launches                                 | size drawn, `Persist::Kernel` |
+//!
+//! | testpoint                                                                              | where |
+//! |----------------------------------------------------------------------------------------|-----|
+//! | orders in the cycle in which a period ends, and in other cycles                        | `obeys` |
+//! | samples of several periods, interrupted by the next order                              | short periods |
+//! | miss rates above, at and below the bound                                               | `missed` |
+//! | kernels that end within a period or at its end, followed by the same kernel or another | `stops`, `load` |
+//! | a timer that stops between launches                                                    | size drawn, `Persist::Kernel` |
 
 use rtl::kernel::{Describe, Edge};
 use rtl::throttle::dwt_cs::monitor::Monitor;
@@ -42,7 +43,7 @@ struct Unit {
     most: u8,
     dut: Monitor,
     runs: bool,
-    /// Thread instructions so far.
+    /// Number of thread instructions so far.
     issued: u64,
     moods: Moods<3>,
     random: Random,
@@ -80,7 +81,7 @@ impl Bench for Unit {
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let Self { dut, moods, random, .. } = self;
         let [misses, issues, orders] = moods.next(random);
-        // A kernel is loaded in a cycle of none, and begins later.
+        // A kernel is loaded in a cycle without one, and begins in a later cycle.
         let loads = !self.runs && random.percent(30);
         let key = random.below(2) as u16;
         if loads {
@@ -133,7 +134,7 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The host keeps when the timer will end; the module counts down.
+    /// The simulator stores the cycle in which the timer ends, while the module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

@@ -1,3 +1,3 @@
-//! Parts of the sharing tracker.
+//! Lockstep benches of the components of the sharing tracker.
 
 automod::dir!("tracker");

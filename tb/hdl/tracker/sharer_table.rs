@@ -1,11 +1,12 @@
 //! # Lockstep of the table of a sharing tracker
-//! | testpoint                                                              | where |
-//! |------------------------------------------------------------------------|-------|
-//! | the sharers take turns, and begin again behind the last                 | few SMs |
-//! | whoever asks is not its own supplier                                    | lines of one sharer |
-//! | free entries are taken before any line gives way                        | `forget` and `remove` that leave nobody |
-//! | lines that differ in one bit are told apart                             | half of the lines |
-//! | the golden list has the same suppliers                                  | `cycle` |
+//!
+//! | testpoint                                                                 | where |
+//! |---------------------------------------------------------------------------|-----|
+//! | suppliers are selected in round robin, with wrap-around after the last SM | few SMs |
+//! | a requester is never its own supplier                                     | lines of one sharer |
+//! | free entries are used before any line is evicted                          | `forget` and `remove` that leave no sharer |
+//! | lines that differ in one bit are distinguished                            | half of the lines |
+//! | the golden list has the same suppliers                                    | `cycle` |
 
 use golden::hybrid as twin;
 use golden::index::{Function, SetIndex};
@@ -74,7 +75,8 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (sets, ways, sms, list): (u32, u32, u32, SharerList) = match size {
             Size::Small => (2, 3, 3, SharerList::All),
-            // anssari2012 Table 4.1 has 128 sets a bank; a quarter of them is as good.
+            // Has a quarter of the 128 sets per bank in anssari2012 Table 4.1, which is sufficient for the
+            // test.
             Size::Fermi => (32, 8, 16, SharerList::All),
             Size::Synthesised => (1, 8, 16, SharerList::All),
             Size::Any => {
@@ -133,7 +135,7 @@ impl Bench for Unit {
             _ => 1 + self.random.below(2) as u32,
         };
         let sm_bits = self.sms.next_power_of_two().ilog2();
-        // What would be supplied, in every cycle.
+        // The module shows the supplier in every cycle, even without a request.
         let expected = self.dut.clone().supplier(at, line, sm);
         ports.input("op", 3, op);
         ports.input("line", self.line_bits, line);

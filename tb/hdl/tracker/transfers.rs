@@ -1,11 +1,13 @@
-//! # Lockstep of the loads that a sharing tracker has sent on
-//! | testpoint                                                            | where |
-//! |----------------------------------------------------------------------|-------|
-//! | a row is answered, resent, replied to and opened again                 | `cycle` |
-//! | answers and replies of loads that have no row, or wait elsewhere        | `answer_row`, `reply_ticket` |
-//! | several rows that must go to the L2                                    | `resend` |
-//! | a row that comes free is taken in the same cycle                        | few rows |
-//! | loads of a line by some of the SMs are poisoned, those of others not     | `poison_sms` |
+//! # Lockstep of the transfer table of a sharing tracker
+//! The table holds the loads that the tracker has forwarded to other L1s or to the L2.
+//!
+//! | testpoint                                                               | where                        |
+//! |-------------------------------------------------------------------------|------------------------------|
+//! | a row is answered, resent, replied to and reused                        | `cycle`                      |
+//! | answers and replies for loads that have no row, or are in another state | `answer_row`, `reply_ticket` |
+//! | several rows must be resent to the L2                                   | `resend`                     |
+//! | a row that becomes free is reused in the same cycle                     | few rows                     |
+//! | loads of a line by some SMs are poisoned, those of other SMs are not    | `poison_sms`                 |
 
 use rtl::cells::line::SECTORS;
 use rtl::kernel::{Describe, Edge};
@@ -67,7 +69,7 @@ impl Unit {
         Self { rows, sms, shape, dut: Transfers::new(rows), moods: Moods::default(), random }
     }
 
-    /// Few lines, which differ in one bit.
+    /// Draws one of few lines, which differ in one bit.
     fn line(&mut self) -> u64 {
         [1, 1 << (LINE_BITS - 1), 1 << (LINE_BITS - 1) | 1][self.random.below(3) as usize]
     }

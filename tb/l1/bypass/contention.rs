@@ -1,15 +1,15 @@
 //! # Testbench of the contention test
-//! Against golden/hybrid's rule on the lines of the golden coalescer: which instructions contend for their L1D
-//! (anssari2012 section 3.3).
+//! Checks which instructions count as contending for their L1D (anssari2012 section 3.3). The reference is
+//! the rule of golden/hybrid, applied to the lines of the golden coalescer.
 //!
-//! | testpoint                                                             | test |
-//! |-----------------------------------------------------------------------|------|
-//! | lines touched by scattered, strided and neighbouring lanes, any mask  | `a_hundred_thousand_*` |
-//! | any cache, any number of warps; at the limit and one line below       | `a_hundred_thousand_*` |
-//! | every request of an instruction says the same                         | `a_hundred_thousand_*` |
-//! | stores, atomics, other spaces and coherent loads never contend        | `a_hundred_thousand_*` |
-//! | a load that finds its line on its way waits for it, and goes past if that does not stay | `a_load_that_contends_*` |
-//! | what goes past takes no way, no MSHR entry and no place in the miss queue | `a_load_that_contends_*` |
+//! | testpoint                                                                           | test                     |
+//! |-------------------------------------------------------------------------------------|--------------------------|
+//! | scattered, strided and neighboring lanes touch lines, under any mask                | `a_hundred_thousand_*`   |
+//! | caches of any size, any number of warps; at the limit and one line below it         | `a_hundred_thousand_*`   |
+//! | all requests of an instruction carry the same verdict                               | `a_hundred_thousand_*`   |
+//! | stores, atomics, other spaces and coherent loads never contend                      | `a_hundred_thousand_*`   |
+//! | a contending load waits for its line in flight, and bypasses if the fill is dropped | `a_load_that_contends_*` |
+//! | a bypassing load takes no way, no MSHR entry and no miss-queue entry                | `a_load_that_contends_*` |
 
 use golden::hybrid::is_contentious;
 use isa::lanes::AtomicFn;
@@ -27,10 +27,10 @@ use crate::l1::rig::{l1, line_bits};
 use crate::l1::scoreboard::golden_lines;
 
 const INSTRUCTIONS: usize = 100_000;
-/// Instructions on a cache.
+/// Number of instructions per drawn cache.
 const RUN: usize = 100;
 
-/// An instruction whose lanes lie on few lines or many, near or far apart.
+/// Draws an instruction whose lanes touch few or many lines, close together or far apart.
 fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
     let (kind, space) = match random.below(20) {
         0 => (AccessKind::Store, MemorySpace::Global),
@@ -74,7 +74,7 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
 #[test]
 fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
     let mut random = Random::new(2012);
-    // At the limit, one line below it, and instructions that are not judged.
+    // Numbers of instructions at the limit, one line below it, and exempt from the test.
     let (mut at, mut below, mut others) = (0, 0, 0);
     for _ in 0..INSTRUCTIONS / RUN {
         let line_bytes = [64, 128][random.below(2) as usize];
@@ -117,7 +117,7 @@ fn a_coalescer_that_does_not_judge_has_nothing_contend() {
 #[test]
 fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_not_stay() {
     let l1 = L1Config { bypass: Contentious {}.into(), mshr_merges: 1, ..l1() };
-    // Of two lines each of two warps has one: any load contends.
+    // Each of two resident warps has a share of one line, so any load contends.
     let script = [(16, Load(1)), (17, Spread(1, 1, 2)), (20, Answer(1, 0))];
     let refused = "1:MSHR_MERGE[..M.]";
     assert_eq!(outcomes(&l1, &script), ["1:miss", refused, refused, refused, "1:hit"]);

@@ -1,10 +1,10 @@
 //! # Testbench of MRPB's bypass
-//! What becomes of each access, on one set of two ways; the twin follows.
+//! Checks the outcome of each access to a single set of two ways. The golden twin runs in lockstep.
 //!
-//! | testpoint                                                                             | test |
-//! |---------------------------------------------------------------------------------------|------|
-//! | a load that finds every way reserved goes past, others wait; a hit is never sent past | `a_load_that_finds_*` |
-//! | in the mode `all`, a load that has no MSHR entry goes past                            | `a_load_that_would_wait_*` |
+//! | testpoint                                                                                  | test |
+//! |--------------------------------------------------------------------------------------------|-----|
+//! | a load that finds every way reserved bypasses, other refused loads wait; hits never bypass | `a_load_that_finds_*` |
+//! | in mode `all`, a load without a free MSHR entry bypasses                                   | `a_load_that_would_wait_*` |
 
 use rtl::l1::config::L1Config;
 use rtl::l1::mrpb::{MrpbConfig, StallBypass};

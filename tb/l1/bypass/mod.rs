@@ -1,3 +1,3 @@
-//! The schemes that send loads past the L1D; a file here is the bench of one.
+//! Testbenches of the schemes by which loads bypass the L1D, one file per scheme.
 
 automod::dir!("l1/bypass");

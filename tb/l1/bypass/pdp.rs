@@ -1,11 +1,11 @@
 //! # Testbench of PDP
-//! What becomes of each access, on one set of two ways; the twin follows.
+//! Checks the outcome of each access to a single set of two ways. The golden twin runs in lockstep.
 //!
-//! | testpoint                                                          | test |
-//! |--------------------------------------------------------------------|------|
-//! | the example of two ways and a distance of three, access for access | `a_protected_line_*` |
-//! | a local load takes the place of a protected line, and is no bypass | `a_local_load_*` |
-//! | stores and refused loads do not age a set                          | `what_is_no_access_*` |
+//! | testpoint                                                                  | test                  |
+//! |----------------------------------------------------------------------------|-----------------------|
+//! | example with two ways and a protecting distance of three, access by access | `a_protected_line_*`  |
+//! | a local load evicts a protected line instead of bypassing                  | `a_local_load_*`      |
+//! | stores and refused loads do not age a set                                  | `what_is_no_access_*` |
 
 use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::config::L1Config;
@@ -42,13 +42,15 @@ fn a_local_load_takes_the_place_of_a_protected_line() {
 
 #[test]
 fn what_is_no_access_to_a_set_does_not_age_it() {
-    // After the loads of 1 and 2, line 1 is protected from one more access. The stores are none.
+    // After the loads of lines 1 and 2, line 1 stays protected through one more access to the set. Stores do
+    // not count.
     let stores = [(Store(8, 0), true), (Store(8, 0), true), (Store(8, 0), true)];
     let loads = [(Load(1), true), (Load(2), true)];
     let script = slowly(&[&loads[..], &stores, &[(Load(3), true)]].concat());
     let seen = outcomes(&protecting(3), &script);
     assert_eq!(seen.last().map(String::as_str), Some("3:bypass"), "{seen:?}");
-    // Nor are the cycles in which a load waits: the MSHR entry of line 1 holds two loads and takes no third.
+    // Cycles in which a load is refused do not count either: the MSHR entry of line 1 holds two loads, and
+    // the third waits.
     let script = [(16, Load(1)), (17, Load(1)), (18, Load(1)), (40, Answer(1, 0))];
     let after = [(60, Load(2)), (70, Answer(2, 0)), (80, Load(3)), (90, Answer(3, 0))];
     let seen = outcomes(&protecting(3), &[&script[..], &after].concat());

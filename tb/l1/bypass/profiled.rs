@@ -1,9 +1,9 @@
 //! # Testbench of a profile
-//! What becomes of each access, on one set of two ways; the twin follows.
+//! Checks the outcome of each access to a single set of two ways. The golden twin runs in lockstep.
 //!
-//! | testpoint                                              | test |
-//! |--------------------------------------------------------|------|
-//! | lines that it does not have go past, local ones do not | `a_profile_*` |
+//! | testpoint                                                                 | test          |
+//! |---------------------------------------------------------------------------|---------------|
+//! | global lines that the profile does not admit bypass, local lines never do | `a_profile_*` |
 
 use crate::l1::cycles::Act::{Load, LocalLoad};
 use crate::l1::cycles::{outcomes_of_admitted, slowly};

@@ -1,5 +1,5 @@
-//! # Instructions that miss, by a map
-//! What is remembered goes by the hash of the instruction.
+//! # Golden twin of the bypass by load instruction
+//! Keeps a map from the hash of each instruction to its surplus of misses.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// It reads the keys that the hardware reads.
+/// Configuration keys of the scheme, the same as those of the hardware.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -22,13 +22,13 @@ impl Scheme for Keys {
     }
 }
 
-/// The twin.
+/// Golden twin of the scheme.
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// Misses less hits, from 0 to 3, of each hash.
+    /// Misses minus hits for each hash, limited to the range 0 to 3.
     surplus: BTreeMap<u32, u32>,
-    /// Loads that went past since one of a bad instruction missed.
+    /// Number of loads that bypassed since a load of an instruction with the maximum surplus missed.
     since_sample: u32,
 }
 

@@ -1,6 +1,6 @@
-//! # When each line is due
-//! A set numbers its accesses; a line remembers the number of its last one and the number at which its next use is
-//! expected, if one is. Nothing counts down.
+//! # Golden twin of the replacement by reuse distances
+//! Numbers the accesses of each set. Each line records the number of its last access, and the number of its
+//! next expected one, if any. Unlike the hardware, the twin has no counters that count down.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Distances from here on are all the same.
+/// Largest distance that is distinguished.
 const FAR: u64 = 15;
 
-/// It reads the keys that the hardware reads.
+/// Configuration keys of the scheme, the same as those of the hardware.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -36,15 +36,15 @@ struct Known {
     used: bool,
 }
 
-/// The twin.
+/// Golden twin of the scheme.
 #[derive(Debug, Default)]
 struct Due {
     bits: u32,
-    /// Accesses to each set.
+    /// Number of accesses to each set.
     accesses: BTreeMap<usize, u64>,
     lines: BTreeMap<u64, Known>,
     places: Places,
-    /// Distance of lines of each instruction.
+    /// Expected reuse distance of each instruction's lines.
     expected: BTreeMap<u32, u64>,
 }
 
@@ -53,7 +53,7 @@ impl Due {
         self.accesses.get(&set).copied().unwrap_or(0)
     }
 
-    /// The number of a new access to a set.
+    /// Returns the number of a new access to a set.
     fn next(&mut self, set: usize) -> u64 {
         let count = self.accesses.entry(set).or_default();
         *count += 1;
@@ -70,7 +70,8 @@ impl Due {
         (distance < FAR).then_some(now + distance)
     }
 
-    /// Accesses until a line is due; one that is overdue, or of which nothing is expected, is far off.
+    /// Returns the accesses until a line is due. Overdue lines and lines without an expected use count as
+    /// `FAR`.
     fn left(&self, known: &Known) -> u64 {
         known.due.and_then(|due| due.checked_sub(self.now(known.set))).unwrap_or(FAR)
     }

@@ -20,7 +20,7 @@ use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
 
-/// Minimum width of the number of an MSHR entry [bits]; wider if there are more entries.
+/// Minimum width of the number of an MSHR entry in bits; wider if there are more entries.
 const LEAST_ENTRY_BITS: u32 = 6;
 
 /// Fetch of a line, or of some bursts of it.
@@ -46,7 +46,7 @@ struct Fetch {
 /// Widths of queued fetches and writebacks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MemoryShape {
-    /// Width of a burst address [bits].
+    /// Width of a burst address in bits.
     burst_bits: u32,
     entry_bits: u32,
     line_bytes: u32,

@@ -103,9 +103,9 @@ pub struct FrcShape {
     pub bank_sets: u32,
     /// Number of ways of the bank.
     pub bank_ways: u32,
-    /// Width of a tag of the bank [bits].
+    /// Width of a tag of the bank in bits.
     pub tag_bits: u32,
-    /// Line size [bytes].
+    /// Line size in bytes.
     pub line_bytes: u32,
     /// Number of L1s that lines are recalled from.
     pub l1s: u32,

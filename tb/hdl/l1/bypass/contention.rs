@@ -1,9 +1,10 @@
 //! # Lockstep of the contention test
-//! | testpoint                                                             | where |
-//! |-----------------------------------------------------------------------|-------|
-//! | lines that differ in one bit, lanes that are idle                       | `cycle` |
-//! | every number of lines with every number of warps, near the bound too    | lanes share lines, few or many |
-//! | the golden test by division agrees                                      | `cycle` |
+//!
+//! | testpoint                                                             | where                          |
+//! |-----------------------------------------------------------------------|--------------------------------|
+//! | lines that differ in one bit; inactive lanes                          | `cycle`                        |
+//! | every number of lines with every number of warps, also near the bound | lanes share lines, few or many |
+//! | the golden test by division agrees                                    | `cycle`                        |
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ impl Unit {
         Self { lanes, lines, dut: Contention::new(lines, LINE_BITS), random }
     }
 
-    /// As many ones as there are, evenly from 1 to so many.
+    /// Draws a mask with 1 to `count` bits set, where each number is equally likely.
     fn bits(&mut self, count: u32) -> u64 {
         let ones = 1 + self.random.below(count.into()) as u32;
         let mut bits = 0u64;
@@ -75,7 +76,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, _at: &Edge<'_>, ports: &mut Ports) {
         let (mask, resident) = (self.bits(self.lanes), self.bits(WARPS));
-        // A first line and others that differ from it in a bit or a few.
+        // The other lines differ from the first one in one bit or a few.
         let shared = 1 + self.random.below(32);
         let first = self.random.below(1 << LINE_BITS);
         let (mut packed, mut touched) = (vec![0u8; (self.lanes * LINE_BITS).div_ceil(8) as usize], BTreeSet::new());

@@ -1,3 +1,3 @@
-//! Which loads go past a cache.
+//! Lockstep benches of the schemes by which loads bypass a cache.
 
 automod::dir!("l1/bypass");

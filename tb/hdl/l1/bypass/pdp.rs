@@ -1,9 +1,10 @@
 //! # Lockstep of the protecting distances
-//! | testpoint                                                              | where |
-//! |------------------------------------------------------------------------|-------|
-//! | accesses served by a way, and such that went past                       | `cycle` |
-//! | sets that nobody accesses keep what they have                           | registers |
-//! | the golden time stamps protect the same lines                           | `cycle` |
+//!
+//! | testpoint                                          | where     |
+//! |----------------------------------------------------|-----------|
+//! | accesses served by a way, and accesses that bypass | `cycle`   |
+//! | sets without an access keep their distances        | registers |
+//! | the golden time stamps protect the same lines      | `cycle`   |
 
 use golden::l1::bypass::Bypass;
 use golden::l1::bypass::pdp as twin;
@@ -68,7 +69,7 @@ impl Bench for Unit {
         let clear = self.random.below(500) == 0;
         let age = !clear && self.random.percent(accesses);
         let serves = self.random.percent(served);
-        // The golden twin knows no ways: a way stands for the line that it holds all the time.
+        // The golden twin has no ways, so each way holds a fixed line in this test.
         let line = |way: u32| u64::from(set * self.ways + way);
         let free = (0..self.ways).fold(0u64, |free, way| free | u64::from(self.dut.is_free(set, way)) << way);
         for way in 0..self.ways {

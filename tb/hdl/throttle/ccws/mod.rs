@@ -1,3 +1,3 @@
-//! The parts of cache-conscious wavefront scheduling.
+//! Lockstep benches of the components of cache-conscious wavefront scheduling (CCWS).
 
 automod::dir!("throttle/ccws");

@@ -1,11 +1,12 @@
 //! # Lockstep of the CCWS scores
-//! | testpoint                                                            | where |
-//! |----------------------------------------------------------------------|-------|
-//! | events worth nothing, less than the base, more than a score can be       | `lost`, few or many instructions |
-//! | warps that run, have ended, end and begin with an event                  | `live` |
-//! | scores that fall, are equal, are at the base                            | `admitted` |
-//! | everyone is admitted, one alone, those below the cutoff                  | moods |
-//! | the golden scores are the same and admit the same warps                  | `cycle` |
+//!
+//! | testpoint                                                               | where                            |
+//! |-------------------------------------------------------------------------|----------------------------------|
+//! | events worth nothing, less than the base, more than the score's maximum | `lost`, few or many instructions |
+//! | warps that run, have ended, end or begin with an event                  | `live`                           |
+//! | scores that fall, are equal, are at the base                            | `admitted`                       |
+//! | all warps are admitted, a single one, those below the cutoff            | moods                            |
+//! | the golden scores are equal and admit the same warps                    | `cycle`                          |
 
 use golden::throttle::Admission as _;
 use golden::throttle::ccws as twin;
@@ -50,7 +51,7 @@ struct Unit {
     warps: u32,
     dut: Scores,
     golden: twin::Scores,
-    /// Warps that run.
+    /// Mask of the running warps.
     live: u64,
     moods: Moods<3>,
     random: Random,
@@ -64,7 +65,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let khairy2015 = CcwsConfig::KHAIRY2015;
         let (warps, config) = match size {
-            // Events worth less than the base, and so little more that scores fall back to it.
+            // Events are worth less than the base, or so little more that scores fall back to it.
             Size::Small => (3, CcwsConfig { base_score: 50, k: 40, ..khairy2015 }),
             Size::Fermi => (48, khairy2015),
             Size::Synthesised => (6, khairy2015),
@@ -84,13 +85,13 @@ impl Unit {
         }
     }
 
-    /// A set of warps, each with some probability in percent.
+    /// Draws a set of warps, each with a probability of `often` percent.
     fn some(&mut self, often: u64) -> u64 {
         (0..self.warps).fold(0, |set, warp| set | u64::from(self.random.percent(often)) << warp)
     }
 }
 
-/// Scores of 18 bits, the first lowest.
+/// Packs scores of 18 bits, the first in the lowest bits.
 fn packed(scores: impl Iterator<Item = u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, score) in scores.enumerate() {
@@ -128,7 +129,7 @@ impl Bench for Unit {
                 self.golden.lost(warp);
             }
         }
-        // Warps end as others begin, and issue a lot or hardly ever.
+        // Some warps end while others begin. They issue often or hardly ever.
         let ends = if self.random.below(8000) < begins { self.some(50) & self.live } else { 0 };
         let starts = if self.random.below(4000) < begins { self.some(50) & !self.live } else { 0 };
         let hardly = u64::from(self.random.below(30) == 0);
@@ -154,7 +155,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The host keeps when a score will be back at the base; the module counts down. `now_scores` has them all.
+    /// The simulator stores the cycle in which a score returns to the base, while the module counts down.
+    /// `now_scores` compares the values.
     fn other_form(&self) -> &'static [&'static str] {
         &["score"]
     }

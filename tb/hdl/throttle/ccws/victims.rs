@@ -1,11 +1,12 @@
 //! # Lockstep of the CCWS victim tags
-//! | testpoint                                                            | where |
-//! |----------------------------------------------------------------------|-------|
-//! | a line displaced is noted with the warp that brought it                | `lines` |
-//! | it is noted where it is already, in a free cell, in the oldest            | few tags |
-//! | the line that gives way and the one missed are in one set; it may take the place of that | few lines |
-//! | stores take lines from every warp, and free their cells                  | `stored` |
-//! | the golden lists lose the same lines                                    | `cycle` |
+//!
+//! | testpoint                                                               | where     |
+//! |-------------------------------------------------------------------------|-----------|
+//! | an evicted line is recorded under the warp that fetched it              | `lines`   |
+//! | it is recorded in its existing cell, in a free cell, in the oldest cell | few tags  |
+//! | evicted and missing line share a victim set, or even a cell             | few lines |
+//! | stores remove lines from all warps, and free their cells                | `stored`  |
+//! | the golden lists report the same losses                                 | `cycle`   |
 
 use golden::throttle::Losses as _;
 use golden::throttle::ccws as twin;
@@ -49,7 +50,7 @@ struct Unit {
     golden: twin::Victims,
     /// Lines of the L1D, by set and way.
     lines: Vec<Vec<Option<u64>>>,
-    /// Lines that are ever asked for.
+    /// Lines that the test accesses.
     asked: Vec<u64>,
     moods: Moods<2>,
     random: Random,
@@ -79,7 +80,7 @@ impl Unit {
             }
         };
         let place = L1Place { path: "l1", sets, ways, line_bits: LINE_BITS, warps };
-        // Some lines differ in their highest bit only.
+        // Some lines differ only in their highest bit.
         let asked = (0..=u64::from(sets * ways * 3)).flat_map(|line| [line, line | 1 << (LINE_BITS - 1)]).collect();
         Self {
             dut: Victims::new(&config, &place),
