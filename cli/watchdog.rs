@@ -6,7 +6,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use rtl::hook::{Call, all_under_way};
+use rtl::hook::{HookCall, current_calls};
 use warpsieve::crash;
 use waves::part_file;
 
@@ -25,8 +25,8 @@ pub(super) fn watch() {
         let mut looks: HashMap<(u64, u64), u32> = HashMap::new();
         loop {
             thread::sleep(LOOK_EVERY);
-            let calls = all_under_way();
-            let key = |call: &Call| (call.thread, call.number);
+            let calls = current_calls();
+            let key = |call: &HookCall| (call.thread, call.number);
             looks = calls.iter().map(|call| (key(call), looks.get(&key(call)).map_or(1, |looks| looks + 1))).collect();
             if let Some(call) = calls.iter().find(|call| looks[&key(call)] > MOST_LOOKS) {
                 end(call)
@@ -35,7 +35,7 @@ pub(super) fn watch() {
     });
 }
 
-fn end(call: &Call) -> ! {
+fn end(call: &HookCall) -> ! {
     part_file::discard_all();
     let (call, seconds) = (crash::named(call), u64::from(MOST_LOOKS) * LOOK_EVERY.as_secs());
     output::complain(&format!(

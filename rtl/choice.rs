@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Cache that a scheme is instantiated for.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct CacheGeometry<'a> {
     /// Hierarchical path of the cache: `sm3.l1`.
     pub path: &'a str,
     /// Number of sets.

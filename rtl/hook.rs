@@ -25,7 +25,7 @@ pub struct Hook {
 
 /// Hook call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct HookCall {
     /// Hook that was called.
     pub hook: Hook,
     /// Cycle of the most recent call on this thread that passed one.
@@ -125,22 +125,27 @@ pub fn forget() {
 
 /// Returns the call in progress on this thread.
 #[must_use]
-pub fn under_way() -> Option<Call> {
+pub fn current_call() -> Option<HookCall> {
     THREAD.try_with(|thread| seen(thread)).ok().flatten()
 }
 
 /// Returns the calls in progress on all threads.
 #[must_use]
-pub fn all_under_way() -> Vec<Call> {
+pub fn current_calls() -> Vec<HookCall> {
     let threads: Vec<_> = held(&THREADS).iter().filter_map(Weak::upgrade).collect();
     threads.iter().filter_map(|thread| seen(thread)).collect()
 }
 
-fn seen(thread: &Thread) -> Option<Call> {
+fn seen(thread: &Thread) -> Option<HookCall> {
     let call = thread.call.load(Ordering::Relaxed);
     let hook = (call & ((1 << HOOK_BITS) - 1)).checked_sub(1)?;
     let hook = *held(&HOOKS).get(hook as usize)?;
-    Some(Call { hook, cycle: thread.cycle.load(Ordering::Relaxed), number: call >> HOOK_BITS, thread: thread.number })
+    Some(HookCall {
+        hook,
+        cycle: thread.cycle.load(Ordering::Relaxed),
+        number: call >> HOOK_BITS,
+        thread: thread.number,
+    })
 }
 
 #[cfg(test)]
@@ -149,20 +154,20 @@ mod tests {
 
     use super::*;
 
-    const NAMES: [&str; 2] = ["start", "served"];
+    const NAMES: [&str; 2] = ["start", "on_lookup"];
 
     #[test]
     fn a_call_is_known_until_it_returns_also_to_another_thread() {
         let numbers = Numbers::default();
         let inner = numbers.call(("l1.bypass", "test", &NAMES), 1, Some(118), || {
-            let mine = under_way().unwrap();
-            let seen = std::thread::spawn(all_under_way).join().unwrap();
+            let mine = current_call().unwrap();
+            let seen = std::thread::spawn(current_calls).join().unwrap();
             assert!(seen.contains(&mine), "{seen:?}");
             mine
         });
-        assert_eq!((inner.hook, inner.cycle), (Hook { slot: "l1.bypass", scheme: "test", name: "served" }, 118));
-        assert_eq!(under_way(), None);
-        let next = numbers.call(("l1.bypass", "test", &NAMES), 0, None, || under_way().unwrap());
+        assert_eq!((inner.hook, inner.cycle), (Hook { slot: "l1.bypass", scheme: "test", name: "on_lookup" }, 118));
+        assert_eq!(current_call(), None);
+        let next = numbers.call(("l1.bypass", "test", &NAMES), 0, None, || current_call().unwrap());
         assert_eq!((next.hook.name, next.number), ("start", inner.number + 1));
     }
 
@@ -173,8 +178,8 @@ mod tests {
             numbers.call(("throttle", "test", &NAMES), 0, Some(7), || panic!("expected by the test"))
         }));
         assert!(broken.is_err());
-        assert_eq!(under_way().map(|call| (call.hook.slot, call.cycle)), Some(("throttle", 7)));
+        assert_eq!(current_call().map(|call| (call.hook.slot, call.cycle)), Some(("throttle", 7)));
         forget();
-        assert_eq!(under_way(), None);
+        assert_eq!(current_call(), None);
     }
 }

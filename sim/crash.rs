@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-use rtl::hook::{self, Call};
+use rtl::hook::{self, HookCall};
 
 thread_local! {
     /// Panic message of this thread while [`caught`] runs on it.
@@ -66,13 +66,13 @@ fn listen() {
 
 /// Formats the active scheme hook for messages.
 #[must_use]
-pub fn named(Call { hook, cycle, .. }: &Call) -> String {
+pub fn named(HookCall { hook, cycle, .. }: &HookCall) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)
 }
 
 fn message(info: &PanicHookInfo<'_>) -> String {
     let text = info.payload_as_str().unwrap_or("a panic without a message");
-    let text = match hook::under_way() {
+    let text = match hook::current_call() {
         Some(call) => format!("{}: {text}", named(&call)),
         None => text.to_owned(),
     };
@@ -98,8 +98,9 @@ mod tests {
     fn a_panic_in_a_hook_names_the_scheme_the_hook_and_the_cycle() {
         let numbers = hook::Numbers::default();
         let called = || {
-            numbers
-                .call(("l1.bypass", "mine", &["start", "served"]), 1, Some(118), || -> u32 { panic!("no such line") })
+            numbers.call(("l1.bypass", "mine", &["start", "on_lookup"]), 1, Some(118), || -> u32 {
+                panic!("no such line")
+            })
         };
         let report = caught(called).unwrap_err();
         let named = "internal error: scheme `mine` of `l1.bypass` in its hook `served`, cycle 118: no such line\n  at ";

@@ -30,7 +30,7 @@ use super::event::{
 };
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
 use super::replacement::lru::Lru;
-use super::replacement::{Newcomer, Replacement};
+use super::replacement::{InsertedLine, Replacement};
 use crate::index::SetIndex;
 
 /// Geometry and policies of the cache.
@@ -64,7 +64,7 @@ enum Status {
     Valid,
     Modified,
     /// Tag only: no sector is present or in flight.
-    Hollow,
+    TagOnly,
 }
 
 /// State of a sector that is present or in flight. Absent sectors have no entry.
@@ -95,7 +95,7 @@ impl Held {
     fn status(&self) -> Status {
         let is_coming = self.parts.values().any(|part| *part != Part::Here);
         match (self.parts.is_empty(), is_coming, self.modified) {
-            (true, ..) => Status::Hollow,
+            (true, ..) => Status::TagOnly,
             (_, true, _) => Status::Reserved,
             (.., true) => Status::Modified,
             _ => Status::Valid,
@@ -136,7 +136,7 @@ pub struct Cache<W> {
 fn standing(held: &[Held], line: u64) -> Standing {
     match held.iter().find(|other| other.line == line).map(Held::status) {
         None => Standing::Candidate,
-        Some(Status::Valid | Status::Hollow) => Standing::Clean,
+        Some(Status::Valid | Status::TagOnly) => Standing::Clean,
         Some(Status::Reserved | Status::Modified) => Standing::Bound,
     }
 }
@@ -183,8 +183,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// True if any scheme needs to know which instructions are contentious.
-    pub fn judges(&self) -> bool {
-        self.schemes.iter().any(|scheme| scheme.judges())
+    pub fn needs_contention(&self) -> bool {
+        self.schemes.iter().any(|scheme| scheme.needs_contention())
     }
 
     /// True if an instruction that touches `touched` lines while `resident` warps are resident is
@@ -225,7 +225,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             Event::Bypass { load, chosen } => match self.held(load.line) {
                 Some(held) if held.modified => Err(Breach::Modified(load.line)),
-                _ if chosen && !self.sends_past(&load) => Err(Breach::Path(load.line)),
+                _ if chosen && !self.bypasses(&load) => Err(Breach::Path(load.line)),
                 _ => Ok(Outcome::Done),
             },
             Event::Reach { .. } | Event::PeriodEnd { .. } => Ok(Outcome::Done),
@@ -238,7 +238,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             Event::Recall { line } => Ok(Outcome::Recalled(match self.held(line) {
                 Some(held) if held.modified => RecallOutcome::Kept,
                 held => match held.map(Held::status) {
-                    None | Some(Status::Hollow) => RecallOutcome::Missed,
+                    None | Some(Status::TagOnly) => RecallOutcome::Missed,
                     Some(Status::Reserved) => RecallOutcome::Pending,
                     Some(Status::Valid | Status::Modified) => RecallOutcome::Dropped,
                 },
@@ -403,19 +403,19 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Applies an outcome that [`Cache::predict`] returned for the present state.
     fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
         match (*event, *outcome) {
-            (Event::Reach { cycle }, _) => self.judge(|scheme| scheme.reach(cycle)),
-            (Event::PeriodEnd { may_close }, _) => self.judge(|scheme| scheme.end_period(may_close)),
+            (Event::Reach { cycle }, _) => self.end_periods(|scheme| scheme.reach(cycle)),
+            (Event::PeriodEnd { may_close }, _) => self.end_periods(|scheme| scheme.end_period(may_close)),
             _ => {}
         }
         match (*event, *outcome) {
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::Hit)) => {
                 self.touch(load.line, true);
-                self.served(&load, false);
+                self.notify_access(&load, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 self.wait(&load, waiter);
                 self.touch(load.line, true);
-                self.served(&load, false);
+                self.notify_access(&load, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
                 let (_, absent) = self.wanted(&load);
@@ -427,9 +427,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                     self.place(load.line, load.pc, gone)
                 }
                 self.set_parts(load.line, absent, Some(Part::OnWay { doomed: false }));
-                self.served(&load, true);
+                self.notify_access(&load, true);
             }
-            (Event::Bypass { load, chosen: true }, _) => self.went_past(&load),
+            (Event::Bypass { load, chosen: true }, _) => self.notify_bypass(&load),
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => self.change(line, true),
             (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, false),
             (Event::Store { .. } | Event::Atomic { .. }, Outcome::Write(WriteOutcome::Refused { .. })) => {}
@@ -510,20 +510,20 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter().any(|scheme| scheme.protects(self.set_of(line), line))
     }
 
-    fn served(&mut self, load: &Load, missed: bool) {
+    fn notify_access(&mut self, load: &Load, missed: bool) {
         let set = self.set_of(load.line);
-        self.schemes.iter_mut().for_each(|scheme| scheme.served(load, set, missed));
+        self.schemes.iter_mut().for_each(|scheme| scheme.on_access(load, set, missed));
     }
 
     /// Updates tags, filter and schemes after a load bypassed by choice.
-    fn went_past(&mut self, load: &Load) {
+    fn notify_bypass(&mut self, load: &Load) {
         let (line, set) = (load.line, self.set_of(load.line));
         let known = self.held(line).is_some();
         self.pass(line);
         if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
             if known { self.touch(line, true) } else { self.keep_tag(line) }
         }
-        self.schemes.iter_mut().for_each(|scheme| scheme.went_past(load, set, known));
+        self.schemes.iter_mut().for_each(|scheme| scheme.on_bypass(load, set, known));
     }
 
     /// Returns the path that each bypass scheme requires for a load.
@@ -532,7 +532,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// True if a scheme or the filter may make the load bypass.
-    fn sends_past(&self, load: &Load) -> bool {
+    fn bypasses(&self, load: &Load) -> bool {
         self.filter.is_some() || self.ways_of(load).any(|way| way != Way::Through)
     }
 
@@ -541,7 +541,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
-            let may_go = |held: &Held| matches!(held.status(), Status::Valid | Status::Hollow);
+            let may_go = |held: &Held| matches!(held.status(), Status::Valid | Status::TagOnly);
             let Some(place) = self.sets[set].iter().position(may_go) else { return };
             self.sets[set].remove(place);
         }
@@ -549,13 +549,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Lets the schemes end a period, and drops all tag-only lines if a scheme requests it.
-    fn judge(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
+    fn end_periods(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {
             drops |= end(&mut **scheme);
         }
         if drops {
-            self.sets.iter_mut().for_each(|set| set.retain(|held| held.status() != Status::Hollow));
+            self.sets.iter_mut().for_each(|set| set.retain(|held| held.status() != Status::TagOnly));
         }
     }
 
@@ -568,7 +568,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
         set.retain(|held| Some(held.line) != victim);
         let stay: Vec<_> = set.iter().map(|held| (held.line, held.status() != Status::Reserved)).collect();
-        self.replacement.came(Newcomer { line, pc, set: number }, victim, &stay);
+        self.replacement.on_insert(InsertedLine { line, pc, set: number }, victim, &stay);
         set.push(Held::hollow(line));
     }
 
@@ -677,9 +677,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let set = self.set_of(line);
         // The sort is stable, so all other lines keep their order.
         self.sets[set].sort_by_key(|held| held.line == line);
-        self.replacement.used(line);
+        self.replacement.on_hit(line);
         if let Some(filter) = &mut self.filter {
-            filter.used(set, line, by_load);
+            filter.on_hit(set, line, by_load);
         }
     }
 }
@@ -693,7 +693,7 @@ impl<W: Waits + Debug + PartialEq> Contents for Cache<W> {
         self.held(line).is_some()
     }
 
-    fn may_go(&self, set: usize) -> Option<Vec<u64>> {
+    fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>> {
         let held = &self.sets[set];
         let may_go = held.iter().filter(|held| held.status() != Status::Reserved);
         (held.len() == self.config.ways).then(|| may_go.map(|held| held.line).collect())

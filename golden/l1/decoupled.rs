@@ -118,7 +118,7 @@ impl Filter {
     }
 
     /// Records the use of a line with data. Only loads increment its reuse count.
-    pub fn used(&mut self, set: usize, line: u64, by_load: bool) {
+    pub fn on_hit(&mut self, set: usize, line: u64, by_load: bool) {
         let known = self.sets[set].iter().find(|(other, _)| *other == line).map_or(0, |(_, count)| *count);
         self.know(set, line, if by_load { (known + 1).min(MOST) } else { known });
     }

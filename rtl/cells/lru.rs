@@ -37,7 +37,7 @@ impl Default for Recency {
 impl Recency {
     /// Returns the stack after a use of `way`.
     #[must_use]
-    pub fn touched(self, way: u32) -> Self {
+    pub fn promote(self, way: u32) -> Self {
         let Self::Word(word) = self else { return self.touched_in_bytes(way) };
         if way >= WORD_WAYS {
             return self.touched_in_bytes(way);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_way_used_longest_ago_gives_way() {
-        let set = [2, 0, 3, 1, 0].iter().fold(Recency::default(), |set, &way| set.touched(way));
+        let set = [2, 0, 3, 1, 0].iter().fold(Recency::default(), |set, &way| set.promote(way));
         assert_eq!(set.victim(4, |_| true), Some(2));
         assert_eq!(set.victim(4, |way| way != 2), Some(3));
         assert_eq!(set.victim(4, |_| false), None);
@@ -148,7 +148,7 @@ mod tests {
             for way in uses.into_iter().map(|way| way % ways) {
                 list.retain(|&other| other != way);
                 list.insert(0, way);
-                set = set.touched(way);
+                set = set.promote(way);
                 prop_assert_eq!(set.place_of(way), 0);
             }
             let places: Vec<u32> = (0..ways).map(|place| set.way_at(place)).collect();

@@ -110,7 +110,7 @@ impl Streaming {
         self.closed
     }
 
-    fn decided(&self, may_close: bool) -> bool {
+    fn decide(&self, may_close: bool) -> bool {
         let (accesses, misses) = (u32::from(self.accesses), u32::from(self.misses));
         let (missed, bound) = (100 * misses, self.config.miss_percent * accesses);
         if !may_close {
@@ -142,7 +142,7 @@ impl Streaming {
     /// true if it has opened.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
-        self.closed = self.decided(may_close);
+        self.closed = self.decide(may_close);
         self.closings += u64::from(self.closed && !was_closed);
         (self.accesses, self.misses) = (Count::default(), Count::default());
         was_closed && !self.closed

@@ -99,7 +99,7 @@ pub fn kinds(input: &DeriveInput) -> Result<TokenStream> {
             #[inline(always)]
             fn eval(
                 &mut self,
-                place: (&::rtl::kernel::Place, u64),
+                place: (&::rtl::kernel::BlockRange, u64),
                 links: &mut #links,
                 due: &mut ::rtl::kernel::Due,
                 at: &mut impl ::rtl::kernel::AnyEdge,

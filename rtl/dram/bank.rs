@@ -42,7 +42,7 @@ impl Bank {
 
     /// True if the open row has served a column command.
     #[must_use]
-    pub fn served(&self) -> bool {
+    pub fn was_served(&self) -> bool {
         self.served
     }
 
@@ -190,6 +190,6 @@ mod tests {
         assert_eq!(bank.overtaken(), 2);
         bank.precharge(40, &t);
         bank.activate(52, 8, &t);
-        assert_eq!((bank.overtaken(), bank.served()), (0, false));
+        assert_eq!((bank.overtaken(), bank.was_served()), (0, false));
     }
 }

@@ -37,10 +37,10 @@ use super::bank::Bank;
 use super::command::{Command, CommandKind};
 use super::config::{CommandBus, DramConfig};
 use super::counts::Counts;
-use super::drain::{Drain, Turn};
-use super::mapping::Place;
+use super::drain::{Drain, ServableSlots};
+use super::mapping::BurstLocation;
 use super::message::{DramReply, DramRequest};
-use super::queue::{Entry, MAX, Queue, Waited, with};
+use super::queue::{Entry, MAX, Queue, WaitIntegrals, with};
 use super::recorded::ChannelPlace;
 use super::refresh::Refresher;
 use super::replies::Replies;
@@ -173,7 +173,7 @@ impl DramChannel {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let bursts = self.counts.reads + self.counts.writes;
-        let Waited { requests, banks, cycles } = self.queue.waited(self.counted_to);
+        let WaitIntegrals { requests, banks, cycles } = self.queue.waited(self.counted_to);
         Counts {
             bytes: bursts * u64::from(self.config.burst_bytes()),
             bus_busy_cycles: bursts * u64::from(self.config.timing.burst),
@@ -209,7 +209,7 @@ impl DramChannel {
         let reads = self.replies.has_room();
         let sent = self.replies.send(&mut rsp, self.sharers, at);
         if self.refresher.stops_requests(cycle) {
-            self.make_way(cycle, reads);
+            self.drain_for_refresh(cycle, reads);
         }
         if self.due() <= cycle {
             self.issue(at, reads);
@@ -242,8 +242,8 @@ impl DramChannel {
 
     /// Prepares a refresh that is due: stops new commands and, once the last row hits are served, takes its
     /// next step.
-    fn make_way(&mut self, cycle: u64, reads: bool) {
-        self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, Turn::ALL), reads);
+    fn drain_for_refresh(&mut self, cycle: u64, reads: bool) {
+        self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, ServableSlots::ALL), reads);
         // The eligible requests can change without a command.
         self.plan_from(cycle, reads);
         if self.refresher.last() == 0 {
@@ -338,13 +338,13 @@ impl DramChannel {
 
     /// True if some requests may not be served.
     fn is_gated(&self) -> bool {
-        self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.takes_everyone(self.view())
+        self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.is_unrestricted(self.view())
     }
 
     /// Returns the candidates, if some requests may not be served.
     fn behind_gates(&self, cycle: u64) -> Candidates {
         let gates = if self.refresher.is_draining() {
-            Gates { turn: Turn::ALL, columns: self.refresher.last(), rows: false }
+            Gates { turn: ServableSlots::ALL, columns: self.refresher.last(), rows: false }
         } else {
             Gates { turn: self.drain.turn(cycle, &self.queue), columns: u64::MAX, rows: true }
         };
@@ -389,14 +389,14 @@ impl DramChannel {
             return self.send_row(at.cycle(), kind, slot);
         }
         let Entry { id, place, .. } = *self.queue.entry(slot);
-        let Place { bank, row, column } = place;
+        let BurstLocation { bank, row, column } = place;
         self.buses[usize::from(self.is_dual)] = Command { cycle: at.cycle(), kind, bank, row, column, id };
         self.column(at, slot, usize::from(bank));
     }
 
     /// Issues an ACT or PRE on the bus that carries row commands.
     fn send_row(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
-        let Entry { id, place: Place { bank, row, .. }, .. } = *self.queue.entry(slot);
+        let Entry { id, place: BurstLocation { bank, row, .. }, .. } = *self.queue.entry(slot);
         self.buses[0] = Command { cycle, kind, bank, row, column: 0, id };
         if kind == CommandKind::Act {
             self.activate(cycle, usize::from(bank), row);
@@ -428,7 +428,7 @@ impl DramChannel {
     fn column(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let overtakes = self.queue.overtakes(slot);
         let bank = &mut self.banks[index % MAX];
-        self.counts.row_hits += u64::from(bank.served());
+        self.counts.row_hits += u64::from(bank.was_served());
         bank.use_row(overtakes);
         if overtakes && self.scheduler.is_capped(bank) {
             self.capped |= 1 << index;
@@ -439,7 +439,7 @@ impl DramChannel {
             self.read(at, slot, index);
         }
         if self.refresher.is_draining() {
-            self.refresher.served(slot);
+            self.refresher.remove_served(slot);
         }
         self.queue.release(at.cycle(), slot);
     }
@@ -451,7 +451,7 @@ impl DramChannel {
         self.banks[index % MAX].read(cycle, t);
         self.timing.read(cycle, index);
         self.counts.reads += 1;
-        self.counts.read_took(due - self.queue.accepted(slot));
+        self.counts.count_read_latency(due - self.queue.accepted(slot));
         let (store, &Entry { id, burst, tag, .. }) = (&self.store, self.queue.entry(slot));
         self.replies.insert(at, due, |reply| {
             (reply.id, reply.burst, reply.tag) = (id, burst, tag);

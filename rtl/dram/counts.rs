@@ -43,7 +43,7 @@ pub const LATENCY_CLASSES: usize = 10;
 
 impl Counts {
     /// Counts the latency of a read.
-    pub(super) fn read_took(&mut self, cycles: u64) {
+    pub(super) fn count_read_latency(&mut self, cycles: u64) {
         let class = ((cycles / 8) | 1).ilog2() as usize;
         self.read_latency += cycles;
         self.read_latencies[class.min(LATENCY_CLASSES - 1)] += 1;

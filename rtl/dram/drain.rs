@@ -20,14 +20,14 @@ use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// Requests that may currently be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ServableSlots {
     /// Slots that may have commands, as a bit mask.
     pub slots: u64,
     /// If `slots` is empty, cycle from which some slot may have commands.
     pub from: u64,
 }
 
-impl Turn {
+impl ServableSlots {
     /// All requests may be served.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
@@ -70,8 +70,8 @@ impl Drain {
 
     /// Returns the requests that may be served from `cycle` on, if the queue does not change.
     #[must_use]
-    pub fn turn(&self, cycle: u64, queue: &Queue) -> Turn {
-        let Some(Marks { idle, .. }) = self.marks else { return Turn::ALL };
+    pub fn turn(&self, cycle: u64, queue: &Queue) -> ServableSlots {
+        let Some(Marks { idle, .. }) = self.marks else { return ServableSlots::ALL };
         let reads = queue.occupied() & !queue.writes();
         let first = if self.draining {
             queue.writes()
@@ -81,9 +81,9 @@ impl Drain {
             queue.writes()
         } else {
             let from = if queue.writes() == 0 { u64::MAX } else { self.quiet_since + idle };
-            return Turn { slots: 0, from };
+            return ServableSlots { slots: 0, from };
         };
-        Turn { slots: first | queue.awaited_by(first), from: u64::MAX }
+        ServableSlots { slots: first | queue.blockers_of(first), from: u64::MAX }
     }
 
     /// Updates the selection from the state of the queue at `cycle`.
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn without_a_policy_all_requests_are_in_turn() {
-        assert_eq!(Drain::new(&reference()).turn(5, &filled(&[(true, 1), (false, 2)])), Turn::ALL);
+        assert_eq!(Drain::new(&reference()).turn(5, &filled(&[(true, 1), (false, 2)])), ServableSlots::ALL);
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         drain.update(2, &queue);
         queue.release(9, 0);
         drain.update(10, &queue);
-        assert_eq!(drain.turn(29, &queue), Turn { slots: 0, from: 30 });
+        assert_eq!(drain.turn(29, &queue), ServableSlots { slots: 0, from: 30 });
         assert_eq!(drain.turn(30, &queue).slots, 0b10);
     }
 

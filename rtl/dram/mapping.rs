@@ -9,7 +9,7 @@ use super::config::{AddressMapping, DramConfig, GroupBits};
 
 /// Row, bank and column of a burst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct BurstLocation {
     /// Bank within the channel: group times banks per group, plus the bank within its group.
     pub bank: u8,
     /// Row within the bank.
@@ -98,7 +98,7 @@ impl Mapping {
         }
     }
 
-    /// Returns the width of [`Place::bank`] in bits.
+    /// Returns the width of [`BurstLocation::bank`] in bits.
     #[must_use]
     pub fn bank_bits(&self) -> u32 {
         self.bank_bits
@@ -118,11 +118,11 @@ impl Mapping {
 
     /// Returns the row, bank and column of a burst.
     #[must_use]
-    pub fn place(&self, burst: u64) -> Place {
+    pub fn place(&self, burst: u64) -> BurstLocation {
         let row = self.row.of(burst);
         let number = (self.high_bank.of(burst) << self.low_bank_bits | self.low_bank.of(burst)) ^ row & self.permuted;
         let column = self.high_column.of(burst) << self.low_column_bits | self.low_column.of(burst);
-        Place { bank: self.banks[number as usize % BANKS], row: row as u32, column: column as u32 }
+        BurstLocation { bank: self.banks[number as usize % BANKS], row: row as u32, column: column as u32 }
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
     fn the_reference_reads_row_bank_group_and_column_from_contiguous_fields() {
         let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
         // Request of the reference traces: row 900, bank 2 of group 3, column 5.
-        assert_eq!(mapping.place(0x0384_b140 >> 6), Place { bank: 3 * 4 + 2, row: 900, column: 5 });
+        assert_eq!(mapping.place(0x0384_b140 >> 6), BurstLocation { bank: 3 * 4 + 2, row: 900, column: 5 });
         assert_eq!(mapping.place(byte_bit(12)).bank, 4);
         assert_eq!(mapping.place(byte_bit(14)).bank, 1);
         assert_eq!(mapping.place(byte_bit(16)).row, 1);
@@ -161,13 +161,13 @@ mod tests {
     #[test]
     fn the_gtx480_takes_its_lowest_bank_bit_from_byte_address_bit_8() {
         let mapping = mapping(AddressMapping::Gtx480, GroupBits::High);
-        assert_eq!(mapping.place(byte_bit(8)), Place { bank: 1, row: 0, column: 0 });
-        assert_eq!(mapping.place(byte_bit(7)), Place { bank: 0, row: 0, column: 2 });
-        assert_eq!(mapping.place(byte_bit(9)), Place { bank: 0, row: 0, column: 4 });
-        assert_eq!(mapping.place(byte_bit(12)), Place { bank: 0, row: 0, column: 32 });
-        assert_eq!(mapping.place(byte_bit(13)), Place { bank: 2, row: 0, column: 0 });
-        assert_eq!(mapping.place(byte_bit(15)), Place { bank: 8, row: 0, column: 0 });
-        assert_eq!(mapping.place(byte_bit(27)), Place { bank: 0, row: 2048, column: 0 });
+        assert_eq!(mapping.place(byte_bit(8)), BurstLocation { bank: 1, row: 0, column: 0 });
+        assert_eq!(mapping.place(byte_bit(7)), BurstLocation { bank: 0, row: 0, column: 2 });
+        assert_eq!(mapping.place(byte_bit(9)), BurstLocation { bank: 0, row: 0, column: 4 });
+        assert_eq!(mapping.place(byte_bit(12)), BurstLocation { bank: 0, row: 0, column: 32 });
+        assert_eq!(mapping.place(byte_bit(13)), BurstLocation { bank: 2, row: 0, column: 0 });
+        assert_eq!(mapping.place(byte_bit(15)), BurstLocation { bank: 8, row: 0, column: 0 });
+        assert_eq!(mapping.place(byte_bit(27)), BurstLocation { bank: 0, row: 2048, column: 0 });
     }
 
     #[test]
@@ -175,12 +175,12 @@ mod tests {
         let qv100 = DramConfig { bus_bits: 128, burst_length: 2, ..reference() };
         let qv100 = DramConfig { mapping: AddressMapping::Qv100, group_bits: GroupBits::Low, rows: 8192, ..qv100 };
         let place = |byte: u64| Mapping::new(&qv100).place(byte / u64::from(qv100.burst_bytes()));
-        assert_eq!(place(1 << 7), Place { bank: 0, row: 0, column: 4 });
-        assert_eq!(place(1 << 8), Place { bank: 4, row: 0, column: 0 });
-        assert_eq!(place(1 << 9), Place { bank: 0, row: 0, column: 8 });
+        assert_eq!(place(1 << 7), BurstLocation { bank: 0, row: 0, column: 4 });
+        assert_eq!(place(1 << 8), BurstLocation { bank: 4, row: 0, column: 0 });
+        assert_eq!(place(1 << 9), BurstLocation { bank: 0, row: 0, column: 8 });
         assert_eq!([12, 13, 14].map(|bit| place(1 << bit).bank), [8, 1, 2]);
-        assert_eq!(place(1 << 15), Place { bank: 0, row: 1, column: 0 });
-        assert_eq!(place(1 << 27), Place { bank: 0, row: 4096, column: 0 });
+        assert_eq!(place(1 << 15), BurstLocation { bank: 0, row: 1, column: 0 });
+        assert_eq!(place(1 << 27), BurstLocation { bank: 0, row: 4096, column: 0 });
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             for group_bits in [GroupBits::Low, GroupBits::High] {
                 let config = DramConfig { mapping: layout, group_bits, ..small.clone() };
                 let mapping = Mapping::new(&config);
-                let places: HashSet<Place> = (0..config.bursts()).map(|burst| mapping.place(burst)).collect();
+                let places: HashSet<BurstLocation> = (0..config.bursts()).map(|burst| mapping.place(burst)).collect();
                 assert_eq!(places.len() as u64, config.bursts());
                 assert!(places.iter().all(|place| place.row < 4 && place.column < 8 && place.bank < 16));
             }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use super::config::DramConfig;
-use super::mapping::{Mapping, Place};
+use super::mapping::{BurstLocation, Mapping};
 use super::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 
@@ -29,7 +29,7 @@ pub struct Entry {
     /// Burst address within the channel.
     pub burst: u64,
     /// Bank, row and column of the burst.
-    pub place: Place,
+    pub place: BurstLocation,
 }
 
 /// Data of a queued write.
@@ -67,7 +67,7 @@ struct Slot {
 /// Integrals over time, kept lazily as `level * cycle + offset`: a rise at cycle c subtracts c from the
 /// offset, a fall adds it (mod 2^64).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Waited {
+pub(super) struct WaitIntegrals {
     /// Integral of the number of waiting requests.
     pub requests: u64,
     /// Integral of the number of banks for which a request waits.
@@ -76,7 +76,7 @@ pub(super) struct Waited {
     pub cycles: u64,
 }
 
-impl Waited {
+impl WaitIntegrals {
     /// Adds `by` to the offset of `requests`, and to those of `banks` and `cycles` if their levels change
     /// too. `by` is the cycle of a fall or the negated cycle of a rise.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
@@ -128,7 +128,7 @@ pub struct Queue {
     /// Banks with at least one row hit.
     hit_banks: u64,
     /// Offsets of the integrals over time.
-    waited: Waited,
+    waited: WaitIntegrals,
 }
 
 /// Returns the members of a set in ascending order.
@@ -173,7 +173,7 @@ impl Queue {
             in_bank: [0; MAX],
             banks: 0,
             hit_banks: 0,
-            waited: Waited::default(),
+            waited: WaitIntegrals::default(),
         }
     }
 
@@ -185,9 +185,9 @@ impl Queue {
 
     /// Returns the integrals over time up to `cycle`.
     #[must_use]
-    pub(super) fn waited(&self, cycle: u64) -> Waited {
+    pub(super) fn waited(&self, cycle: u64) -> WaitIntegrals {
         let sum = |level: u32, difference: u64| difference.wrapping_add(cycle * u64::from(level));
-        Waited {
+        WaitIntegrals {
             requests: sum(self.occupied.count_ones(), self.waited.requests),
             banks: sum(self.banks.count_ones(), self.waited.banks),
             cycles: sum(u32::from(self.occupied != 0), self.waited.cycles),
@@ -219,7 +219,7 @@ impl Queue {
 
     /// Returns the slots for which at least one slot of a set waits, because both access the same burst.
     #[must_use]
-    pub fn awaited_by(&self, set: u64) -> u64 {
+    pub fn blockers_of(&self, set: u64) -> u64 {
         each(set & self.blocked).fold(0, |awaited, slot| awaited | self.slots[slot % MAX].same_burst)
     }
 
@@ -418,7 +418,7 @@ impl Queue {
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
             // Wires of the burst address, in a different order.
-            let Place { bank, row, column } = place;
+            let BurstLocation { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
             to.probe_sized("row", u64::from(*row), mapping.row_bits());
             to.probe_sized("column", u64::from(*column), mapping.column_bits());

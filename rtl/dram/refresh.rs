@@ -86,7 +86,7 @@ impl Refresher {
     }
 
     /// Removes a request that was served from the hits to be served.
-    pub fn served(&mut self, slot: usize) {
+    pub fn remove_served(&mut self, slot: usize) {
         self.last &= !(1u64 << slot);
     }
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Policy};
-use super::drain::Turn;
+use super::drain::ServableSlots;
 use super::queue::{Entry, MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
@@ -50,7 +50,7 @@ pub struct View<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
     /// Slots that may have commands at all.
-    pub turn: Turn,
+    pub turn: ServableSlots,
     /// Slots that may have their column command.
     pub columns: u64,
     /// True if rows may be opened and closed; while they may not, the hit cap is not applied.
@@ -221,7 +221,7 @@ impl Scheduler {
 
     /// Returns the slots that the policy can choose from, among those that may be served.
     #[must_use]
-    pub fn eligible(&self, queue: &Queue, turn: Turn) -> u64 {
+    pub fn eligible(&self, queue: &Queue, turn: ServableSlots) -> u64 {
         let slots = queue.occupied() & turn.slots;
         match self.policy {
             _ if slots == 0 => 0,
@@ -232,7 +232,7 @@ impl Scheduler {
 
     /// True if the policy restricts no request beyond the gates.
     #[must_use]
-    pub fn takes_everyone(&self, view: View<'_>) -> bool {
+    pub fn is_unrestricted(&self, view: View<'_>) -> bool {
         self.policy == Policy::FrFcfs && view.capped & view.queue.hit_banks() == 0
     }
 

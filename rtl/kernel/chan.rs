@@ -196,7 +196,7 @@ impl<T: Payload> Chan<T> {
     fn exchange(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         for number in receiver.pushed..self.pushed {
             let sent = self.slot(number);
-            self.expect_unseen(sent.from, receivers);
+            self.check_not_late(sent.from, receivers);
             receiver.visible_from = receiver.visible_from.min(sent.from);
             receiver.slot_mut(number).clone_from(sent);
             let (wake, last) = receivers.told();
@@ -205,7 +205,7 @@ impl<T: Payload> Chan<T> {
         let was_full = self.room_from == NEVER;
         for number in self.popped..receiver.popped {
             let from = receiver.slot(number).from;
-            self.expect_unseen(from, senders);
+            self.check_not_late(from, senders);
             self.slot_mut(number).from = from;
         }
         (self.popped, receiver.pushed) = (receiver.popped, self.pushed);
@@ -223,7 +223,7 @@ impl<T: Payload> Chan<T> {
     }
 
     /// Panics if an end has run beyond tick `from`, from which it should have seen the action received now.
-    fn expect_unseen(&self, from: u64, end: &Simulator) {
+    fn check_not_late(&self, from: u64, end: &Simulator) {
         let now = end.reached();
         assert!(from >= now, "{}: told of tick {from} at tick {now}, which is too late", self.spec.path);
     }

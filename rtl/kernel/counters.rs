@@ -182,7 +182,7 @@ pub trait Reason: Copy + PartialEq + 'static {
     }
 
     /// Pairs the counts of an array that is indexed by this enumeration with the names of their variants.
-    fn named(counts: &[u64]) -> impl Iterator<Item = (&'static str, u64)> {
+    fn zip_names(counts: &[u64]) -> impl Iterator<Item = (&'static str, u64)> {
         Self::NAMES.iter().copied().zip(counts.iter().copied())
     }
 }

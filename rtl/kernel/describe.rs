@@ -300,7 +300,7 @@ pub trait Describe: Fields {
     }
     /// Marks the innermost open scope, although numbered, as one of a few components and not an entry of a
     /// table. Waveforms and dumps include it by default.
-    fn stands_alone(&mut self) {}
+    fn mark_as_component(&mut self) {}
     /// True if this reader has already read the innermost open scope at this version, which may then be
     /// closed at once. Different contents always have different versions.
     fn has_seen(&mut self, version: u64) -> bool {

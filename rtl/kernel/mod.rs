@@ -46,14 +46,14 @@ pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};
 pub use net::{
-    AnyPool, AnyPort, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In, Islands, Kind, Link, LinkSpec,
-    Links, MOST_OF_A_KIND, Many, Net, Of, Out, Outline, Path, Place, Pool, Port, PortVisitor, Ports, Receives, Sends,
-    State, Unit, Wired,
+    AnyPool, AnyPort, BlockRange, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In, Islands, Kind, Link,
+    LinkSpec, Links, MOST_OF_A_KIND, Many, Net, Of, Out, Outline, Path, Pool, Port, PortVisitor, Ports, Receives,
+    Sends, State, Unit, Wired,
 };
 pub use regs::Regs;
 pub use sim::{Apart, Blocks, Due, Mode, Seats, Simulator};
 pub use time::{ClockError, Clocks};
-pub use turn::Turn;
+pub use turn::PortOrder;
 pub use wake::{BlockId, DOMAINS as MOST_DOMAINS, Edge, Wake};
 
 /// Next clock edge at which a block must be evaluated, decided from its new state.

@@ -42,10 +42,10 @@ impl Mode {
     /// independently](Simulator::separate).
     #[must_use]
     pub fn is_slow(self) -> bool {
-        self.everyone() || self.shuffle.is_some()
+        self.evaluates_all() || self.shuffle.is_some()
     }
 
-    fn everyone(self) -> bool {
+    fn evaluates_all(self) -> bool {
         self.evaluate_all || self.lint
     }
 }
@@ -225,7 +225,7 @@ impl Simulator {
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
         let due = self.wake.next_tick()?;
-        if !self.mode.everyone() || !self.started {
+        if !self.mode.evaluates_all() || !self.started {
             return Some(due);
         }
         // No block sleeps through an edge in this mode, but the run still ends when no block is due.
@@ -306,12 +306,12 @@ impl Simulator {
     }
 
     /// Wakes a block from outside (a host command) at its next edge after the current tick.
-    pub fn rouse(&mut self, block: BlockId) {
-        self.rouse_at(block, self.tick + 1);
+    pub fn wake(&mut self, block: BlockId) {
+        self.wake_at(block, self.tick + 1);
     }
 
     /// Wakes a block from outside at its first edge at or after `tick`, however far ahead that is.
-    pub fn rouse_at(&mut self, block: BlockId, tick: u64) {
+    pub fn wake_at(&mut self, block: BlockId, tick: u64) {
         self.wake.at_tick(self.tick, block, tick);
     }
 
@@ -381,7 +381,7 @@ impl Simulator {
     }
 
     fn step_slowly(&mut self, blocks: &mut impl Blocks, tick: u64) {
-        let everyone = self.mode.everyone();
+        let everyone = self.mode.evaluates_all();
         let mut order = Vec::new();
         for domain in 0..self.wake.num_domains() {
             let cycle = tick / self.wake.period(domain);
@@ -662,7 +662,7 @@ pub(super) mod tests {
         }
         let mut blocks = Drain(link);
         let mut sim = Simulator::new(&[1], &blocks, Mode { lint: true, ..Mode::default() });
-        sim.rouse_at(drain, 2);
+        sim.wake_at(drain, 2);
         for _ in 0..5 {
             sim.step(&mut blocks);
         }

@@ -2,12 +2,12 @@
 //! Checks that a component's ports are used in a fixed order. A block calls the functions of its components
 //! in program order, and a later call sees the effects of earlier ones. In hardware, all of them happen in
 //! the same cycle, through one physical port each, in an order fixed by the wiring. A component states that
-//! order in its header and owns a [`Turn`], which rejects any other order and a second use of a port. Checks
-//! are compiled in with debug assertions only, and start when the owner first calls [`Turn::at`].
+//! order in its header and owns a [`PortOrder`], which rejects any other order and a second use of a port. Checks
+//! are compiled in with debug assertions only, and start when the owner first calls [`PortOrder::at`].
 
 /// Port of a component that was used last in the current cycle.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct PortOrder {
     #[cfg(debug_assertions)]
     ports: &'static [&'static str],
     /// Tick of the current cycle, and one more than the number of the port used last; 0 if none was used.
@@ -15,7 +15,7 @@ pub struct Turn {
     now: Option<(u64, usize)>,
 }
 
-impl Turn {
+impl PortOrder {
     /// Creates the record for the ports of a component, listed in their order of use.
     #[must_use]
     pub const fn new(ports: &'static [&'static str]) -> Self {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn ports_may_be_left_out_and_are_free_again_in_the_next_cycle() {
-        let mut turn = Turn::new(PORTS);
+        let mut turn = PortOrder::new(PORTS);
         turn.at(1);
         [0, 2].into_iter().for_each(|port| turn.take(port));
         turn.at(2);
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn nobody_is_refused_before_the_time_is_told() {
-        let mut turn = Turn::new(PORTS);
+        let mut turn = PortOrder::new(PORTS);
         [2, 0, 0].into_iter().for_each(|port| turn.take(port));
     }
 
     #[test]
     #[should_panic(expected = "tick 7: `pop` after `pop`, expected each of fill, pop, access at most once a cycle")]
     fn a_port_is_there_once_a_cycle() {
-        let mut turn = Turn::new(PORTS);
+        let mut turn = PortOrder::new(PORTS);
         turn.at(7);
         turn.take(1);
         turn.at(7);
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "tick 7: `pop` after `access`")]
     fn a_port_for_several_things_may_be_used_again_but_not_after_a_later_one() {
-        let mut turn = Turn::new(PORTS);
+        let mut turn = PortOrder::new(PORTS);
         turn.at(7);
         [1, 1, 2].into_iter().for_each(|port| turn.take_again(port));
         turn.take_again(1);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "tick 7: `fill` after `access`")]
     fn a_port_cannot_see_what_a_later_one_did() {
-        let mut turn = Turn::new(PORTS);
+        let mut turn = PortOrder::new(PORTS);
         turn.at(7);
         turn.take(2);
         turn.take(0);

@@ -285,7 +285,7 @@ impl Domain {
     /// Ends an edge and starts the immediately following one, if any blocks are due at it: those in `again`
     /// and those woken for it.
     #[inline(always)]
-    fn go_on(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
+    fn next_edge(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
         let at = (cycle % SPAN) as usize;
         if !self.slots[at].is_empty() {
@@ -465,7 +465,7 @@ impl Wake {
         let is_first = !self.has_more && (other == domain || self.domain(other).next_at >= tick_after);
         if is_first
             && tick_after < until
-            && let Some((cycle, due)) = self.domain(domain).go_on(again)
+            && let Some((cycle, due)) = self.domain(domain).next_edge(again)
         {
             return Some((tick_after, cycle, due));
         }

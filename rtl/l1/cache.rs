@@ -44,12 +44,12 @@ use super::replacement::Source;
 use super::sectors::{SectorStore, Sectors};
 use super::stats::{L1Has, L1Stats};
 use super::tag_store::TagStore;
-use super::tags::{Probe, Use, Victim};
+use super::tags::{LineUse, Probe, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
-use crate::choice::Place;
+use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
 use crate::noc::packet::Reply;
@@ -151,7 +151,7 @@ impl Cache {
         let tags = match id {
             CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits, is_recalled),
             CacheId::Const | CacheId::Texture => {
-                TagStore::plain(&Place { path: &path, sets, ways }, index, line_bits, is_recalled)
+                TagStore::plain(&CacheGeometry { path: &path, sets, ways }, index, line_bits, is_recalled)
             }
         };
         let schemes = match id {
@@ -342,7 +342,7 @@ impl Cache {
             Some(_) => self.look_up_sectors(at, set, request, queue, pending),
         };
         if !self.schemes.is_empty() {
-            self.schemes.served(at.edge(), request, (set, way), outcome);
+            self.schemes.on_lookup(at.edge(), request, (set, way), outcome);
         }
         outcome
     }
@@ -362,7 +362,7 @@ impl Cache {
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, set, way, Use::Load);
+                self.tags.touch(at, set, way, LineUse::Load);
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
                 (Outcome::Hit, Some(way))
@@ -372,12 +372,12 @@ impl Cache {
                     return (Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8), None);
                 };
                 self.mshr.at(at.tick()).merge(entry, waiter);
-                self.tags.touch(at, set, way, Use::Load);
+                self.tags.touch(at, set, way, LineUse::Load);
                 (Outcome::HitPending, Some(way))
             }
-            probe @ (Probe::Absent | Probe::Hollow { .. }) => {
+            probe @ (Probe::Absent | Probe::TagOnly { .. }) => {
                 let victim = match probe {
-                    Probe::Hollow { way } => Some(Victim { way, holds: false, modified: false }),
+                    Probe::TagOnly { way } => Some(Victim { way, holds: false, modified: false }),
                     _ => self.victim(set, line),
                 };
                 let entry = self.mshr.free_for(line, WHOLE);
@@ -482,7 +482,7 @@ impl Cache {
             if self.mshr.drains(set_way, WHOLE) {
                 return None;
             }
-            self.tags.touch(at, set, way, Use::Modify);
+            self.tags.touch(at, set, way, LineUse::Modify);
             self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
             pending.acknowledge(slot, lanes);
             return Some(Outcome::WrittenBack);
@@ -496,7 +496,7 @@ impl Cache {
                 if self.mshr.drains(set_way, WHOLE) {
                     return None;
                 }
-                self.tags.touch(at, set, way, Use::Other);
+                self.tags.touch(at, set, way, LineUse::Other);
                 self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
                 Outcome::Updated
             }
@@ -508,7 +508,7 @@ impl Cache {
                 self.overtake(at, (set, way), line, Mshr::close);
                 Outcome::Overtook
             }
-            Probe::Hollow { way } => {
+            Probe::TagOnly { way } => {
                 self.tags.invalidate(at, set, way);
                 Outcome::StoreMissed
             }
@@ -546,20 +546,20 @@ impl Cache {
     /// Drops a line because an L2 bank evicts it. An in-flight fill may be newer than the recall. It is
     /// dropped anyway, at the cost of a miss: telling the two apart would need ordering across two networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
-        self.give_up(at, line, Mshr::recall)
+        self.drop_line(at, line, Mshr::recall)
     }
 
     /// Drops a line because a coherent load bypasses all copies of it. Uses the access port, not the recall
     /// port.
     pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
-        self.give_up(at, line, Mshr::close)
+        self.drop_line(at, line, Mshr::close)
     }
 
-    fn give_up(&mut self, at: &impl AnyEdge, line: u64, close: fn(&mut Mshr, u16)) -> Recalled {
+    fn drop_line(&mut self, at: &impl AnyEdge, line: u64, close: fn(&mut Mshr, u16)) -> Recalled {
         let set = self.tags.set_of(line);
         let probe = self.tags.probe(at, set, line);
         if self.sectors.is_some() {
-            return self.give_up_sectors(at, (set, probe), line, close);
+            return self.drop_sectors(at, (set, probe), line, close);
         }
         match probe {
             // The line belongs to one thread and is newer than the copy of the bank. No other thread reads
@@ -576,7 +576,7 @@ impl Cache {
                 self.stats.recalls += 1;
                 Recalled::Overtook
             }
-            Probe::Hollow { way } => {
+            Probe::TagOnly { way } => {
                 self.tags.invalidate(at, set, way);
                 Recalled::Absent
             }
@@ -594,11 +594,11 @@ impl Cache {
         }
         match probe {
             Probe::Present { way, modified: false } => {
-                self.tags.touch(at, set, way, Use::Other);
+                self.tags.touch(at, set, way, LineUse::Other);
                 (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
             }
             Probe::Reserved { .. } => (Found::Coming, None),
-            Probe::Present { modified: true, .. } | Probe::Hollow { .. } | Probe::Absent => (Found::Gone, None),
+            Probe::Present { modified: true, .. } | Probe::TagOnly { .. } | Probe::Absent => (Found::Gone, None),
         }
     }
 

@@ -182,7 +182,7 @@ impl Coalescer {
     }
 
     /// Makes loads carry the result of a contention test.
-    pub fn judge(&mut self, contention: Contention) {
+    pub fn test_contention(&mut self, contention: Contention) {
         self.contention = Some(contention);
     }
 
@@ -218,7 +218,7 @@ impl Coalescer {
         }
         self.contends = self.contention.as_ref().is_some_and(|contention| {
             let is_judged = access.kind == AccessKind::Load && access.space == MemorySpace::Global && !access.uncached;
-            is_judged && contention.judge(self.lines(access), access.resident)
+            is_judged && contention.contends(self.lines(access), access.resident)
         });
         self.hold(access);
     }

@@ -9,7 +9,7 @@ use super::mrpb::{MrpbConfig, StallBypass};
 use super::replacement::ReplacementConfig;
 use super::watch::Fail;
 use crate::cells::line::SECTOR_BYTES;
-use crate::choice::Place;
+use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::index::IndexConfig;
 
@@ -127,8 +127,8 @@ impl L1Config {
     }
 
     /// Returns the location and the size of the cache for its schemes.
-    pub(super) fn place<'a>(&self, path: &'a str) -> Place<'a> {
-        Place { path, sets: self.sets, ways: self.ways }
+    pub(super) fn place<'a>(&self, path: &'a str) -> CacheGeometry<'a> {
+        CacheGeometry { path, sets: self.sets, ways: self.ways }
     }
 
     /// True if probing the tags takes one more cycle.
@@ -213,7 +213,7 @@ impl L1Config {
                 "1 with an l1.replacement that learns",
                 "its table has a port for one use a cycle",
             ),
-            (!self.bypass.hears_several(self), &of_kind, "the scheme is told of one load a cycle"),
+            (!self.bypass.gets_multiple_lookups(self), &of_kind, "the scheme is told of one load a cycle"),
         ];
         for (_, legal, why) in single.into_iter().filter(|(is_single, ..)| *is_single && lookups > 1) {
             rules.expect(false, "lookups", lookups, legal, why);

@@ -5,8 +5,8 @@
 //!
 //! | port        | dir | payload        | contract                                                     |
 //! |-------------|-----|----------------|--------------------------------------------------------------|
-//! | `sends_past`| out | line           | true if a load of the line bypasses; part of the probe       |
-//! | `went_past` | in  | line           | the load has bypassed: its tag counts it                     |
+//! | `bypasses`  | out | line           | true if a load of the line bypasses; part of the probe       |
+//! | `on_bypass` | in  | line           | the load has bypassed: its tag counts it                     |
 //! | `probe`     | in  | line           | once per cycle; returns hit, reserved, or absent from the data |
 //! | `claim`     | in  | victim, line   | reserves the victim's data way for the line                  |
 //! | `touch`, `invalidate`, `overtake`, `fill` | in | set, way | as for the tags of an ordinary cache |
@@ -46,9 +46,9 @@ mod entry;
 
 use serde::{Deserialize, Serialize};
 
-use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source, describe_ranks};
-use super::tags::{Probe, Use, Victim};
-use crate::choice::Place;
+use super::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, describe_ranks};
+use super::tags::{LineUse, Probe, Victim};
+use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
     Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of,
@@ -87,14 +87,14 @@ impl Decoupled {
     /// Creates a tag store with all tags empty and all data ways free. `is_recalled` adds ports for recalls.
     #[must_use]
     pub fn new(
-        place: &Place<'_>,
+        place: &CacheGeometry<'_>,
         config: &DecoupledConfig,
         policy: &ReplacementConfig,
         index: IndexUnit,
         line_bits: u32,
         is_recalled: bool,
     ) -> Self {
-        let &Place { path, sets, ways } = place;
+        let &CacheGeometry { path, sets, ways } = place;
         let spec = |name: &str, columns| ArraySpec {
             path: format!("{path}.tags.{name}"),
             storage: Storage::Sram,
@@ -154,7 +154,7 @@ impl Decoupled {
 
     /// True if a load of the line bypasses the cache. Changes nothing.
     #[must_use]
-    pub fn sends_past(&self, at: &Edge<'_>, line: u64) -> bool {
+    pub fn bypasses(&self, at: &Edge<'_>, line: u64) -> bool {
         let set = self.set_of(line);
         let past = self.count(set, line).is_some_and(|count| !self.admits(count));
         if past {
@@ -165,7 +165,7 @@ impl Decoupled {
 
     /// Counts a load that has bypassed the cache in the tag of its line. A line without a tag takes the tag
     /// victim's, if there is one.
-    pub fn went_past(&mut self, at: &Edge<'_>, line: u64) {
+    pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
         let row = self.tags.row(set);
@@ -222,7 +222,7 @@ impl Decoupled {
         }
         let mut victim = None;
         for (way, line) in (0..ways).zip(self.lines.row(set)) {
-            let Some(owner) = self.owner(set, way).filter(|&owner| row[owner].status.may_go()) else { continue };
+            let Some(owner) = self.owner(set, way).filter(|&owner| row[owner].status.is_evictable()) else { continue };
             if victim.is_none_or(|(rank, _)| line.rank > rank) {
                 let modified = row[owner].status == Status::Modified;
                 victim = Some((line.rank, Victim { way, holds: true, modified }));
@@ -233,25 +233,25 @@ impl Decoupled {
 
     /// Updates counts and ranks for a use of a line. Only loads increase the count (li2015 section 4.1).
     #[inline(never)]
-    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: Use) {
+    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: LineUse) {
         let owner = self.owner_of(at, set, way);
         self.tags.update_row(at, set, |row| {
             promote(row, owner);
             let tag = &mut row[owner];
             match by {
-                Use::Load => tag.rc = next(tag.rc),
-                Use::Modify if tag.status != Status::Reserved => tag.status = Status::Modified,
-                Use::Modify | Use::Other => {}
+                LineUse::Load => tag.rc = next(tag.rc),
+                LineUse::Modify if tag.status != Status::Reserved => tag.status = Status::Modified,
+                LineUse::Modify | LineUse::Other => {}
             }
         });
         let Self { lines, replacement, .. } = self;
-        lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
+        lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
     }
 
     /// Updates counts and ranks for a load of the line, and reserves its data way while more of its sectors
     /// are in flight.
     #[inline(never)]
-    pub fn reopen(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub fn reserve_again(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
         self.tags.update_row(at, set, |row| {
             promote(row, owner);
@@ -259,7 +259,7 @@ impl Decoupled {
             (tag.rc, tag.status) = (next(tag.rc), Status::Reserved);
         });
         let Self { lines, replacement, .. } = self;
-        lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
+        lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
     }
 
     /// Reserves the data way of a victim for a line that is admitted.
@@ -280,13 +280,14 @@ impl Decoupled {
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
-        let newcomer = Newcomer { set, way, evicts: holds, source };
+        let newcomer = InsertedLine { set, way, evicts: holds, source };
         let Self { lines, tags, replacement, .. } = self;
         lines.update_row(at, set, |row| {
             let tags = tags.row(set);
-            let might_have_gone =
-                |other: usize, _: &Line| tags.iter().any(|tag| tag.status.may_go() && usize::from(tag.pos) == other);
-            replacement.came(at, &newcomer, row, might_have_gone);
+            let might_have_gone = |other: usize, _: &Line| {
+                tags.iter().any(|tag| tag.status.is_evictable() && usize::from(tag.pos) == other)
+            };
+            replacement.on_insert(at, &newcomer, row, might_have_gone);
             row[way as usize].inv_on_fill = false;
         });
         let (tag, emptied) = (source.line >> self.index.bits(), self.without_place());

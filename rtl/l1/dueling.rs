@@ -5,7 +5,7 @@
 //!
 //! | port   | dir              | payload | contract                                           |
 //! |--------|------------------|---------|----------------------------------------------------|
-//! | `seen` | in, two leaders  | `Seen`  | a load that the leader's L1D accepted; never stalls |
+//! | `seen` | in, two leaders  | `LoadReport` | a load that the leader's L1D accepted; never stalls |
 //! | `mode` | out, every SM    | `Mode`  | the new mode of the SM; sent when it changes       |
 //!
 //! The original mode wins only if its miss rate is lower by more than a margin; otherwise the decoupled L1D
@@ -134,7 +134,7 @@ impl DuelingConfig {
 
 /// Message from a leading SM: a load that its L1D accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
-pub struct Seen {
+pub struct LoadReport {
     /// True if the load missed or bypassed.
     pub missed: bool,
 }
@@ -153,7 +153,7 @@ pub const LEADERS: usize = 2;
 #[derive(Default, Ports)]
 pub struct DuelingPorts {
     /// Accepted loads, one port per leader.
-    pub seen: Many<In<Seen>>,
+    pub seen: Many<In<LoadReport>>,
     /// Modes, one port per SM.
     pub mode: Many<Out<Mode>>,
 }
@@ -165,7 +165,7 @@ impl HasPorts for Dueling {
 /// Channel ends of SM dueling at one clock edge.
 pub struct DuelingIo<'a> {
     /// Accepted loads of the leaders.
-    pub seen: RxBank<'a, Seen>,
+    pub seen: RxBank<'a, LoadReport>,
     /// Modes of all SMs.
     pub mode: TxBank<'a, Mode>,
 }
@@ -241,7 +241,7 @@ impl Block for Dueling {
         let mut more = false;
         for (leader, tally) in self.tallies.iter_mut().enumerate() {
             let mut seen = io.seen.at(leader);
-            if let Some(&Seen { missed }) = seen.peek(at) {
+            if let Some(&LoadReport { missed }) = seen.peek(at) {
                 seen.drop_head(at);
                 tally.accesses += 1;
                 tally.misses += u32::from(missed);

@@ -80,7 +80,7 @@ use crate::throttle::side::L1Side;
 /// Last outcome at the tag stage, for waveforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(4)]
-enum Shown {
+enum StageStatus {
     #[default]
     Idle,
     Hit,
@@ -96,7 +96,7 @@ enum Shown {
 
 /// Constants of a run, fixed by the configuration and the kernel.
 #[derive(Debug, Serialize, Deserialize)]
-struct Fixed {
+struct RunConstants {
     place: LsuPlace,
     /// True if every global load bypasses the L1D.
     sends_all: bool,
@@ -119,7 +119,7 @@ struct Fixed {
 
 /// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Known {
+struct Derived {
     /// Number of requests served in the same cycle as the last head.
     beside: u32,
     /// True if the head of the access queue bypasses the cache.
@@ -134,11 +134,11 @@ struct Known {
 
 /// Statistics, waveform state, and the events that testbenches and golden twins check.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Noted {
+struct Observed {
     /// Statistics of each load instruction of the kernel, by program counter.
     loads: Vec<LoadStats>,
     stages: Stages,
-    shown: Shown,
+    shown: StageStatus,
     #[serde(skip)]
     watch: Option<Watch>,
 }
@@ -146,9 +146,9 @@ struct Noted {
 /// Load-store unit with its caches.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lsu {
-    fixed: Fixed,
-    known: Known,
-    noted: Noted,
+    constants: RunConstants,
+    derived: Derived,
+    observed: Observed,
     coalescer: Coalescer,
     pending: Pending,
     /// Line requests between the coalescer and the tags.
@@ -176,7 +176,7 @@ impl Lsu {
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, &place);
         let below = |name| format!("{}.{name}", place.path);
-        let judge = bypass::judge(l1, place.line_bits);
+        let judge = bypass::contention_test(l1, place.line_bits);
         let judged = judge.is_some();
         let sectored = l1.fetch == Fetch::Sectors;
         let shape =
@@ -184,7 +184,7 @@ impl Lsu {
         let by_sector = l1.bypass_sectors != 0;
         let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector || sectored);
         if let Some(judge) = judge {
-            coalescer.judge(judge);
+            coalescer.test_contention(judge);
         }
         coalescer.widen(l1.lookups);
         let [constants, texels] = read_only;
@@ -197,7 +197,7 @@ impl Lsu {
         Self {
             coalescer,
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access),
-            fixed: Fixed {
+            constants: RunConstants {
                 sends_all: l1.bypass.sends_all(),
                 by_sector,
                 whole: sectors_of(l1.line_bytes),
@@ -208,8 +208,8 @@ impl Lsu {
                 monitored: false,
                 place,
             },
-            known: Known::default(),
-            noted: Noted::default(),
+            derived: Derived::default(),
+            observed: Observed::default(),
             queue,
             probing: false,
             caches: [l1d, const_cache, texture_cache],
@@ -225,7 +225,7 @@ impl Lsu {
     /// Evaluates one clock edge, with a throttle (`side`) and an instruction cache (`core`) if the core has
     /// them.
     #[inline(always)]
-    pub(crate) fn eval_beside(
+    pub(crate) fn eval_with_side_channels(
         &mut self,
         mut io: LsuIo<'_>,
         side: Option<L1Side<'_>>,
@@ -249,7 +249,7 @@ impl Lsu {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
         }
         let sleep = self.eval_any(io, at);
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.period = ended;
         }
         if let Some(miss) = self.missed.take() {
@@ -261,7 +261,7 @@ impl Lsu {
     /// Step 5: the coalescer emits its next line request. The caller has checked that the queue has room.
     #[inline(always)]
     fn emit(&mut self, at: &impl AnyEdge) {
-        if self.fixed.probes_twice {
+        if self.constants.probes_twice {
             self.probing = self.queue.is_empty() && !self.caches[CacheId::L1d as usize].is_original();
         }
         self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
@@ -271,9 +271,9 @@ impl Lsu {
     /// count as room.
     #[inline(never)]
     fn emit_beside(&mut self, at: &impl AnyEdge, left: bool) {
-        let freed = if left { 1 + self.known.beside as usize } else { 0 };
+        let freed = if left { 1 + self.derived.beside as usize } else { 0 };
         let room = self.queue.room(self.coalescer.warp()).saturating_sub(freed);
-        for _ in 0..room.min(self.fixed.lookups as usize - 1) {
+        for _ in 0..room.min(self.constants.lookups as usize - 1) {
             if !self.coalescer.has_more() {
                 return;
             }
@@ -291,19 +291,19 @@ impl Lsu {
         self.coalescer.take(access, slot);
         self.pending.alloc(slot, access, self.coalescer.in_order(), at.cycle());
         core_req.drop_head(at);
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.taken = Some(slot);
             watch.judged = self.coalescer.contends().map(|contends| (slot, contends));
         }
     }
 
     fn partition(&self, line: u64) -> u8 {
-        self.fixed.place.interleave.partition(line) as u8
+        self.constants.place.interleave.partition(line) as u8
     }
 
     /// Evaluates one clock edge, with or without checks of the port contracts.
     pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             *watch = Watch::default();
         }
         self.answer(&mut io.core_rsp, at);
@@ -311,7 +311,7 @@ impl Lsu {
         let recalled = self.serve_peers(&mut io, at);
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
-        let probing = self.fixed.chooses && self.choose(&mut io.duel, at);
+        let probing = self.constants.chooses && self.choose(&mut io.duel, at);
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let (had_head, emits) = (self.queue.has_front(), self.can_emit());
@@ -325,18 +325,18 @@ impl Lsu {
         }
         if emits {
             self.emit(at);
-            if self.fixed.lookups > 1 {
+            if self.constants.lookups > 1 {
                 self.emit_beside(at, left);
             }
         }
         if left || !had_head {
-            self.known.head_bypasses = self.bypasses();
+            self.derived.head_bypasses = self.bypasses();
         }
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing,
             // The next request may become the head. Without one, the displayed outcome must return to `Idle`.
-            false => !self.queue.is_empty() || self.noted.shown != Shown::Idle,
+            false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)
     }
@@ -351,9 +351,9 @@ impl Block for Lsu {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
-            fixed: Fixed { place, lookups, probes_twice, .. },
-            known: Known { beside, refused, .. },
-            noted: Noted { shown, .. },
+            constants: RunConstants { place, lookups, probes_twice, .. },
+            derived: Derived { beside, refused, .. },
+            observed: Observed { shown, .. },
             coalescer,
             pending,
             queue,
@@ -383,7 +383,7 @@ impl Block for Lsu {
         to.bits("write_backs", *write_backs);
         let head = queue.front();
         to.probe_sized("head_valid", u64::from(head.is_some()), 1);
-        to.probe_sized("head_line", head.map_or(0, |head| head.line), self.fixed.place.line_bits);
+        to.probe_sized("head_line", head.map_or(0, |head| head.line), self.constants.place.line_bits);
         let set_of = |head: &LineAccess| caches[CacheId::of(head.space) as usize].set_of(head.line);
         to.probe_sized("head_set", head.map_or(0, |head| u64::from(set_of(head))), 12);
         to.probe_sized("head_id", head.map_or(0, |head| u64::from(head.id)), 32);

@@ -32,13 +32,13 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array as BigArray;
 
-use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Turn};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, PortOrder};
 
 /// Ports in their order within a cycle.
 const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
 
-const fn turn() -> Turn {
-    Turn::new(PORTS)
+const fn turn() -> PortOrder {
+    PortOrder::new(PORTS)
 }
 const FILL: usize = 0;
 const RECALL: usize = 1;
@@ -142,7 +142,7 @@ pub struct Mshr {
     /// all entries; hardware compares all at once.
     guess: Box<BigArray<u16, GUESSES>>,
     #[serde(skip, default = "turn")]
-    turn: Turn,
+    turn: PortOrder,
     merges: u8,
     shape: MshrShape,
 }

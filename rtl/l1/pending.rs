@@ -200,7 +200,7 @@ impl Pending {
     }
 
     /// Records the cycle in which a line request of the row leaves the access queue.
-    pub fn looked_up(&mut self, slot: u8, cycle: u64) {
+    pub fn record_lookup(&mut self, slot: u8, cycle: u64) {
         self.rows[usize::from(slot)].times.looked_up = cycle;
     }
 

@@ -70,6 +70,6 @@ pub struct L1Stats {
 impl L1Stats {
     /// Returns the cycles in which the oldest access was refused, by reported reason.
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Fail::named(&self.fails)
+        Fail::zip_names(&self.fails)
     }
 }

@@ -8,8 +8,8 @@ use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
 use super::replacement::Source;
 use super::replacement::lru::Lru;
-use super::tags::{Probe, Status, Tags, Use, Victim};
-use crate::choice::Place;
+use super::tags::{LineUse, Probe, Status, Tags, Victim};
+use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Describe};
 
@@ -25,7 +25,7 @@ pub enum TagStore {
 
 impl TagStore {
     /// Creates the tags of a read-only cache at `path`.
-    pub(super) fn plain(place: &Place<'_>, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
+    pub(super) fn plain(place: &CacheGeometry<'_>, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
         Self::Plain(Tags::new(place, (&Lru {}.into(), false), index, line_bits, (1, is_recalled)))
     }
 
@@ -130,7 +130,7 @@ impl TagStore {
     }
 
     #[inline]
-    pub(super) fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: Use) {
+    pub(super) fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: LineUse) {
         match self {
             Self::Plain(tags) => tags.touch(at, set, way, by),
             Self::Decoupled(tags) => tags.touch(at.edge(), set, way, by),
@@ -138,10 +138,10 @@ impl TagStore {
     }
 
     /// Updates the rank for a use of the line, and reserves its way while more of its sectors are in flight.
-    pub(super) fn reopen(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    pub(super) fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
-            Self::Plain(tags) => tags.reopen(at, set, way),
-            Self::Decoupled(tags) => tags.reopen(at.edge(), set, way),
+            Self::Plain(tags) => tags.reserve_again(at, set, way),
+            Self::Decoupled(tags) => tags.reserve_again(at.edge(), set, way),
         }
     }
 
@@ -167,11 +167,11 @@ impl TagStore {
         }
     }
 
-    /// Inserts the tag of a bypassing line without data, as in [`Tags::note`]. Decoupled tags never close, so
+    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. Decoupled tags never close, so
     /// they insert nothing and return false.
-    pub(super) fn note(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
+    pub(super) fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         match self {
-            Self::Plain(tags) => tags.note(at, set, line),
+            Self::Plain(tags) => tags.insert_tag_only(at, set, line),
             Self::Decoupled(_) => false,
         }
     }

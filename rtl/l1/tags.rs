@@ -10,7 +10,7 @@
 //! | `touch` | in  | set, way       | an accepted access makes the line most recently used  |
 //! | `claim` | in  | set, way, line | reserves the victim's way for the line                |
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
-//! | `note`  | in  | set, line      | inserts a tag without data, while the cache is closed |
+//! | `insert_tag_only` | in  | set, line      | inserts a tag without data, while the cache is closed |
 //!
 //! Victim: the lowest invalid way, else the unreserved way of the highest rank. A reserved way is never a
 //! victim, because its fill is in flight.
@@ -21,8 +21,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::replacement::{Newcomer, RankShape, Ranked, Replacement, ReplacementConfig, Source, describe_ranks};
-use crate::choice::Place;
+use super::replacement::{InsertedLine, RankShape, Ranked, Replacement, ReplacementConfig, Source, describe_ranks};
+use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload,
@@ -43,7 +43,7 @@ pub enum Status {
     Modified,
     /// Tag without data (tag-only): its line bypassed the cache while the cache was closed. Encoded as valid
     /// plus a third bit, in tags that have one.
-    Hollow = 0b110,
+    TagOnly = 0b110,
 }
 
 impl Encoding for Status {
@@ -93,14 +93,14 @@ impl Payload for TagEntry {
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
         if shape.hollow {
-            to.flag("hollow", *status == Status::Hollow);
+            to.flag("hollow", *status == Status::TagOnly);
         }
     }
 }
 
 /// Kinds of use of a present line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum LineUse {
     /// Load.
     Load,
     /// Store that is also sent to memory, or supply of the line to another SM.
@@ -136,7 +136,7 @@ pub enum Probe {
         way: u32,
     },
     /// Tag without data. A load of the line would miss and fill this way.
-    Hollow {
+    TagOnly {
         /// Way of the tag.
         way: u32,
     },
@@ -162,13 +162,13 @@ impl Tags {
     /// without data. `is_recalled` adds ports for recalls.
     #[must_use]
     pub fn new(
-        place: &Place<'_>,
+        place: &CacheGeometry<'_>,
         (policy, hollow): (&ReplacementConfig, bool),
         index: IndexUnit,
         line_bits: u32,
         (lookups, is_recalled): (u32, bool),
     ) -> Self {
-        let &Place { path, sets, ways } = place;
+        let &CacheGeometry { path, sets, ways } = place;
         let spec = ArraySpec {
             path: format!("{path}.tags"),
             storage: Storage::Sram,
@@ -214,7 +214,7 @@ impl Tags {
             if entry.tag == tag && entry.status != Status::Invalid {
                 return match entry.status {
                     Status::Reserved => Probe::Reserved { way },
-                    Status::Hollow => Probe::Hollow { way },
+                    Status::TagOnly => Probe::TagOnly { way },
                     status => Probe::Present { way, modified: status == Status::Modified },
                 };
             }
@@ -245,8 +245,8 @@ impl Tags {
             let claim = match entry.status {
                 Status::Invalid => 1 << u8::BITS,
                 Status::Reserved => continue,
-                Status::Valid | Status::Modified | Status::Hollow if !may_give(way) => continue,
-                Status::Valid | Status::Modified | Status::Hollow => u64::from(entry.rank),
+                Status::Valid | Status::Modified | Status::TagOnly if !may_give(way) => continue,
+                Status::Valid | Status::Modified | Status::TagOnly => u64::from(entry.rank),
             };
             first = first.max(claim << u32::BITS | u64::from(!way));
         }
@@ -257,25 +257,25 @@ impl Tags {
     }
 
     /// Updates rank and state of a way for a use of its line.
-    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: Use) {
+    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: LineUse) {
         let Self { entries, replacement, .. } = self;
-        if replacement.is_order() && by != Use::Modify && entries.row(set)[way as usize].rank == 0 {
+        if replacement.is_lru() && by != LineUse::Modify && entries.row(set)[way as usize].rank == 0 {
             // The line is already the most recently used one: writing the row would not change it.
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
-            replacement.used(at.edge(), set, row, way as usize);
-            if by == Use::Modify && row[way as usize].status != Status::Reserved {
+            replacement.on_hit(at.edge(), set, row, way as usize);
+            if by == LineUse::Modify && row[way as usize].status != Status::Reserved {
                 row[way as usize].status = Status::Modified;
             }
         });
     }
 
     /// Updates the rank for a use of the line, and reserves its way while more of its sectors are in flight.
-    pub fn reopen(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    pub fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.used(at.edge(), set, row, way as usize);
+            replacement.on_hit(at.edge(), set, row, way as usize);
             row[way as usize].status = Status::Reserved;
         });
     }
@@ -284,11 +284,11 @@ impl Tags {
     pub fn claim(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
-        let newcomer = Newcomer { set, way, evicts: holds, source };
+        let newcomer = InsertedLine { set, way, evicts: holds, source };
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.came(at.edge(), &newcomer, row, |_, entry| {
-                matches!(entry.status, Status::Valid | Status::Modified | Status::Hollow)
+            replacement.on_insert(at.edge(), &newcomer, row, |_, entry| {
+                matches!(entry.status, Status::Valid | Status::Modified | Status::TagOnly)
             });
             let entry = &mut row[way as usize];
             *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, rank: entry.rank };
@@ -298,10 +298,10 @@ impl Tags {
     /// Inserts the tag of a bypassing line in place of the least recently used tag. Returns true if this
     /// evicted a line. In-flight and modified lines are never evicted; if there is no other way, the tag is
     /// not inserted.
-    pub fn note(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
+    pub fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         let rank = |entry: &TagEntry| match entry.status {
             Status::Invalid => Some(u32::MAX),
-            Status::Valid | Status::Hollow => Some(entry.rank.into()),
+            Status::Valid | Status::TagOnly => Some(entry.rank.into()),
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
@@ -311,9 +311,9 @@ impl Tags {
         let tag = line >> self.index.bits();
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.used(at.edge(), set, row, way);
+            replacement.on_hit(at.edge(), set, row, way);
             let entry = &mut row[way];
-            *entry = TagEntry { status: Status::Hollow, tag, inv_on_fill: false, rank: entry.rank };
+            *entry = TagEntry { status: Status::TagOnly, tag, inv_on_fill: false, rank: entry.rank };
         });
         old.status == Status::Valid
     }
@@ -322,7 +322,7 @@ impl Tags {
     pub fn drop_hollow(&mut self, at: &impl AnyEdge) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
-            if self.entries.cell_at(cell).status == Status::Hollow {
+            if self.entries.cell_at(cell).status == Status::TagOnly {
                 self.entries.change(at, cell, |entry| entry.status = Status::Invalid);
             }
         }

@@ -160,7 +160,7 @@ impl Watch {
 
     /// True if a load bypassed the L1D.
     #[must_use]
-    pub fn went_past(&self) -> bool {
+    pub fn is_bypass(&self) -> bool {
         matches!(self.access, Some(Access::Bypass { .. }))
     }
 

@@ -61,11 +61,11 @@ use crate::kernel::{AnyEdge, Block, Describe, Edge, HasPorts, In, Many, Out, Por
 use crate::noc::packet::{Reply, Request};
 pub use atomic_buffer::{AtomicBuffer, BufferShape};
 use core::Core;
-pub use lines::{Asked, Place};
+pub use lines::{BankAccess, LinePlace};
 use overlapped::Overlapped;
 pub use overlapped::{FetchUnit, OverlappedConfig, WriteMiss};
 use transient::Transient;
-pub use transient::{Coherence, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, Leaving, TransientConfig, VictimBind};
+pub use transient::{Coherence, Eviction, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, TransientConfig, VictimBind};
 
 /// Ports of an L2 bank.
 #[derive(Default, Ports)]

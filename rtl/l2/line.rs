@@ -22,7 +22,7 @@ pub enum LineState {
     /// Eviction, second step: the line is being written to memory. Transient flow only.
     WritingBack,
     /// Tag-only: the line bypassed the bank. Only with a bypass policy that keeps tags.
-    Hollow,
+    TagOnly,
     /// Only the bytes that were written are present, the others are in memory. With byte masks only.
     Partial,
 }
@@ -42,8 +42,8 @@ impl LineState {
 
     /// True if the line may be chosen as a victim.
     #[must_use]
-    pub fn may_go(self) -> bool {
-        self.is_here() || matches!(self, Self::Hollow | Self::Partial)
+    pub fn is_evictable(self) -> bool {
+        self.is_here() || matches!(self, Self::TagOnly | Self::Partial)
     }
 
     /// True if the line is being evicted.
@@ -108,8 +108,8 @@ pub type Bursts = u8;
 
 /// Bytes of a partially present line that the bank holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
-#[payload(shape = HeldShape)]
-pub struct Held {
+#[payload(shape = PresentBytesShape)]
+pub struct PresentBytes {
     /// Bytes that are present and newer than memory, one bit per byte.
     #[payload(name = "mask", bytes = shape.line_bytes / 8)]
     pub newer: u128,
@@ -120,7 +120,7 @@ pub struct Held {
 
 /// Widths of a cell that records the present bytes of a line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct HeldShape {
+pub struct PresentBytesShape {
     /// Line size in bytes.
     pub line_bytes: u32,
     /// Number of bursts per line, if each can be present without the others.

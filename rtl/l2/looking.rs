@@ -16,13 +16,13 @@ pub(super) fn due_bits(cycle: u64) -> u6 {
 
 /// A request in the lookup pipeline.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
-pub(super) struct Looking {
+pub(super) struct LookupEntry {
     /// Cycle of the tag match.
     pub due: u64,
     pub request: Request,
 }
 
-impl Payload for Looking {
+impl Payload for LookupEntry {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
         let Self { due, request } = self;

@@ -30,8 +30,8 @@ mod split;
 mod stats;
 
 pub use bank::{
-    Asked, AtomicBuffer, BufferShape, Coherence, FetchUnit, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, L2Bank, L2Io,
-    L2Ports, Leaving, OverlappedConfig, Place, TransientConfig, VictimBind, WriteMiss,
+    AtomicBuffer, BankAccess, BufferShape, Coherence, Eviction, FetchUnit, Frc, FrcConfig, FrcEntry, FrcShape,
+    FrcState, L2Bank, L2Io, L2Ports, LinePlace, OverlappedConfig, TransientConfig, VictimBind, WriteMiss,
 };
 pub use bypass::L2Bypass;
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};

@@ -10,7 +10,7 @@
 //! | `merge`    | in  | entry, request, bursts | [`Mshr::has_room`] for the entry                         |
 //! | `arrive`   | in  | entry, burst           | the entry is in use; the burst was requested and has not arrived before |
 //! | `waiter`   | out | waiter                 | next access of the line that was complete first, in order of acceptance |
-//! | `served`   | in  |                        | the access at `waiter` was served                        |
+//! | `pop_waiter` | in  |                        | the access at `waiter` was served                        |
 //!
 //! An entry accepts waiters while it has room, even while earlier ones are being served. Serving the last
 //! waiter frees it. By then all requested bursts have arrived, because the access that requested a burst
@@ -99,7 +99,7 @@ pub struct WaiterShape {
 
 /// MSHR entry: a line in flight.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Entry {
+pub struct MshrEntry {
     /// Line address.
     pub line: u64,
     /// Set that the line is filled into.
@@ -123,7 +123,7 @@ pub struct Entry {
 /// Number of an entry as a queue element; the shape is the width.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
-struct Slot(#[payload(name = "entry", width = *shape)] u16);
+struct MshrSlot(#[payload(name = "entry", width = *shape)] u16);
 
 /// Bursts of its line that a waiter needs; the shape is the number of bursts per line.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
@@ -156,11 +156,11 @@ pub struct MshrShape {
 pub struct Mshr {
     path: String,
     shape: MshrShape,
-    entries: Vec<Entry>,
+    entries: Vec<MshrEntry>,
     /// Entries in use, one bit per entry, 64 entries per word.
     used: Box<[u64]>,
     /// Entries whose line is complete, in the order of completion.
-    ready: Fifo<Slot>,
+    ready: Fifo<MshrSlot>,
     waiters: Array<Waiter>,
     /// Bursts that each waiter needs, if a waiter may need only some.
     needs: Option<Box<Array<Needs>>>,
@@ -181,7 +181,7 @@ impl Mshr {
         };
         Self {
             path: path.to_owned(),
-            entries: vec![Entry::default(); shape.entries as usize],
+            entries: vec![MshrEntry::default(); shape.entries as usize],
             used: vec![0; shape.entries.div_ceil(WORD) as usize].into(),
             ready: Fifo::new(shape.entries, bits_for(shape.entries)),
             waiters: Array::new(spec("waiters"), shape.waiter).by_cell(),
@@ -234,7 +234,7 @@ impl Mshr {
 
     /// Returns a copy of an entry in use.
     #[must_use]
-    pub fn entry(&self, entry: u32) -> Entry {
+    pub fn entry(&self, entry: u32) -> MshrEntry {
         self.entries[entry as usize]
     }
 
@@ -256,7 +256,7 @@ impl Mshr {
         self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
         let line = request.line;
         self.entries[entry as usize] =
-            Entry { line, set, way, asked: bursts, awaited: bursts, count: 1, ..Entry::default() };
+            MshrEntry { line, set, way, asked: bursts, awaited: bursts, count: 1, ..MshrEntry::default() };
         self.put_down(at, (entry, 0), request, bursts);
     }
 
@@ -286,7 +286,7 @@ impl Mshr {
     /// # Panics
     /// If the burst was not requested, or has arrived before.
     #[inline]
-    pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> Entry {
+    pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> MshrEntry {
         let known = entry < self.shape.entries && self.is_used(entry);
         assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle(), self.path);
         let line = &mut self.entries[entry as usize];
@@ -306,7 +306,7 @@ impl Mshr {
         let awaited = line.awaited;
         line.awaited &= !(1 << burst);
         if awaited != 0 && line.awaited == 0 {
-            self.ready.push(Slot(entry as u16));
+            self.ready.push(MshrSlot(entry as u16));
         }
         *line
     }
@@ -314,16 +314,16 @@ impl Mshr {
     /// Returns the next waiter of the line that was complete first, with its entry.
     #[must_use]
     #[inline]
-    pub fn waiter(&self, at: &impl AnyEdge) -> Option<(Entry, &Waiter)> {
-        let Slot(slot) = *self.ready.front()?;
+    pub fn waiter(&self, at: &impl AnyEdge) -> Option<(MshrEntry, &Waiter)> {
+        let MshrSlot(slot) = *self.ready.front()?;
         let entry = self.entries[usize::from(slot)];
         Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))
     }
 
     /// Removes the waiter that [`Self::waiter`] returned, which was served; `wrote` if it wrote the line. If
     /// it was the last one, frees the entry and returns it.
-    pub fn served(&mut self, at: &impl AnyEdge, wrote: bool) -> Option<Entry> {
-        let Slot(slot) = *self.ready.front()?;
+    pub fn pop_waiter(&mut self, at: &impl AnyEdge, wrote: bool) -> Option<MshrEntry> {
+        let MshrSlot(slot) = *self.ready.front()?;
         let entry = &mut self.entries[usize::from(slot)];
         entry.served += 1;
         entry.dirty |= wrote;
@@ -374,7 +374,7 @@ impl Mshr {
     }
 }
 
-impl Entry {
+impl MshrEntry {
     fn describe(&self, shape: &MshrShape, to: &mut dyn Describe) {
         let Self { line, set, way, asked, arrived, awaited, count, served, dirty } = self;
         let merges = bits_for(shape.merges + 1);

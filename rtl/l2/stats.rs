@@ -170,7 +170,7 @@ pub struct L2Stats {
 
 /// Lookup result of an access: its line is present, in flight or absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum LookupResult {
     Here,
     Coming,
     Nowhere,
@@ -179,17 +179,17 @@ pub(super) enum Found {
 impl L2Stats {
     /// Counts an access by its lookup result, once it is served or deferred.
     #[inline(always)]
-    pub(super) fn count(&mut self, kind: RequestKind, found: Found) {
+    pub(super) fn count(&mut self, kind: RequestKind, found: LookupResult) {
         *match (kind, found) {
-            (RequestKind::Read, Found::Here) => &mut self.hits,
-            (RequestKind::Read, Found::Coming) => &mut self.hit_pending,
-            (RequestKind::Read, Found::Nowhere) => &mut self.misses,
-            (RequestKind::Write, Found::Here) => &mut self.write_hits,
-            (RequestKind::Write, Found::Coming) => &mut self.write_pending,
-            (RequestKind::Write, Found::Nowhere) => &mut self.write_misses,
-            (RequestKind::Atomic | RequestKind::Reduce, Found::Here) => &mut self.atomic_hits,
-            (RequestKind::Atomic | RequestKind::Reduce, Found::Coming) => &mut self.atomic_pending,
-            (RequestKind::Atomic | RequestKind::Reduce, Found::Nowhere) => &mut self.atomic_misses,
+            (RequestKind::Read, LookupResult::Here) => &mut self.hits,
+            (RequestKind::Read, LookupResult::Coming) => &mut self.hit_pending,
+            (RequestKind::Read, LookupResult::Nowhere) => &mut self.misses,
+            (RequestKind::Write, LookupResult::Here) => &mut self.write_hits,
+            (RequestKind::Write, LookupResult::Coming) => &mut self.write_pending,
+            (RequestKind::Write, LookupResult::Nowhere) => &mut self.write_misses,
+            (RequestKind::Atomic | RequestKind::Reduce, LookupResult::Here) => &mut self.atomic_hits,
+            (RequestKind::Atomic | RequestKind::Reduce, LookupResult::Coming) => &mut self.atomic_pending,
+            (RequestKind::Atomic | RequestKind::Reduce, LookupResult::Nowhere) => &mut self.atomic_misses,
         } += 1;
     }
 
@@ -201,7 +201,7 @@ impl L2Stats {
 
     /// Returns the cycles in which the oldest request stalled, by reason, in the order of [`Stall`].
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Stall::named(&self.stalls)
+        Stall::zip_names(&self.stalls)
     }
 
     /// Returns the number of misses of reads, writes and atomics together.

@@ -213,7 +213,7 @@ impl MachineConfig {
         let Self { sm, l1, .. } = self;
         l1.validate(rules);
         rules.expect(
-            !l1.bypass.judges() || sm.halves() == 1,
+            !l1.bypass.tests_contention() || sm.halves() == 1,
             "bypass",
             "contentious",
             "another with sm.warp_lanes = 64",

@@ -20,7 +20,7 @@ use crate::l2::{Invalidate, InvalidateAck, L2Bank};
 use crate::noc::packet::{Packet, Reply, Request};
 use crate::noc::xbar::OutputStats;
 use crate::sm::{Dispatcher, Fault, FetchWatch, KernelImage, LaunchError, SmCore, occupancy};
-use crate::tracker::{Answer, Forward, Seen, Tracker};
+use crate::tracker::{Answer, BankObservation, Forward, Tracker};
 
 /// Errors of host functions.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -187,7 +187,7 @@ impl Machine {
     }
 
     /// Returns the actions of a sharing tracker bank since the previous call, if observed.
-    pub fn take_seen(&mut self, partition: usize) -> Option<Seen> {
+    pub fn take_seen(&mut self, partition: usize) -> Option<BankObservation> {
         let trackers = self.kinds.tracking?.trackers;
         self.net.all_mut(trackers)[partition].take_seen()
     }

@@ -66,8 +66,8 @@ impl Machine {
     /// Wakes the blocks that start a kernel: the dispatcher and all cores. The throttle periods of a core
     /// start with the kernel, even if the core has no warps.
     pub fn rouse(&self, sim: &mut Simulator) {
-        sim.rouse(self.net.id(self.kinds.dispatcher, 0));
-        (0..self.cores().len()).for_each(|sm| sim.rouse(self.net.id(self.kinds.cores, sm)));
+        sim.wake(self.net.id(self.kinds.dispatcher, 0));
+        (0..self.cores().len()).for_each(|sm| sim.wake(self.net.id(self.kinds.cores, sm)));
     }
 
     /// Returns the SMs whose LSUs were evaluated at the last tick, one bit per SM.

@@ -13,7 +13,7 @@ use crate::dram::channel::{DramChannel, DramIo, DramPorts};
 use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{AnyEdge, Block, Carries, Describe, Edge, HasPorts, Of, Pool, Sleep, Unit};
 use crate::l1::access::{WarpAccess, WarpReply};
-use crate::l1::dueling::{Dueling, DuelingIo, DuelingPorts, Mode, Seen};
+use crate::l1::dueling::{Dueling, DuelingIo, DuelingPorts, LoadReport, Mode};
 use crate::l1::instructions::{FetchIo, LineBrought, LineWanted, SupplierIo};
 use crate::l1::lsu::{DuelIo, Lsu, LsuExtraPorts, LsuIo, LsuPorts};
 use crate::l2::{Invalidate, InvalidateAck, L2Bank, L2Io, L2Ports, RecallIo, RecalledIo};
@@ -43,7 +43,7 @@ pub struct Wires {
     pub(super) reports: Pool<Report>,
     pub(super) orders: Pool<Order>,
     pub(super) modes: Pool<Mode>,
-    pub(super) seen: Pool<Seen>,
+    pub(super) seen: Pool<LoadReport>,
     pub(super) recalls: Pool<Invalidate>,
     pub(super) recalled: Pool<InvalidateAck>,
     pub(super) forwards: Pool<Forward>,
@@ -183,7 +183,7 @@ fn lsu_edge_with_schemes(
     };
     let (core_req, core_rsp) = (wires.accesses.rx(&ports.core_req), wires.replies_to_warps.tx(&ports.core_rsp));
     let io = LsuIo { core_req, core_rsp, mem_req: wires.requests.tx(&ports.mem_req), mem_rsp, duel, recall, supply };
-    lsu.eval_beside(io, side, core, at)
+    lsu.eval_with_side_channels(io, side, core, at)
 }
 
 impl<P: Packet + 'static> Unit<Wires> for Node<P>

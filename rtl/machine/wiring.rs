@@ -508,7 +508,7 @@ fn new_access(config: &MachineConfig) -> AccessShape {
         addr_bits: config.addr_bits,
         pc_bits: PC_BITS,
         halves: config.sm.halves(),
-        counts_warps: config.l1.bypass.judges(),
+        counts_warps: config.l1.bypass.tests_contention(),
     }
 }
 

@@ -56,7 +56,7 @@ struct Flits<P: Packet> {
 
 /// Result of [`InputBuffer::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TakeResult {
     /// There is no packet.
     Nothing,
     /// The packet can be accepted from this cycle on.
@@ -140,10 +140,10 @@ impl<P: Packet> InputBuffer<P> {
 
     /// Accepts the packet at the input's link, if the wires are free and there is room for the whole packet.
     #[inline(always)]
-    pub fn take(&mut self, from: &mut Rx<'_, P>, flit_bytes: u32, at: &mut impl AnyEdge) -> Taken {
-        let Some(packet) = from.peek(at) else { return Taken::Nothing };
+    pub fn take(&mut self, from: &mut Rx<'_, P>, flit_bytes: u32, at: &mut impl AnyEdge) -> TakeResult {
+        let Some(packet) = from.peek(at) else { return TakeResult::Nothing };
         if self.wires_free > at.cycle() {
-            return Taken::At(self.wires_free);
+            return TakeResult::At(self.wires_free);
         }
         let flits = packet.bytes().div_ceil(flit_bytes);
         match self.room_from(flits) {
@@ -151,10 +151,10 @@ impl<P: Packet> InputBuffer<P> {
                 let head = self.is_empty().then(|| packet.destination());
                 self.enter(at.cycle(), flits, packet);
                 from.drop_head(at);
-                Taken::Entered { head, next: from.waiting(at).then_some(self.wires_free) }
+                TakeResult::Entered { head, next: from.waiting(at).then_some(self.wires_free) }
             }
-            Some(cycle) => Taken::At(cycle),
-            None => Taken::AfterGrant,
+            Some(cycle) => TakeResult::At(cycle),
+            None => TakeResult::AfterGrant,
         }
     }
 

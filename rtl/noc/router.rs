@@ -32,7 +32,7 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::buffer::{InputBuffer, Taken};
+use super::buffer::{InputBuffer, TakeResult};
 use super::config::XbarConfig;
 use super::packet::Packet;
 use super::topology::Topology;
@@ -164,10 +164,10 @@ impl<P: Packet> Router<P> {
         let mut entered = 0;
         for i in 0..self.inputs.len() {
             match self.inputs[i].take(&mut from.at(i), self.flit_bytes, at) {
-                Taken::Nothing => {}
-                Taken::At(cycle) => wake.at(cycle),
-                Taken::AfterGrant => wake.roomless |= 1 << i,
-                Taken::Entered { head, next } => {
+                TakeResult::Nothing => {}
+                TakeResult::At(cycle) => wake.at(cycle),
+                TakeResult::AfterGrant => wake.roomless |= 1 << i,
+                TakeResult::Entered { head, next } => {
                     if let Some(cycle) = next {
                         wake.at(cycle);
                     }

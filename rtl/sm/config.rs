@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::CoreHas;
+use super::OptionalHardware;
 use super::execute::collectors::{MAX_BANKS, MAX_UNITS};
 use super::execute::pipes::CALENDAR_CYCLES;
 use super::front::scheduler::MAX_SCHEDULERS;
@@ -220,8 +220,8 @@ pub struct SmConfig {
 impl SmConfig {
     /// Returns the optional hardware of the SM, which decides which counters exist.
     #[must_use]
-    pub fn has(&self) -> CoreHas {
-        CoreHas {
+    pub fn has(&self) -> OptionalHardware {
+        OptionalHardware {
             tensor: self.pipes.has_tensor(),
             int_pipe: self.pipes.int_pipe,
             operand_banks: self.operands.banks > 0,

@@ -43,7 +43,7 @@ use super::front::fetch::Fetch;
 use super::front::icache::InstructionCache;
 use super::front::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
 use super::front::scoreboard::Scoreboard;
-use super::front::stall::{Slots, StallReason, Stalls};
+use super::front::stall::{StallCycles, StallReason, Stalls};
 use super::front::throttle;
 use super::memory::address_unit::AddressUnit;
 use super::memory::shared_memory::SharedMemory;
@@ -117,7 +117,7 @@ pub struct SmIo<'a> {
 
 /// Optional hardware of an SM, which decides which counters exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CoreHas {
+pub struct OptionalHardware {
     /// True if the SM has tensor pipes.
     pub tensor: bool,
     /// True if integer operations have a separate pipe.
@@ -128,7 +128,7 @@ pub struct CoreHas {
 
 /// Instruction counters of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
-#[counted(has = CoreHas)]
+#[counted(has = OptionalHardware)]
 pub struct Counters {
     /// Warp instructions issued; a warp instruction counts once for all its lanes.
     #[counted(nsight = "smsp__inst_executed.sum")]
@@ -174,7 +174,7 @@ impl Counters {
 
 /// Wait state of a warp, for reports on a machine that hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingWarp {
     /// Slot of the waiting warp.
     pub warp: u8,
     /// Next instruction: its index in a PTX kernel, its address in a traced kernel.
@@ -353,7 +353,7 @@ impl SmCore {
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
     #[must_use]
-    pub fn stalls_before(&self, cycle: u64) -> Slots {
+    pub fn stalls_before(&self, cycle: u64) -> StallCycles {
         self.stalls.before(&self.path, cycle)
     }
 
@@ -388,7 +388,7 @@ impl SmCore {
 
     /// Returns every running warp with the reason for which it waits.
     #[must_use]
-    pub fn waiting(&self) -> Vec<Waiting> {
+    pub fn waiting(&self) -> Vec<WaitingWarp> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
         let live = (0..self.config.warps as u8).filter(|warp| self.warps.live() >> warp & 1 != 0);
         let state = |warp| {
@@ -397,7 +397,7 @@ impl SmCore {
                 None => (pc, loaded.image.program.insts.get(pc as usize).map_or(0, |inst| inst.line)),
                 Some(recorded) => recorded.places.get(pc as usize).map_or((0, 0), |place| (place.pc, place.line)),
             };
-            Waiting { warp, pc, line, reason: self.reason_of(warp) }
+            WaitingWarp { warp, pc, line, reason: self.reason_of(warp) }
         };
         live.map(state).collect()
     }
@@ -602,7 +602,7 @@ impl Block for SmCore {
         let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
-                to.stands_alone();
+                to.mark_as_component();
                 scheduler.describe(to);
                 stalls.describe(index, icache.is_some(), to);
             });

@@ -151,19 +151,19 @@ impl Dispatcher {
         }
     }
 
-    fn with_free_slots(&self) -> u128 {
+    fn free_mask(&self) -> u128 {
         self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u128::from(free > 0) << sm)
     }
 
     /// Evaluates one clock edge, with or without contract checks.
     pub(crate) fn eval_any(&mut self, mut io: DispatcherIo<'_>, at: &mut impl AnyEdge) -> Sleep {
-        let free = self.with_free_slots();
+        let free = self.free_mask();
         let more_done = self.collect(&mut io.done, at);
         let left = self.launched < self.total;
         let blocked = left && free != 0 && !self.send(&mut io.launch, at, free);
         // Slots freed in this cycle can be assigned in the next. A full channel wakes the block when it
         // drains.
-        let may_send = self.launched < self.total && self.with_free_slots() & !if blocked { free } else { 0 } != 0;
+        let may_send = self.launched < self.total && self.free_mask() & !if blocked { free } else { 0 } != 0;
         if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
     }
 }

@@ -35,7 +35,7 @@ mod message;
 mod trace;
 mod warp;
 
-pub use self::core::{CoreHas, Counters, SmCore, SmExtraPorts, SmIo, SmPorts, Waiting};
+pub use self::core::{Counters, OptionalHardware, SmCore, SmExtraPorts, SmIo, SmPorts, WaitingWarp};
 pub use config::{
     ClassTiming, InstructionCacheConfig, InstructionStore, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy,
     SharedConfig, SmConfig, TraceTiming,
@@ -45,14 +45,14 @@ pub use front::decode::Pipe;
 pub use front::icache::{FetchOutcome, FetchWatch, InstructionStats, WatchedFetch};
 pub use front::scheduler::{Ages, Scheduler};
 pub use front::scoreboard::Scoreboard;
-pub use front::stall::{Slots, StallReason};
+pub use front::stall::{StallCycles, StallReason};
 pub use host::fault::{AccessFault, Fault, FaultKind};
 pub use host::image::{KernelImage, LaunchError, occupancy};
 pub use host::map::{AddressMap, MapError, NamedRange};
 pub use host::snapshot::WarpState;
 pub use message::{CtaDone, CtaLaunch};
 pub use trace::stream::CtaSource;
-pub use warp::simt_stack::{Entry as StackEntry, SimtStacks};
+pub use warp::simt_stack::{SimtStacks, StackEntry};
 
 /// Maximum number of warp slots per SM: masks of warps are 64 bits wide.
 pub const MAX_WARPS: usize = 64;

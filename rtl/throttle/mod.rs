@@ -143,7 +143,7 @@ impl ThrottleConfig {
 
 /// State of a core at the end of a cycle, for the throttle. Sets of warps have one bit per warp slot.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct CycleState {
     /// Cycle that ends.
     pub cycle: u64,
     /// Warps that run.
@@ -158,7 +158,7 @@ pub struct Seen {
 
 /// Warps that may issue, by kind of limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum May {
+pub enum IssueLimit {
     /// Number of warps per scheduler that may issue: the oldest that neither wait at a barrier nor have
     /// ended.
     Oldest(u32),
@@ -201,7 +201,7 @@ pub trait Hooks: Debug + Send {
     fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {}
 
     /// Returns the warps that may issue in the cycle after the one that `seen` describes.
-    fn admit(&mut self, seen: &Seen) -> May;
+    fn admit(&mut self, seen: &CycleState) -> IssueLimit;
 
     /// Returns the next cycle in which the core must be awake, if any.
     fn due(&self) -> Option<u64> {

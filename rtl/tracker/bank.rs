@@ -105,7 +105,7 @@ pub enum Chosen {
 
 /// Events of one clock edge, in this order, for checkers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct BankObservation {
     /// An answer: SM and ticket of the load, supplier, and result. The load may have been served before its
     /// answer arrives; its ticket may then already belong to another load that waits for an answer.
     pub answer: Option<(u8, u64, u8, Found)>,
@@ -147,7 +147,7 @@ pub struct Tracker {
     /// Cycle in which the oldest request began to wait for a load of its own SM.
     held_since: Option<u64>,
     stats: TrackerStats,
-    seen: Option<Seen>,
+    seen: Option<BankObservation>,
 }
 
 impl Tracker {
@@ -198,11 +198,11 @@ impl Tracker {
 
     /// Starts to report the events of each clock edge.
     pub fn observe(&mut self) {
-        self.seen = Some(Seen::default());
+        self.seen = Some(BankObservation::default());
     }
 
     /// Returns the events of the last clock edge, if observed; the events of an edge are returned once.
-    pub fn take_seen(&mut self) -> Option<Seen> {
+    pub fn take_seen(&mut self) -> Option<BankObservation> {
         self.seen.as_mut().map(std::mem::take)
     }
 
@@ -211,7 +211,7 @@ impl Tracker {
         self.tables.iter_mut().for_each(Table::record);
     }
 
-    fn note(&mut self, note: impl FnOnce(&mut Seen)) {
+    fn note(&mut self, note: impl FnOnce(&mut BankObservation)) {
         if let Some(seen) = &mut self.seen {
             note(seen);
         }
@@ -427,7 +427,7 @@ impl Block for Tracker {
     type Io<'a> = TrackerIo<'a>;
 
     fn eval(&mut self, mut io: TrackerIo<'_>, at: &mut Edge<'_>) -> Sleep {
-        self.note(|seen| *seen = Seen::default());
+        self.note(|seen| *seen = BankObservation::default());
         let answered = self.take_answer(&mut io.answer, at);
         let listed = self.pass_reply(&mut io, at, !answered);
         self.resend(&mut io.to_bank, at);

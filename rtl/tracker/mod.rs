@@ -8,7 +8,7 @@ mod stats;
 mod table;
 mod transfers;
 
-pub use bank::{Chosen, Seen, Tracker, TrackerIo, TrackerPlace, TrackerPorts};
+pub use bank::{BankObservation, Chosen, Tracker, TrackerIo, TrackerPlace, TrackerPorts};
 pub use config::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme};
 pub use message::{Answer, Forward, Found, SupplyIo, TrackShape};
 pub use stats::TrackerStats;

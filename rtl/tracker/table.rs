@@ -26,7 +26,7 @@ use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt
 
 /// A line that L1s hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Entry {
+struct SharerEntry {
     valid: bool,
     tag: u64,
     /// L1s that hold the line, one bit per L1; with `SharerList::Last`, only the last one that received it.
@@ -48,7 +48,7 @@ pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }
 
-impl Payload for Entry {
+impl Payload for SharerEntry {
     type Shape = EntryShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &EntryShape, to: &mut F) {
         let Self { valid, tag, sharers, turn } = self;
@@ -68,7 +68,7 @@ impl Payload for Entry {
 }
 
 /// Set and tag of a line, and its way if the line is in the table.
-struct Place {
+struct TrackerPlace {
     set: u32,
     tag: u64,
     way: Option<u32>,
@@ -77,7 +77,7 @@ struct Place {
 /// Table of one tracker in one bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
-    entries: Array<Entry>,
+    entries: Array<SharerEntry>,
     recency: Array<Recency>,
     shape: EntryShape,
     ways: u32,
@@ -109,23 +109,23 @@ impl Table {
         }
     }
 
-    fn find(&self, at: &Edge<'_>, line: u64) -> Place {
+    fn find(&self, at: &Edge<'_>, line: u64) -> TrackerPlace {
         let set = (line & ((1 << self.set_bits) - 1)) as u32;
         let tag = line >> self.set_bits;
         let way = self.entries.read(at, set).iter().position(|entry| entry.valid && entry.tag == tag);
-        Place { set, tag, way: way.map(|way| way as u32) }
+        TrackerPlace { set, tag, way: way.map(|way| way as u32) }
     }
 
     fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32) {
-        let recency = self.recency.read(at, set)[0].touched(way);
+        let recency = self.recency.read(at, set)[0].promote(way);
         self.recency.write(at, set, 0, recency);
     }
 
     /// Selects the sharer that supplies a line to another SM, round robin, if there is one.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
-        let Place { set, way: Some(way), .. } = self.find(at, line) else { return None };
+        let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
         self.touch(at, set, way);
-        let Entry { sharers, turn, .. } = self.entries.row(set)[way as usize];
+        let SharerEntry { sharers, turn, .. } = self.entries.row(set)[way as usize];
         let others = sharers & !(1 << to);
         let behind = others & (u128::MAX << turn);
         let among = if behind == 0 { others } else { behind };
@@ -137,15 +137,15 @@ impl Table {
 
     /// Adds an SM to the sharers of a line.
     pub fn add(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
-        let Place { set, tag, way } = self.find(at, line);
+        let TrackerPlace { set, tag, way } = self.find(at, line);
         let bit = 1 << sm;
         let taken = way.unwrap_or_else(|| self.victim(set));
         let list = self.shape.list;
         self.entries.update(at, set, taken, |entry| {
             *entry = match (way, list) {
-                (None, _) => Entry { valid: true, tag, sharers: bit, turn: 0 },
-                (Some(_), SharerList::All) => Entry { sharers: entry.sharers | bit, ..*entry },
-                (Some(_), SharerList::Last) => Entry { sharers: bit, ..*entry },
+                (None, _) => SharerEntry { valid: true, tag, sharers: bit, turn: 0 },
+                (Some(_), SharerList::All) => SharerEntry { sharers: entry.sharers | bit, ..*entry },
+                (Some(_), SharerList::Last) => SharerEntry { sharers: bit, ..*entry },
             };
         });
         self.touch(at, set, taken);
@@ -159,7 +159,7 @@ impl Table {
 
     /// Removes an SM from the sharers of a line.
     pub fn remove(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
-        let Place { set, way: Some(way), .. } = self.find(at, line) else { return };
+        let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return };
         self.entries.update(at, set, way, |entry| {
             entry.sharers &= !(1 << sm);
             entry.valid = entry.sharers != 0;
@@ -168,7 +168,7 @@ impl Table {
 
     /// Removes a line, so that no SM may supply it.
     pub fn forget(&mut self, at: &Edge<'_>, line: u64) {
-        let Place { set, way: Some(way), .. } = self.find(at, line) else { return };
+        let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return };
         self.entries.update(at, set, way, |entry| entry.valid = false);
     }
 
@@ -190,7 +190,7 @@ impl Table {
         to.array("recency", recency);
         to.logic("hit", Logic::Comparator { width: shape.tag_bits, count: *ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
-        let cell = width_of::<Entry>(shape);
+        let cell = width_of::<SharerEntry>(shape);
         to.logic("entry", Logic::Mux { ways: *ways, width: cell });
         // First sharer in round-robin order, and first sharer of all.
         to.logic("is_behind", Logic::Less { width: bits_for(shape.sms), count: shape.sms });

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use golden::index::SetIndex;
-use golden::l1::bypass::give_way::GiveWay;
+use golden::l1::bypass::give_way::BypassOnStall;
 use golden::l1::bypass::{Bypass, Place, Scheme};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::coalescer;
@@ -163,7 +163,7 @@ impl Lockstep {
         let is_judged =
             (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident.value() > 0;
         let l1d = &self.twins[CacheId::L1d as usize];
-        self.judged = l1d.judges().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
+        self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
     /// Test hook: the L1D keeps lines that a store overtook while their fill was in flight.
@@ -368,7 +368,7 @@ fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, Str
         StallBypass::Associativity => Some(Fails { line_alloc: true, ..Fails::default() }),
         StallBypass::All => Some(Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true }),
     };
-    let give_way = covered.map(|covered| Box::new(GiveWay { covered }) as Box<dyn Bypass>);
+    let give_way = covered.map(|covered| Box::new(BypassOnStall { covered }) as Box<dyn Bypass>);
     Ok(scheme.twin(&place).into_iter().chain(give_way).collect())
 }
 

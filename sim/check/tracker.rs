@@ -8,7 +8,7 @@ use golden::untimed::Geometry;
 use rtl::cells::line::LINE_BYTES;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{RequestKind, Sharing};
-use rtl::tracker::{self, Chosen, Found, Probes, Protections, Seen, TrackerConfig};
+use rtl::tracker::{self, BankObservation, Chosen, Found, Probes, Protections, TrackerConfig};
 
 /// Golden twin of one tracker bank.
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ impl TrackerLockstep {
     ///
     /// # Errors
     /// Fails at the first event about which bank and twin disagree.
-    pub fn step(&mut self, seen: &Seen) -> Result<(), String> {
-        let Seen { answer, reply, resent, request } = *seen;
+    pub fn step(&mut self, seen: &BankObservation) -> Result<(), String> {
+        let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
             let found = match found {
                 Found::Here => TwinFound::Here,

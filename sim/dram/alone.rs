@@ -250,7 +250,7 @@ pub fn run<E>(
         if std::mem::take(&mut bench.waits) {
             // Sleeping until a cycle this far ahead would wake the block many times before, so the simulator
             // is notified directly.
-            sim.rouse_at(id(FEEDER), trace[bench.next].cycle);
+            sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
         // Requests are sent in trace order.

@@ -141,7 +141,7 @@ impl Describe for Counter {
     fn leave(&mut self) {
         self.0.leave();
     }
-    fn stands_alone(&mut self) {
+    fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
     // Probes and statistics are not hardware, but they show which scope contains the block, as for other

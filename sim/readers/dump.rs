@@ -149,7 +149,7 @@ impl Describe for Dump {
     fn leave(&mut self) {
         self.scopes.leave();
     }
-    fn stands_alone(&mut self) {
+    fn mark_as_component(&mut self) {
         self.scopes.is_instance();
     }
     fn probe(&mut self, field: Field) {

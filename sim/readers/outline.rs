@@ -366,7 +366,7 @@ impl Describe for Elaborator<'_> {
     fn wanted(&self) -> bool {
         self.skipping == 0
     }
-    fn stands_alone(&mut self) {
+    fn mark_as_component(&mut self) {
         if self.skipping == 0 {
             self.scopes.is_instance();
         }

@@ -108,7 +108,7 @@ impl Describe for Reader {
     }
     fn stat_in(&mut self, _: Option<&'static str>, _: &'static str, _: u64) {}
     fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
-    fn stands_alone(&mut self) {
+    fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
     fn channel(&mut self, _: &'static str, _: u32, _: u32) {

@@ -10,7 +10,9 @@ use rtl::l1::stats::{L1Has, L1Stats};
 use rtl::l2::{Delays, L2Has, L2Stats};
 use rtl::machine::{Machine, MachineConfig};
 use rtl::noc::xbar::OutputStats;
-use rtl::sm::{CoreHas, Counters as CoreCounters, InstructionStats, InstructionStore, Slots, StallReason};
+use rtl::sm::{
+    Counters as CoreCounters, InstructionStats, InstructionStore, OptionalHardware, StallCycles, StallReason,
+};
 use rtl::tracker::TrackerStats;
 
 /// Reason why a cache without evictions is no evidence for or against a scheme.
@@ -37,7 +39,7 @@ pub struct Evictions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Has {
     /// Features of an SM core.
-    pub core: CoreHas,
+    pub core: OptionalHardware,
     /// Instruction caches, so that fetches can miss.
     pub icache: bool,
     /// Features of an L1D.
@@ -179,7 +181,7 @@ pub struct Counters {
     /// Counters of each SM core.
     pub cores: Vec<CoreCounters>,
     /// Scheduler cycles of each core by reason. They add up to `cycles` times the number of schedulers.
-    pub stalls: Vec<Slots>,
+    pub stalls: Vec<StallCycles>,
     /// For each core, scheduler cycles in launches in which the core had no warp. Included in those of the
     /// reason `NoWarp`.
     pub idle: Vec<u64>,
@@ -216,7 +218,7 @@ pub struct Counters {
 impl Counters {
     /// Reads the counters of a machine that ran for `cycles` core cycles. `stalls` and `idle` are its
     /// scheduler cycles.
-    pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<Slots>, idle: Vec<u64>) -> Self {
+    pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<StallCycles>, idle: Vec<u64>) -> Self {
         let config = machine.config();
         let recall_networks = machine.recall_networks();
         let recalls = recall_networks.map(|(inv, _)| (0..config.num_sms).map(|i| inv.stats(i as usize)).collect());
@@ -275,7 +277,7 @@ impl Counters {
 
     /// Scheduler cycles of all SMs by reason.
     #[must_use]
-    pub fn slots(&self) -> Slots {
+    pub fn slots(&self) -> StallCycles {
         Counted::total(&self.stalls)
     }
 

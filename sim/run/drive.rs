@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, Machine};
-use rtl::sm::{KernelImage, Slots, StallReason, Waiting};
+use rtl::sm::{KernelImage, StallCycles, StallReason, WaitingWarp};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, RunState, State};
@@ -61,15 +61,15 @@ pub(super) struct Launch<'a> {
 pub(super) struct IdleCycles {
     cycles: Vec<u64>,
     /// Scheduler cycles of each core by reason, at the end of the previous launch.
-    before: Vec<Slots>,
+    before: Vec<StallCycles>,
 }
 
 impl IdleCycles {
     /// Adds a launch. `stalls` are the scheduler cycles at its end. A core that issued nothing in the launch
     /// had no warp.
-    fn reach(&mut self, stalls: &[Slots]) {
+    fn reach(&mut self, stalls: &[StallCycles]) {
         self.cycles.resize(stalls.len(), 0);
-        self.before.resize(stalls.len(), Slots::default());
+        self.before.resize(stalls.len(), StallCycles::default());
         for ((idle, before), now) in self.cycles.iter_mut().zip(&self.before).zip(stalls) {
             if now.of(StallReason::Issued) == before.of(StallReason::Issued) {
                 *idle += now.of(StallReason::NoWarp) - before.of(StallReason::NoWarp);
@@ -88,7 +88,7 @@ pub(super) struct Drive<'o> {
     /// Core cycle in which the last launch ended.
     finished: u64,
     /// Scheduler cycles of each core by reason, before that cycle.
-    stalls: Vec<Slots>,
+    stalls: Vec<StallCycles>,
     idle: IdleCycles,
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
@@ -483,7 +483,7 @@ impl<'o> Drive<'o> {
     }
 
     /// Scheduler cycles of each core by reason before a cycle.
-    fn stalls_before(&self, cycle: u64) -> Vec<Slots> {
+    fn stalls_before(&self, cycle: u64) -> Vec<StallCycles> {
         self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 
@@ -492,7 +492,7 @@ impl<'o> Drive<'o> {
         let mut report = String::new();
         for (sm, core) in self.machine.cores().iter().enumerate() {
             for waiting in core.waiting() {
-                let Waiting { warp, pc, line, reason } = waiting;
+                let WaitingWarp { warp, pc, line, reason } = waiting;
                 report.push_str(&format!("  sm{sm}: warp {warp} at pc {pc}, line {line}: {}\n", reason.name()));
             }
         }

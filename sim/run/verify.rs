@@ -83,7 +83,7 @@ impl Shadow {
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
             model: MemoryModel::new(config),
             memory,
-            sees_lanes: config.l1.bypass.judges() || config.l1.fetch == Fetch::Sectors,
+            sees_lanes: config.l1.bypass.tests_contention() || config.l1.fetch == Fetch::Sectors,
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
             icaches: icaches(config)?,
             duel: config
@@ -122,7 +122,7 @@ impl Shadow {
                 for (line, _) in watch.accepted_loads() {
                     let [all, served] = &mut self.streams[i];
                     all.see(line);
-                    if !watch.went_past() {
+                    if !watch.is_bypass() {
                         served.see(line);
                     }
                 }

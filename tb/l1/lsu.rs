@@ -134,7 +134,7 @@ fn wide_case(seed: u64, length: usize) -> Case {
     let l1 = &mut case.l1;
     (l1.fetch, l1.line_bytes, l1.mrpb.queues) = (Fetch::Sectors, 128, 0);
     (l1.ways, l1.mshr_entries) = (pick(0, [1, 2, 4]), pick(1, [1, 4, 8]));
-    if !l1.bypass.takes_several() {
+    if !l1.bypass.supports_multiple_lookups() {
         l1.bypass = NoScheme {}.into();
     }
     l1.lookups = pick(2, [2, 4, 4]);

@@ -276,7 +276,7 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
             space,
             uncached: random.percent(uncached),
             warp: (pc % 48) as u8,
-            resident: if l1.bypass.judges() {
+            resident: if l1.bypass.tests_contention() {
                 Warps::new((rig::mix(pc as u64, 1) % 9) as u8)
             } else {
                 Warps::default()

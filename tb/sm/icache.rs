@@ -163,7 +163,7 @@ fn lines_stay_from_kernel_to_kernel() {
     let image = kernel.image();
     bench.cores.iter_mut().for_each(|core| assert!(core.load(image.clone()).is_ok()));
     bench.dispatcher.load(kernel.grid, 1);
-    sim.rouse(super::bench::DISPATCHER);
+    sim.wake(super::bench::DISPATCHER);
     while sim.step(&mut bench).is_some() {}
     assert_eq!((first, stats(&bench).misses), (1, 1));
     assert_eq!(stats(&bench).accesses, 4);

@@ -7,7 +7,7 @@ use rtl::config::Rules;
 use rtl::kernel::Mode;
 use rtl::sm::StallReason;
 use rtl::throttle::message::Miss;
-use rtl::throttle::{CorePlace, Hooks, May, Scheme, Seen};
+use rtl::throttle::{CorePlace, CycleState, Hooks, IssueLimit, Scheme};
 use serde::{Deserialize, Serialize};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
@@ -54,10 +54,10 @@ impl Hooks for Turns {
         self.misses += 1;
     }
 
-    fn admit(&mut self, seen: &Seen) -> May {
+    fn admit(&mut self, seen: &CycleState) -> IssueLimit {
         self.decided = seen.cycle + 1;
         let is_odd = self.decided / u64::from(self.config.turn) % 2 == 1;
-        May::Issue(match self.misses < self.config.misses {
+        IssueLimit::Issue(match self.misses < self.config.misses {
             true => u64::MAX,
             false if is_odd => 0xcccc_cccc_cccc_cccc,
             false => 0x3333_3333_3333_3333,

@@ -5,7 +5,7 @@
 
 use rtl::l1::watch::{Access, Outcome, Recalled, Watch};
 use rtl::noc::packet::{RequestKind, Sharing};
-use rtl::tracker::{Chosen, Found, Seen, Tracker};
+use rtl::tracker::{BankObservation, Chosen, Found, Tracker};
 
 use crate::kit::coverage::{Axis, Cross, Excluded, hit};
 
@@ -93,8 +93,8 @@ impl Races {
     }
 
     /// Processes the bank's events of one edge.
-    pub fn follow(&mut self, bank: &Tracker, seen: &Seen) {
-        let Seen { answer, reply, resent, request } = *seen;
+    pub fn follow(&mut self, bank: &Tracker, seen: &BankObservation) {
+        let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
             self.answer((sm, ticket), supplier, found);
         }

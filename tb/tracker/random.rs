@@ -162,7 +162,7 @@ impl Case {
         for kernel in 0..self.kernels {
             if kernel > 0 {
                 rig.extend(self.programs(kernel, lines, sim.tick() / period + 1));
-                rig.core_ids().for_each(|core| sim.rouse(core));
+                rig.core_ids().for_each(|core| sim.wake(core));
             }
             while let Some(tick) = sim.step(&mut rig) {
                 if tick > LIMIT {

@@ -7,7 +7,7 @@ pub mod twin;
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
 use rtl::l1::access::MemorySpace;
-use rtl::l1::bypass::{Hooks, LineAccess, Outcome, Past, Place, Scheme, TagStore, View};
+use rtl::l1::bypass::{BypassProbe, CacheGeometry, Hooks, LineAccess, Outcome, Scheme, TagStore, View};
 use serde::{Deserialize, Serialize};
 use warpsieve::config::Builtin;
 
@@ -31,7 +31,7 @@ impl Default for NewScheme {
 
 #[typetag::serde(name = "new-scheme")]
 impl Scheme for NewScheme {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(Counter { every: self.every, passed: 0 }))
     }
 
@@ -53,19 +53,19 @@ struct Counter {
 
 #[typetag::serde(name = "new-scheme")]
 impl Hooks for Counter {
-    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+    fn bypasses(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         head.space == MemorySpace::Global && view.is_absent(head.line) && self.passed + 1 < self.every
     }
 
-    fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
+    fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
         if matches!(outcome, Outcome::Miss(_)) {
             self.passed = 0;
         }
     }
 
-    fn went_past(&mut self, _at: &Edge<'_>, _load: &LineAccess, _tags: &mut TagStore) -> Past {
+    fn on_bypass(&mut self, _at: &Edge<'_>, _load: &LineAccess, _tags: &mut TagStore) -> BypassProbe {
         self.passed += 1;
-        Past::default()
+        BypassProbe::default()
     }
 
     fn describe(&self, to: &mut dyn Describe) {

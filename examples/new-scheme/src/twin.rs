@@ -34,13 +34,13 @@ impl Bypass for Misses {
         if load.space == Space::Global && !contents.knows(load.line) && !is_turn { Way::Past } else { Way::Through }
     }
 
-    fn served(&mut self, _load: &Load, _set: usize, missed: bool) {
+    fn on_access(&mut self, _load: &Load, _set: usize, missed: bool) {
         if missed {
             self.came_in.push(true);
         }
     }
 
-    fn went_past(&mut self, _load: &Load, _set: usize, _known: bool) {
+    fn on_bypass(&mut self, _load: &Load, _set: usize, _known: bool) {
         self.came_in.push(false);
     }
 }

@@ -6,15 +6,15 @@
 //!
 //! | port         | dir | payload | contract                                                    |
 //! |--------------|-----|---------|-------------------------------------------------------------|
-//! | `sends_past` | in  | load    | reads the counter of the load's instruction, once per cycle |
-//! | `served`     | in  | outcome | updates the counter after a hit or a miss                   |
+//! | `bypasses`   | in  | load    | reads the counter of the load's instruction, once per cycle |
+//! | `on_lookup`  | in  | outcome | updates the counter after a hit or a miss                   |
 
 pub mod twin;
 
 use rtl::config::Rules;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
 use rtl::l1::access::MemorySpace;
-use rtl::l1::bypass::{Hooks, LineAccess, Outcome, Past, Place, Scheme, TagStore, View};
+use rtl::l1::bypass::{BypassProbe, CacheGeometry, Hooks, LineAccess, Outcome, Scheme, TagStore, View};
 use serde::{Deserialize, Serialize};
 
 use crate::fold;
@@ -35,7 +35,7 @@ impl Default for ByPc {
 
 #[typetag::serde(name = "by-pc")]
 impl Scheme for ByPc {
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         let spec = ArraySpec {
             path: format!("{}.by_pc.counters", place.path),
             storage: Storage::Sram,
@@ -80,13 +80,13 @@ struct Table {
 
 #[typetag::serde(name = "by-pc")]
 impl Hooks for Table {
-    fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+    fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         let counter = *self.counters.read_cell(at, fold(head.pc, self.bits), 0);
         let is_sample = self.passed == (1 << PASSED_BITS) - 1;
         head.space == MemorySpace::Global && counter.0 == TOP && !is_sample && view.is_absent(head.line)
     }
 
-    fn served(&mut self, at: &Edge<'_>, load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
+    fn on_lookup(&mut self, at: &Edge<'_>, load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
         let missed = match outcome {
             Outcome::Hit | Outcome::HitPending => false,
             Outcome::Miss(_) => true,
@@ -99,9 +99,9 @@ impl Hooks for Table {
         });
     }
 
-    fn went_past(&mut self, _at: &Edge<'_>, _load: &LineAccess, _tags: &mut TagStore) -> Past {
+    fn on_bypass(&mut self, _at: &Edge<'_>, _load: &LineAccess, _tags: &mut TagStore) -> BypassProbe {
         self.passed += 1;
-        Past::default()
+        BypassProbe::default()
     }
 
     fn record(&mut self) {

@@ -6,15 +6,15 @@
 //!
 //! | port   | dir | payload         | contract                                                                    |
 //! |--------|-----|-----------------|-----------------------------------------------------------------------------|
-//! | `used` | in  | set, way, ranks | trains the instruction with the distance of this use; all lines age         |
-//! | `came` | in  | newcomer, ranks | trains the victim's instruction if the victim was never used; all lines age |
+//! | `on_hit` | in  | set, way, ranks | trains the instruction with the distance of this use; all lines age         |
+//! | `on_insert` | in  | newcomer, ranks | trains the victim's instruction if the victim was never used; all lines age |
 
 pub mod twin;
 
-use rtl::choice::Place;
+use rtl::choice::CacheGeometry;
 use rtl::config::Rules;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
-use rtl::l1::replacement::{Hooks, Newcomer, RankShape, Scheme, Ways};
+use rtl::l1::replacement::{Hooks, InsertedLine, RankShape, Scheme, Ways};
 use serde::{Deserialize, Serialize};
 
 use crate::fold;
@@ -39,7 +39,7 @@ impl Scheme for ReuseDistance {
         RankShape { name: "left", bits: DISTANCE_BITS }
     }
 
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         let spec = |name: &str, rows, columns| ArraySpec {
             path: format!("{}.tags.reuse_distance.{name}", place.path),
             storage: Storage::Sram,
@@ -131,14 +131,14 @@ impl Hooks for Predictor {
         FAR
     }
 
-    fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
+    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
         let Line { source, age, .. } = *self.lines.read_cell(at, set, way);
         self.train(at, source, age);
         self.pass(at, (set, way), Line { source, age: 0, used: true }, ranks);
     }
 
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, _may_go: &Ways, ranks: &mut [u8]) {
-        let &Newcomer { set, way, evicts, source } = newcomer;
+    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+        let &InsertedLine { set, way, evicts, source } = newcomer;
         let gone = *self.lines.read_cell(at, set, way);
         if evicts && !gone.used {
             self.train(at, gone.source, FAR);

@@ -7,9 +7,9 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use rtl::kernel::Edge;
-use rtl::l1::bypass::{self, LineAccess, Place, View};
-use rtl::l1::replacement::{self, Newcomer, RankShape, Ways};
-use rtl::throttle::{self, CorePlace, May, Seen};
+use rtl::l1::bypass::{self, CacheGeometry, LineAccess, View};
+use rtl::l1::replacement::{self, InsertedLine, RankShape, Ways};
+use rtl::throttle::{self, CorePlace, CycleState, IssueLimit};
 use serde::{Deserialize, Serialize};
 
 /// Core cycle from which a scheme fails, late enough that the run is in progress.
@@ -35,14 +35,14 @@ struct Broken {
 
 #[typetag::serde(name = "broken")]
 impl bypass::Scheme for Broken {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn bypass::Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn bypass::Hooks>> {
         Some(Box::new(*self))
     }
 }
 
 #[typetag::serde(name = "broken")]
 impl bypass::Hooks for Broken {
-    fn sends_past(&self, at: &Edge<'_>, _head: &LineAccess, _view: &View<'_>) -> bool {
+    fn bypasses(&self, at: &Edge<'_>, _head: &LineAccess, _view: &View<'_>) -> bool {
         fails(at.cycle, self.hangs);
         false
     }
@@ -54,7 +54,7 @@ impl replacement::Scheme for Broken {
         RankShape { name: "rank", bits: 2 }
     }
 
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn replacement::Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn replacement::Hooks>> {
         Some(Box::new(*self))
     }
 }
@@ -65,9 +65,9 @@ impl replacement::Hooks for Broken {
         0
     }
 
-    fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32), _ranks: &mut [u8]) {}
+    fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32), _ranks: &mut [u8]) {}
 
-    fn came(&mut self, at: &Edge<'_>, _newcomer: &Newcomer, _may_go: &Ways, _ranks: &mut [u8]) {
+    fn on_insert(&mut self, at: &Edge<'_>, _newcomer: &InsertedLine, _may_go: &Ways, _ranks: &mut [u8]) {
         fails(at.cycle, self.hangs);
     }
 }
@@ -81,9 +81,9 @@ impl throttle::Scheme for Broken {
 
 #[typetag::serde(name = "broken")]
 impl throttle::Hooks for Broken {
-    fn admit(&mut self, seen: &Seen) -> May {
+    fn admit(&mut self, seen: &CycleState) -> IssueLimit {
         fails(seen.cycle, self.hangs);
-        May::Load(u64::MAX)
+        IssueLimit::Load(u64::MAX)
     }
 }
 
@@ -120,7 +120,7 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("run") {
         return warpsieve_cli::main_with(&[]);
     }
-    let hooks = [("l1.bypass", "sends_past"), ("l1.replacement", "came"), ("throttle", "admit")];
+    let hooks = [("l1.bypass", "bypasses"), ("l1.replacement", "on_insert"), ("throttle", "admit")];
     for (slot, hook) in hooks {
         for threads in ["step", "2"] {
             is_blamed(slot, hook, false, threads);

@@ -30,7 +30,7 @@ impl Bypass for Contention {
         if load.contends && !contents.knows(load.line) { Way::Past } else { Way::Through }
     }
 
-    fn judges(&self) -> bool {
+    fn needs_contention(&self) -> bool {
         true
     }
 

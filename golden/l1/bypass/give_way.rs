@@ -8,12 +8,12 @@ use super::{Bypass, Contents, Way};
 
 /// Reference model of the scheme.
 #[derive(Clone, Copy, Debug)]
-pub struct GiveWay {
+pub struct BypassOnStall {
     /// Reservation fails that allow a load to bypass.
     pub covered: Fails,
 }
 
-impl Bypass for GiveWay {
+impl Bypass for BypassOnStall {
     /// The occupancy of the miss queue when the load is at the head of the queue is unknown here, so both
     /// paths are legal.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
@@ -40,7 +40,7 @@ mod tests {
         fn knows(&self, _line: u64) -> bool {
             false
         }
-        fn may_go(&self, _set: usize) -> Option<Vec<u64>> {
+        fn eviction_candidates(&self, _set: usize) -> Option<Vec<u64>> {
             None
         }
         fn refusals(&self, _load: &Load) -> Fails {
@@ -59,7 +59,7 @@ mod tests {
         ];
         for covered in reasons {
             for refused in reasons.into_iter().chain([none]) {
-                let way = |space| GiveWay { covered }.way(&Load { space, ..Load::of(7) }, &Refusing(refused));
+                let way = |space| BypassOnStall { covered }.way(&Load { space, ..Load::of(7) }, &Refusing(refused));
                 assert_eq!(way(Space::Local), Way::Through);
                 assert_eq!(way(Space::Global) == Way::Either, refused == covered, "{refused:?} of {covered:?}");
             }

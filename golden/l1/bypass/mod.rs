@@ -46,7 +46,7 @@ pub trait Contents {
     fn knows(&self, line: u64) -> bool;
 
     /// Returns the lines of a full set that may be evicted; `None` if the set has a free way.
-    fn may_go(&self, set: usize) -> Option<Vec<u64>>;
+    fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>>;
 
     /// Returns the reservation fails that a load would meet now if the miss queue were full.
     fn refusals(&self, load: &Load) -> Fails;
@@ -63,11 +63,11 @@ pub trait Bypass: Debug + Send {
     }
 
     /// Notifies the scheme of a load that the cache accepted.
-    fn served(&mut self, _load: &Load, _set: usize, _missed: bool) {}
+    fn on_access(&mut self, _load: &Load, _set: usize, _missed: bool) {}
 
     /// Notifies the scheme of a load that bypassed by choice. `known` is true if the tag of its line was
     /// present.
-    fn went_past(&mut self, _load: &Load, _set: usize, _known: bool) {}
+    fn on_bypass(&mut self, _load: &Load, _set: usize, _known: bool) {}
 
     /// True if a bypassed load leaves a tag-only line.
     fn leaves_tags(&self) -> bool {
@@ -87,7 +87,7 @@ pub trait Bypass: Debug + Send {
     }
 
     /// True if the scheme needs to know which instructions are contentious.
-    fn judges(&self) -> bool {
+    fn needs_contention(&self) -> bool {
         false
     }
 

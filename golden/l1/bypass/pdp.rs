@@ -56,7 +56,7 @@ impl Bypass for Pdp {
     fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
         let set = contents.set_of(load.line);
         let gives = |lines: Vec<u64>| lines.iter().any(|line| !self.protects(set, *line));
-        let finds = contents.knows(load.line) || contents.may_go(set).is_none_or(gives);
+        let finds = contents.knows(load.line) || contents.eviction_candidates(set).is_none_or(gives);
         if load.space == Space::Global && !finds { Way::Past } else { Way::Through }
     }
 
@@ -66,11 +66,11 @@ impl Bypass for Pdp {
         self.last.get(&line).is_some_and(|last| next - last < self.distance)
     }
 
-    fn served(&mut self, load: &Load, set: usize, _missed: bool) {
+    fn on_access(&mut self, load: &Load, set: usize, _missed: bool) {
         self.access(set, Some(load.line));
     }
 
-    fn went_past(&mut self, _load: &Load, set: usize, _known: bool) {
+    fn on_bypass(&mut self, _load: &Load, set: usize, _known: bool) {
         self.access(set, None);
     }
 }

@@ -42,11 +42,11 @@ impl Bypass for Streaming {
         if load.space == Space::Global && self.is_closed() { Way::Past } else { Way::Through }
     }
 
-    fn served(&mut self, _load: &Load, _set: usize, missed: bool) {
+    fn on_access(&mut self, _load: &Load, _set: usize, missed: bool) {
         self.note(missed);
     }
 
-    fn went_past(&mut self, _load: &Load, _set: usize, known: bool) {
+    fn on_bypass(&mut self, _load: &Load, _set: usize, known: bool) {
         self.note(!known);
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::intervals::{FAR, Intervals, LONG, Start};
+use super::intervals::{FAR, Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
 /// Configuration of the policy, which has no parameters.
@@ -30,7 +30,7 @@ impl Bimodal {
     }
 }
 
-impl Start for Bimodal {
+impl Insertion for Bimodal {
     fn first(&mut self, _set: usize, _source: u64) -> u8 {
         self.insert()
     }

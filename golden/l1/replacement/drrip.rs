@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::brrip::Bimodal;
-use super::intervals::{Intervals, LONG, Start};
+use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
 /// Configuration of the policy, which has no parameters.
@@ -27,7 +27,7 @@ struct Dynamic {
     balance: i32,
 }
 
-impl Start for Dynamic {
+impl Insertion for Dynamic {
     fn first(&mut self, set: usize, _source: u64) -> u8 {
         let turn = set % (self.sets / 2);
         if turn == 0 {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::places::Places;
-use super::{Newcomer, Replacement};
+use super::{InsertedLine, Replacement};
 
 /// Prediction value of a line that is not expected to be reused.
 pub const FAR: u8 = 3;
@@ -15,9 +15,9 @@ pub const LONG: u8 = 2;
 
 /// Insertion policy: initial value of each line, and learning from its reuse. A source is a number by which a
 /// policy groups lines.
-pub trait Start: Debug + Send {
+pub trait Insertion: Debug + Send {
     /// Returns the source of an inserted line.
-    fn source(&self, _newcomer: Newcomer) -> u64 {
+    fn source(&self, _newcomer: InsertedLine) -> u64 {
         0
     }
 
@@ -25,7 +25,7 @@ pub trait Start: Debug + Send {
     fn first(&mut self, set: usize, source: u64) -> u8;
 
     /// Learns from a hit on a line of this source.
-    fn used(&mut self, _source: u64) {}
+    fn on_hit(&mut self, _source: u64) {}
 
     /// Learns from the eviction of a line of this source that was never hit.
     fn unused(&mut self, _source: u64) {}
@@ -53,20 +53,20 @@ impl<S> Intervals<S> {
     }
 }
 
-impl<S: Start> Replacement for Intervals<S> {
+impl<S: Insertion> Replacement for Intervals<S> {
     fn victim(&self, lines: &mut dyn Iterator<Item = u64>) -> Option<u64> {
         lines.max_by_key(|line| self.lines.get(line).map(|memory| (memory.interval, Reverse(self.places.of(*line)))))
     }
 
-    fn used(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64) {
         if let Some(memory) = self.lines.get_mut(&line) {
             memory.interval = 0;
             memory.reused = true;
-            self.start.used(memory.source);
+            self.start.on_hit(memory.source);
         }
     }
 
-    fn came(&mut self, newcomer: Newcomer, victim: Option<u64>, stay: &[(u64, bool)]) {
+    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.lines.remove(&victim));
         if let Some(gone) = gone {
             for (line, _) in stay.iter().filter(|(_, could)| *could) {

@@ -16,7 +16,7 @@ pub trait Scheme: Debug + Send {
 
 /// Line that a fill request inserts.
 #[derive(Clone, Copy, Debug)]
-pub struct Newcomer {
+pub struct InsertedLine {
     /// Number of the inserted line.
     pub line: u64,
     /// Program counter of the load that inserts the line.
@@ -31,11 +31,11 @@ pub trait Replacement: Debug + Send {
     fn victim(&self, oldest_first: &mut dyn Iterator<Item = u64>) -> Option<u64>;
 
     /// Updates the policy on a hit or a pending hit.
-    fn used(&mut self, _line: u64) {}
+    fn on_hit(&mut self, _line: u64) {}
 
     /// Updates the policy on an insertion, possibly in place of `victim`. `stay` lists the other lines of the
     /// set, each with true if it was eligible as victim.
-    fn came(&mut self, _newcomer: Newcomer, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
+    fn on_insert(&mut self, _newcomer: InsertedLine, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
 
     /// Removes a line that was invalidated and not replaced. The policy does not learn from it.
     fn left(&mut self, _line: u64) {}

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::intervals::{FAR, Intervals, LONG, Start};
-use super::{Newcomer, Replacement, Scheme};
+use super::intervals::{FAR, Insertion, Intervals, LONG};
+use super::{InsertedLine, Replacement, Scheme};
 
 /// Property of a load that forms the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -42,8 +42,8 @@ struct Ship {
     fates: BTreeMap<u64, i32>,
 }
 
-impl Start for Ship {
-    fn source(&self, newcomer: Newcomer) -> u64 {
+impl Insertion for Ship {
+    fn source(&self, newcomer: InsertedLine) -> u64 {
         let value = match self.keys.signature {
             Signature::Pc => u64::from(newcomer.pc),
             Signature::Region => newcomer.line / 128,
@@ -60,7 +60,7 @@ impl Start for Ship {
         if self.fates.get(&source).is_some_and(|fate| *fate == 0) { FAR } else { LONG }
     }
 
-    fn used(&mut self, source: u64) {
+    fn on_hit(&mut self, source: u64) {
         let fate = self.fates.entry(source).or_insert(1);
         *fate = (*fate + 1).min(7);
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::intervals::{Intervals, LONG, Start};
+use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
 /// Configuration of the policy, which has no parameters.
@@ -16,7 +16,7 @@ impl Scheme for Srrip {
     }
 }
 
-impl Start for Srrip {
+impl Insertion for Srrip {
     fn first(&mut self, _set: usize, _source: u64) -> u8 {
         LONG
     }

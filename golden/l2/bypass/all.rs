@@ -17,7 +17,7 @@ impl Scheme for All {
 }
 
 impl Bypass for All {
-    fn lets_past(&self, _access: Access) -> bool {
+    fn bypasses(&self, _access: Access) -> bool {
         true
     }
 }

@@ -18,7 +18,7 @@ impl Scheme for Coalesced {
 }
 
 impl Bypass for Coalesced {
-    fn lets_past(&self, access: Access) -> bool {
+    fn bypasses(&self, access: Access) -> bool {
         access == Access::Read { kept: true }
     }
 

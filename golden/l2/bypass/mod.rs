@@ -46,7 +46,7 @@ pub trait Scheme: Debug {
 pub trait Bypass: Debug {
     /// True if an access to an absent line bypasses the bank. Never called for atomics, which always
     /// allocate.
-    fn lets_past(&self, access: Access) -> bool;
+    fn bypasses(&self, access: Access) -> bool;
 
     /// True if a bypassed read leaves a tag-only line.
     fn leaves_tags(&self) -> bool {
@@ -85,7 +85,7 @@ impl Bank {
             self.bypass.note(place.is_none());
         }
         let is_tag = place.is_none_or(|place| set[place].1);
-        let passes = is_tag && access != Access::Atomic && self.bypass.lets_past(access);
+        let passes = is_tag && access != Access::Atomic && self.bypass.bypasses(access);
         if passes && (access == Access::Write || !self.bypass.leaves_tags()) {
             return Served::Past;
         }

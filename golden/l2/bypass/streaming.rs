@@ -24,7 +24,7 @@ impl Scheme for Keys {
 }
 
 impl Bypass for Streaming {
-    fn lets_past(&self, _access: Access) -> bool {
+    fn bypasses(&self, _access: Access) -> bool {
         self.is_closed()
     }
 

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::cut::{Cut, cut};
-use super::kinds::{Kind, Place, Unit};
+use super::kinds::{BlockRange, Kind, Unit};
 use super::pool::{Crossing, Links, Owners};
-use super::{Board, Call, Family, Link, Net, note_call, of};
+use super::{Board, Family, HostCall, Link, Net, note_call, of};
 use crate::kernel::{BlockId, Simulator};
 
 /// How a netlist is cut into islands, and which islands synchronize with each other.
@@ -39,7 +39,7 @@ pub(super) struct Plan {
 #[derive(Clone, Debug, Default)]
 struct Shore {
     /// Places of the island's blocks in the wake wheels, by domain.
-    domains: Vec<Vec<Place>>,
+    domains: Vec<Vec<BlockRange>>,
     /// Numbers of the island's blocks in the netlist, by kind.
     numbers: Vec<Vec<usize>>,
     /// Numbers of the island's links in the netlist, by pool, in ascending order.
@@ -205,8 +205,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             let here = parted.reached();
             debug_assert_eq!(*reached.get_or_insert(here), here, "islands have come to different ticks");
             sim.rejoin(parted);
-            if let Some(Call { tick, kind, block }) = board.called {
-                note_call(&mut self.board.called, Call { tick, kind, block: shore.numbers[kind][block] });
+            if let Some(HostCall { tick, kind, block }) = board.called {
+                note_call(&mut self.board.called, HostCall { tick, kind, block: shore.numbers[kind][block] });
             }
             boards.push(board);
         }
@@ -227,7 +227,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 impl Shore {
     /// Returns the ids of the island's blocks in the wake wheels.
     fn blocks(&self) -> impl Iterator<Item = BlockId> {
-        self.domains.iter().flatten().flat_map(Place::ids)
+        self.domains.iter().flatten().flat_map(BlockRange::ids)
     }
 
     /// Adds a block as the next of its kind in this island.
@@ -241,9 +241,9 @@ impl Shore {
                     && usize::from(last.slot) + last.count == usize::from(id.slot)
                     && last.slot / 64 == id.slot / 64 =>
             {
-                *last = Place::new(kind, (id.domain, last.slot), last.first, last.count + 1);
+                *last = BlockRange::new(kind, (id.domain, last.slot), last.first, last.count + 1);
             }
-            _ => places.push(Place::new(kind, (id.domain, id.slot), first, 1)),
+            _ => places.push(BlockRange::new(kind, (id.domain, id.slot), first, 1)),
         }
     }
 }

@@ -76,7 +76,7 @@ impl<B: Unit<L>, L> Default for Of<B, L> {
 
 /// Consecutive blocks of one kind in one half of a domain's wake-wheel slots.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct BlockRange {
     pub(super) kind: usize,
     pub(super) domain: u8,
     pub(super) slot: u8,
@@ -88,7 +88,7 @@ pub struct Place {
     base: usize,
 }
 
-impl Place {
+impl BlockRange {
     pub(super) fn new(kind: usize, (domain, slot): (u8, u8), first: usize, count: usize) -> Self {
         let base = first.wrapping_sub(usize::from(slot % 64));
         Self { kind, domain, slot, first, count, seats: Seats::of(slot, count as u8), base }
@@ -118,7 +118,7 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
     #[inline(always)]
     pub fn eval(
         &mut self,
-        (place, mut left): (&Place, u64),
+        (place, mut left): (&BlockRange, u64),
         links: &mut L,
         due: &mut Due,
         at: &mut impl AnyEdge,
@@ -200,7 +200,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
 pub trait Kind<L>: Sized + Send {
     /// Executes one edge of the blocks of a place that are due, given as one bit per block. Returns the first
     /// block that calls the host.
-    fn eval(&mut self, place: (&Place, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge) -> Option<usize>;
+    fn eval(&mut self, place: (&BlockRange, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge)
+    -> Option<usize>;
     /// Lists the registers, memories and logic of a block.
     fn describe(&self, block: usize, to: &mut dyn Describe);
     /// Starts to maintain digests of all memories.

@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 pub use islands::Islands;
-pub use kinds::{Kind, Of, Place, Unit, Wired};
+pub use kinds::{BlockRange, Kind, Of, Unit, Wired};
 pub use outline::{Bundle, Group, Outline};
 pub use pool::{AnyPool, Carries, Crossing, Links, Pool};
 pub use ports::{AnyPort, Extra, HasPorts, In, Many, Out, PortVisitor, Ports, Receives, Sends};
@@ -114,15 +114,15 @@ impl Link {
 }
 
 /// Places and paths of the blocks of a kind, and the links that each block's description shows.
-struct Shown {
-    places: Vec<Place>,
+struct KindInfo {
+    places: Vec<BlockRange>,
     paths: Vec<Path>,
     inputs: Vec<Vec<Input>>,
 }
 
 /// Block that calls the host, and the tick of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Call {
+struct HostCall {
     tick: u64,
     kind: usize,
     block: usize,
@@ -133,9 +133,9 @@ struct Board<L, K> {
     links: L,
     kinds: Vec<K>,
     /// Places of the blocks in each domain of the wake wheels.
-    domains: Vec<Vec<Place>>,
+    domains: Vec<Vec<BlockRange>>,
     /// First call that the host has not answered yet.
-    called: Option<Call>,
+    called: Option<HostCall>,
 }
 
 impl<L: Links, K: Kind<L>> Board<L, K> {
@@ -147,7 +147,7 @@ impl<L: Links, K: Kind<L>> Board<L, K> {
             if left != 0
                 && let Some(block) = kinds[place.kind].eval((place, left), links, due, at)
             {
-                note_call(called, Call { tick: at.tick(), kind: place.kind, block });
+                note_call(called, HostCall { tick: at.tick(), kind: place.kind, block });
             }
         }
     }
@@ -162,7 +162,7 @@ impl<L: Links, K: Kind<L>> Board<L, K> {
 }
 
 #[cold]
-fn note_call(called: &mut Option<Call>, call: Call) {
+fn note_call(called: &mut Option<HostCall>, call: HostCall) {
     *called = Some(called.map_or(call, |first| first.min(call)));
 }
 
@@ -177,7 +177,7 @@ impl<L: Links, K: Kind<L>> Apart for Board<L, K> {
 /// Netlist of blocks and links.
 pub struct Net<L, K> {
     board: Board<L, K>,
-    shown: Vec<Shown>,
+    shown: Vec<KindInfo>,
     /// Number of domains that stand for a clock. The domains after them hold blocks for which the former have
     /// no room.
     clocks: usize,
@@ -228,12 +228,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         let places = self.seat(kind, domain, paths.len());
         self.board.kinds.push(of.into());
-        self.shown.push(Shown { places, inputs: vec![Vec::new(); paths.len()], paths });
+        self.shown.push(KindInfo { places, inputs: vec![Vec::new(); paths.len()], paths });
         Family(kind, PhantomData)
     }
 
     /// Allocates slots for the blocks of a kind, in the first domains of a clock that have room.
-    fn seat(&mut self, kind: usize, domain: u8, count: usize) -> Vec<Place> {
+    fn seat(&mut self, kind: usize, domain: u8, count: usize) -> Vec<BlockRange> {
         let (mut places, mut first, mut here) = (Vec::new(), 0, 0);
         let mut wheels = self.wheels(domain).into_iter();
         let most = if wheels.len() > 1 { MOST_OF_A_KIND } else { SEATS.into() };
@@ -247,7 +247,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
                 continue;
             }
             let taken = room.min(count - first);
-            let place = Place::new(kind, (at as u8, slot), first, taken);
+            let place = BlockRange::new(kind, (at as u8, slot), first, taken);
             self.board.domains[at].push(place);
             places.push(place);
             (first, here) = (first + taken, here + taken);
@@ -351,7 +351,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 
     fn id_in(&self, kind: usize, block: usize) -> BlockId {
         let place = self.shown[kind].places.iter().find(|place| block < place.first + place.count);
-        let Some(&Place { domain, slot, first, .. }) = place else {
+        let Some(&BlockRange { domain, slot, first, .. }) = place else {
             panic!("there is no block {block} of kind {kind}")
         };
         BlockId { domain, slot: slot + (block - first) as u8 }
@@ -417,10 +417,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 
     /// Returns the kind of a block, and its number within the kind.
     fn kind_of(&self, block: BlockId) -> Option<(usize, usize)> {
-        self.board.domains[usize::from(block.domain)].iter().find_map(|&Place { kind, slot, first, count, .. }| {
-            let number = usize::from(block.slot).checked_sub(slot.into())?;
-            (number < count).then_some((kind, first + number))
-        })
+        self.board.domains[usize::from(block.domain)].iter().find_map(
+            |&BlockRange { kind, slot, first, count, .. }| {
+                let number = usize::from(block.slot).checked_sub(slot.into())?;
+                (number < count).then_some((kind, first + number))
+            },
+        )
     }
 
     fn describe_in(&self, path: &[(&'static str, Option<u32>)], (kind, block): (usize, usize), to: &mut dyn Describe) {
@@ -454,7 +456,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
         // A block that had called before the save may have nothing left to do, and would not call again.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
-        self.board.called = callers.map(|(kind, block)| Call { tick: 0, kind, block }).min();
+        self.board.called = callers.map(|(kind, block)| HostCall { tick: 0, kind, block }).min();
         is_alike
     }
 }

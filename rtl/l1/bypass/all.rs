@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, Place, Scheme};
+use super::{CacheGeometry, Hooks, Scheme};
 
 /// Configuration of the bypass of all global loads; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub struct All {}
 
 #[typetag::serde(name = "all")]
 impl Scheme for All {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         None
     }
 

@@ -4,7 +4,7 @@
 //!
 //! | port    | dir | payload       | contract                                                      |
 //! |---------|-----|---------------|---------------------------------------------------------------|
-//! | `judge` | in  | lines, warps  | number of lines touched, 1 to 32, and of resident warps; answers in the same cycle |
+//! | `contends` | in  | lines, warps  | number of lines touched, 1 to 32, and of resident warps; answers in the same cycle |
 //!
 //! The test needs no division. A warp's share of a cache of `n` lines is `floor(n / warps)`. It exceeds `t`
 //! if and only if `warps <= floor(n / (t + 1))`, a constant for each `t`.
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::access::LANES;
 use super::super::coalescer::LineAccess;
-use super::{Hooks, Place, Scheme, View};
+use super::{CacheGeometry, Hooks, Scheme, View};
 use crate::kernel::{Describe, Edge, Logic, bits_of};
 
 /// Largest number of warps of an SM.
@@ -46,7 +46,7 @@ impl Contention {
 
     /// True if an instruction that touches this many lines contends, given the number of resident warps.
     #[must_use]
-    pub fn judge(&self, lines: u32, warps: Warps) -> bool {
+    pub fn contends(&self, lines: u32, warps: Warps) -> bool {
         warps > self.most[lines as usize - 1]
     }
 
@@ -71,22 +71,22 @@ pub struct Contentious {}
 
 #[typetag::serde(name = "contentious")]
 impl Scheme for Contentious {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(*self))
     }
 
-    fn takes_several(&self) -> bool {
+    fn supports_multiple_lookups(&self) -> bool {
         true
     }
 
-    fn judges(&self) -> bool {
+    fn tests_contention(&self) -> bool {
         true
     }
 }
 
 #[typetag::serde]
 impl Hooks for Contentious {
-    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+    fn bypasses(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         head.contends && view.is_absent(head.line)
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     /// Returns the smallest number of touched lines for which an instruction contends.
     fn first(lines: u32, warps: u8) -> Option<u32> {
         let test = Contention::new(lines, 25);
-        (1..=LANES as u32).find(|touched| test.judge(*touched, Warps::new(warps)))
+        (1..=LANES as u32).find(|touched| test.contends(*touched, Warps::new(warps)))
     }
 
     #[test]

@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
-use super::{Hooks, Past, View};
+use super::{BypassProbe, Hooks, View};
 use crate::kernel::Edge;
 
 /// Bypass scheme of decoupled tags.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Uncounted;
+pub(super) struct BelowThreshold;
 
 #[typetag::serde]
-impl Hooks for Uncounted {
-    fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        view.tags().decoupled().is_some_and(|tags| tags.sends_past(at, head.line))
+impl Hooks for BelowThreshold {
+    fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+        view.tags().decoupled().is_some_and(|tags| tags.bypasses(at, head.line))
     }
 
-    fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
+    fn on_bypass(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         if let Some(tags) = tags.decoupled_mut() {
-            tags.went_past(at, request.line);
+            tags.on_bypass(at, request.line);
         }
-        Past::default()
+        BypassProbe::default()
     }
 }

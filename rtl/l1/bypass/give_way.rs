@@ -12,12 +12,12 @@ use crate::kernel::Edge;
 
 /// Stall bypass of one cache.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct GiveWay {
+pub(super) struct BypassOnStall {
     /// Reasons of refusal for which a load bypasses.
     covered: StallBypass,
 }
 
-impl GiveWay {
+impl BypassOnStall {
     /// Creates the scheme for these reasons of refusal.
     pub fn new(covered: StallBypass) -> Self {
         Self { covered }
@@ -25,8 +25,8 @@ impl GiveWay {
 }
 
 #[typetag::serde]
-impl Hooks for GiveWay {
-    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+impl Hooks for BypassOnStall {
+    fn bypasses(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
         head.space == MemorySpace::Global && self.covered.covers(view.fails(head))
     }
 }

@@ -5,17 +5,17 @@
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
-//! | `start`       | in each cycle with a head that does not already bypass by its instruction, ahead of `sends_past` |
-//! | `sends_past`  | for the load at the head, before the status function; and for a further load of the cycle, which would hit |
+//! | `start`       | in each cycle with a head that does not already bypass by its instruction, ahead of `bypasses` |
+//! | `bypasses`    | for the load at the head, before the status function; and for a further load of the cycle, which would hit |
 //! | `victim`      | when a miss selects a way                                                        |
-//! | `served`      | when the status function has accepted or refused a load                          |
-//! | `went_past`   | when a load that a scheme chose has left on the bypass path                      |
+//! | `on_lookup`   | when the status function has accepted or refused a load                          |
+//! | `on_bypass`   | when a load that a scheme chose has left on the bypass path                      |
 //! | `next_choice` | before the LSU sleeps: returns when the path of a waiting head may change        |
 //! | `end_period`  | when a period of the throttle ends                                               |
 //! | `clear`, `record`, `describe` | at kernel end; for digests; for waveforms and area counts         |
 //!
-//! With `l1.lookups` above 1, `sends_past` and `served` are called once per load of a cycle. Only a scheme
-//! whose hardware has the ports for that (`takes_several`) can be combined with it.
+//! With `l1.lookups` above 1, `bypasses` and `on_lookup` are called once per load of a cycle. Only a scheme
+//! whose hardware has the ports for that (`supports_multiple_lookups`) can be combined with it.
 //!
 //! The configuration key `l1.bypass` selects one scheme. Decoupled tags and MRPB add a scheme of their own; a
 //! load bypasses if any of them decides so.
@@ -30,28 +30,28 @@ use derive::watched;
 use serde::{Deserialize, Serialize};
 
 use self::contention::Contention;
-use self::decoupled::Uncounted;
-use self::give_way::GiveWay;
+use self::decoupled::BelowThreshold;
+use self::give_way::BypassOnStall;
 use self::profiled::ProfiledConfig;
 use super::cache::Cache;
 use super::config::{L1Config, Organisation};
 use super::miss_queue::MissQueue;
 use super::mrpb::StallBypass;
+pub use crate::choice::CacheGeometry;
 use crate::choice::Choice;
-pub use crate::choice::Place;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge};
 
 pub use super::coalescer::LineAccess;
 pub use super::tag_store::TagStore;
-pub use super::tags::{Probe, Use, Victim};
+pub use super::tags::{LineUse, Probe, Victim};
 pub use super::watch::Outcome;
 
 /// Configuration of a bypass scheme: its keys in `l1.bypass`, next to `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the hardware of the scheme in one cache; `None` if the scheme decides nothing at run time.
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>>;
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the keys of the scheme.
     fn validate(&self, _rules: &mut Rules) {}
@@ -72,12 +72,12 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     }
 
     /// True if the hardware can handle several loads per cycle, of which all but the first hit.
-    fn takes_several(&self) -> bool {
+    fn supports_multiple_lookups(&self) -> bool {
         false
     }
 
     /// True if the coalescer tests loads for contention, for which the core counts resident warps.
-    fn judges(&self) -> bool {
+    fn tests_contention(&self) -> bool {
         false
     }
 
@@ -118,8 +118,8 @@ impl BypassConfig {
     }
 
     /// True if several loads can be looked up per cycle.
-    pub(super) fn hears_several(&self, l1: &L1Config) -> bool {
-        self.takes_several() || !self.decides(l1)
+    pub(super) fn gets_multiple_lookups(&self, l1: &L1Config) -> bool {
+        self.supports_multiple_lookups() || !self.decides(l1)
     }
 
     /// True if the scheme decides load by load.
@@ -162,7 +162,7 @@ impl<'a> View<'a> {
 
 /// Result of the probe of a bypassing load, in tags that a closed cache keeps up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct BypassProbe {
     /// True if the load would have missed.
     pub missed: bool,
     /// True if inserting its tag evicted a line.
@@ -178,7 +178,7 @@ pub trait Hooks: Debug + Send {
 
     /// True if the load at the head bypasses in this cycle; the status function then skips it. A scheme must
     /// not send local loads past: a local line may be newer in the cache than in memory.
-    fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool;
+    fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool;
 
     /// Returns the victim way of a miss in a set, if the scheme overrules the replacement policy.
     fn victim(&self, _tags: &TagStore, _set: u32) -> Option<Victim> {
@@ -187,11 +187,11 @@ pub trait Hooks: Debug + Send {
 
     /// Reports that the status function accepted or refused a load. `place` is the set, and the way that
     /// serves the load now or after its fill.
-    fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
+    fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
     /// Reports that a load that a scheme chose has left on the bypass path.
-    fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> Past {
-        Past::default()
+    fn on_bypass(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> BypassProbe {
+        BypassProbe::default()
     }
 
     /// Returns the cycle in which the path of a waiting head may change, if it depends on time.
@@ -226,11 +226,11 @@ impl Schemes {
     /// Creates the schemes of the L1D at `path`.
     pub fn new(path: &str, l1: &L1Config) -> Self {
         let is_decoupled = l1.organisation == Organisation::Decoupled;
-        let decoupled = is_decoupled.then(|| Box::new(Uncounted) as Box<dyn Hooks>);
+        let decoupled = is_decoupled.then(|| Box::new(BelowThreshold) as Box<dyn Hooks>);
         let chosen = l1.bypass.hardware(&l1.place(path));
         let chosen = chosen.map(|hooks| Watched::of(l1.bypass.typetag_name(), hooks));
         let gives_way = l1.mrpb.bypass != StallBypass::None;
-        let give_way = gives_way.then(|| Box::new(GiveWay::new(l1.mrpb.bypass)) as Box<dyn Hooks>);
+        let give_way = gives_way.then(|| Box::new(BypassOnStall::new(l1.mrpb.bypass)) as Box<dyn Hooks>);
         Self([decoupled, chosen, give_way].into_iter().flatten().collect())
     }
 
@@ -245,9 +245,9 @@ impl Schemes {
         self.0.iter_mut().for_each(|scheme| scheme.start(at, tags));
     }
 
-    /// True if [`Hooks::sends_past`] of any scheme returns true.
-    pub fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        self.0.iter().any(|scheme| scheme.sends_past(at, head, view))
+    /// True if [`Hooks::bypasses`] of any scheme returns true.
+    pub fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+        self.0.iter().any(|scheme| scheme.bypasses(at, head, view))
     }
 
     /// Returns the first victim that [`Hooks::victim`] of a scheme selects.
@@ -255,16 +255,16 @@ impl Schemes {
         self.0.iter().find_map(|scheme| scheme.victim(tags, set))
     }
 
-    /// Calls [`Hooks::served`] of every scheme.
-    pub fn served(&mut self, at: &Edge<'_>, load: &LineAccess, place: (u32, Option<u32>), outcome: Outcome) {
-        self.0.iter_mut().for_each(|scheme| scheme.served(at, load, place, outcome));
+    /// Calls [`Hooks::on_lookup`] of every scheme.
+    pub fn on_lookup(&mut self, at: &Edge<'_>, load: &LineAccess, place: (u32, Option<u32>), outcome: Outcome) {
+        self.0.iter_mut().for_each(|scheme| scheme.on_lookup(at, load, place, outcome));
     }
 
-    /// Calls [`Hooks::went_past`] of every scheme, and combines the results.
-    pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
-        let mut past = Past::default();
+    /// Calls [`Hooks::on_bypass`] of every scheme, and combines the results.
+    pub fn on_bypass(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> BypassProbe {
+        let mut past = BypassProbe::default();
         for scheme in &mut self.0 {
-            let Past { missed, evicted } = scheme.went_past(at, request, tags);
+            let BypassProbe { missed, evicted } = scheme.on_bypass(at, request, tags);
             past.missed |= missed;
             past.evicted |= evicted;
         }
@@ -308,6 +308,6 @@ impl Schemes {
 }
 
 /// Creates the contention test of the coalescer, if the scheme uses it.
-pub(super) fn judge(l1: &L1Config, line_bits: u32) -> Option<Contention> {
-    l1.bypass.judges().then(|| Contention::new(l1.sets * l1.ways, line_bits))
+pub(super) fn contention_test(l1: &L1Config, line_bits: u32) -> Option<Contention> {
+    l1.bypass.tests_contention().then(|| Contention::new(l1.sets * l1.ways, line_bits))
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, Place, Scheme};
+use super::{CacheGeometry, Hooks, Scheme};
 
 /// Configuration without a bypass scheme; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub struct NoScheme {}
 
 #[typetag::serde(name = "none")]
 impl Scheme for NoScheme {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         None
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! | port           | dir | payload  | contract                                                        |
 //! |----------------|-----|----------|-----------------------------------------------------------------|
-//! | `sends_past`   | in  | line     | reads the set, once per cycle                                   |
+//! | `bypasses`     | in  | line     | reads the set, once per cycle                                   |
 //! | `is_free`      | out | set, way | true if the way's line is unprotected for the current access    |
 //! | `age`          | in  | set, way | an access was accepted: all lines age, the protection of `way` restarts |
 //!
@@ -24,7 +24,7 @@ use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
 use super::super::tags::Victim;
 use super::super::watch::Outcome;
-use super::{Hooks, Past, Place, Scheme, View};
+use super::{BypassProbe, CacheGeometry, Hooks, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
@@ -48,7 +48,7 @@ impl Default for PdpConfig {
 
 #[typetag::serde(name = "pdp")]
 impl Scheme for PdpConfig {
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(Pdp::new(place, self)))
     }
 
@@ -75,7 +75,7 @@ pub struct Pdp {
 impl Pdp {
     /// Creates the state of a cache at `path`; all lines start unprotected.
     #[must_use]
-    pub fn new(&Place { path, sets, ways }: &Place<'_>, config: &PdpConfig) -> Self {
+    pub fn new(&CacheGeometry { path, sets, ways }: &CacheGeometry<'_>, config: &PdpConfig) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.pdp"),
             storage: Storage::Sram,
@@ -110,7 +110,7 @@ impl Pdp {
 #[typetag::serde]
 impl Hooks for Pdp {
     /// True for a global load whose line is absent, if all lines of its set are protected.
-    fn sends_past(&self, at: &Edge<'_>, &LineAccess { space, line, .. }: &LineAccess, view: &View<'_>) -> bool {
+    fn bypasses(&self, at: &Edge<'_>, &LineAccess { space, line, .. }: &LineAccess, view: &View<'_>) -> bool {
         let Some(tags) = view.tags().as_plain() else { return false };
         let set = tags.set_of(line);
         let _ = self.left.read(at, set);
@@ -124,15 +124,15 @@ impl Hooks for Pdp {
         tags.as_plain()?.victim_among(set, |way| self.is_free(set, way))
     }
 
-    fn served(&mut self, at: &Edge<'_>, _load: &LineAccess, (set, way): (u32, Option<u32>), _outcome: Outcome) {
+    fn on_lookup(&mut self, at: &Edge<'_>, _load: &LineAccess, (set, way): (u32, Option<u32>), _outcome: Outcome) {
         if way.is_some() {
             self.age(at, set, way);
         }
     }
 
-    fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
+    fn on_bypass(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         self.age(at, tags.set_of(request.line), None);
-        Past::default()
+        BypassProbe::default()
     }
 
     fn clear(&mut self) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
-use super::{Hooks, Place, Scheme, View};
+use super::{CacheGeometry, Hooks, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::Edge;
 
@@ -43,11 +43,11 @@ impl Default for ProfiledConfig {
 
 #[typetag::serde(name = "profiled")]
 impl Scheme for ProfiledConfig {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(Profiled::default()))
     }
 
-    fn takes_several(&self) -> bool {
+    fn supports_multiple_lookups(&self) -> bool {
         true
     }
 
@@ -70,7 +70,7 @@ struct Profiled {
 
 #[typetag::serde]
 impl Hooks for Profiled {
-    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
+    fn bypasses(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
         let is_kept_out = |lines: &Arc<[u64]>| lines.binary_search(&head.line).is_err();
         head.space == MemorySpace::Global && self.admitted.as_ref().is_some_and(is_kept_out)
     }

@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
-use super::super::tags::{Probe, Use};
+use super::super::tags::{LineUse, Probe};
 use super::super::watch::Outcome;
-use super::{Hooks, Past, Place, Scheme, View};
+use super::{BypassProbe, CacheGeometry, Hooks, Scheme, View};
 use crate::cells::streaming::{Streaming, StreamingConfig};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge};
 
 #[typetag::serde(name = "streaming")]
 impl Scheme for StreamingConfig {
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Closing::new(self)))
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(StreamingBypass::new(self)))
     }
 
     fn validate(&self, rules: &mut Rules) {
         Self::validate(self, rules);
     }
 
-    fn takes_several(&self) -> bool {
+    fn supports_multiple_lookups(&self) -> bool {
         true
     }
 
@@ -40,19 +40,19 @@ impl Scheme for StreamingConfig {
 
 /// Streaming bypass of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Closing {
+struct StreamingBypass {
     config: StreamingConfig,
     monitor: Streaming,
 }
 
-impl Closing {
+impl StreamingBypass {
     /// Creates the scheme with an open cache; the monitor times its own periods.
     fn new(config: &StreamingConfig) -> Self {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
     /// Drops the tags without data after a period in which the cache `opened`, if so configured.
-    fn reopen(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
+    fn reopen_cache(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
             tags.drop_hollow(at);
         }
@@ -60,31 +60,31 @@ impl Closing {
 }
 
 #[typetag::serde]
-impl Hooks for Closing {
+impl Hooks for StreamingBypass {
     fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
         let opened = self.monitor.reach(at.cycle);
-        self.reopen(at, opened, tags);
+        self.reopen_cache(at, opened, tags);
     }
 
-    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
+    fn bypasses(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
         head.space == MemorySpace::Global && self.monitor.is_closed()
     }
 
-    fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
+    fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
         if !matches!(outcome, Outcome::Refused(..)) {
             self.monitor.count(matches!(outcome, Outcome::Miss(_)));
         }
     }
 
     /// Updates the tags for a bypassing load: touches the line's tag, or inserts it without data.
-    fn went_past(&mut self, at: &Edge<'_>, &LineAccess { line, .. }: &LineAccess, tags: &mut TagStore) -> Past {
+    fn on_bypass(&mut self, at: &Edge<'_>, &LineAccess { line, .. }: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {
-            Probe::Present { way, .. } | Probe::Hollow { way } | Probe::Reserved { way } => {
-                tags.touch(at, set, way, Use::Load);
-                Past::default()
+            Probe::Present { way, .. } | Probe::TagOnly { way } | Probe::Reserved { way } => {
+                tags.touch(at, set, way, LineUse::Load);
+                BypassProbe::default()
             }
-            Probe::Absent => Past { missed: true, evicted: tags.note(at, set, line) },
+            Probe::Absent => BypassProbe { missed: true, evicted: tags.insert_tag_only(at, set, line) },
         };
         self.monitor.count(past.missed);
         past
@@ -100,7 +100,7 @@ impl Hooks for Closing {
 
     fn end_period(&mut self, at: &Edge<'_>, may_close: bool, tags: &mut TagStore) {
         let opened = self.monitor.end_period(may_close);
-        self.reopen(at, opened, tags);
+        self.reopen_cache(at, opened, tags);
     }
 
     fn describe(&self, to: &mut dyn Describe) {

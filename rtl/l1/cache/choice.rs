@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::super::access::AccessKind;
-use super::super::bypass::{Past, View};
+use super::super::bypass::{BypassProbe, View};
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::MissQueue;
 use super::super::mshr::{Lookup, WHOLE};
@@ -27,10 +27,10 @@ impl Cache {
 
     /// True if a scheme makes the request at the head bypass the cache in this cycle. The status function
     /// then skips the request.
-    pub fn sends_past(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
+    pub fn bypasses(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
         self.schemes.start(at.edge(), &mut self.tags);
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
-        is_load && self.schemes.sends_past(at.edge(), request, &View::new(self, queue))
+        is_load && self.schemes.bypasses(at.edge(), request, &View::new(self, queue))
     }
 
     /// Returns the cycle in which a scheme may change the path of a waiting head.
@@ -45,8 +45,8 @@ impl Cache {
 
     /// Updates the schemes after a load that they made bypass has left. Returns true if the load missed in
     /// tags that a closed cache keeps up to date.
-    pub fn went_past(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
-        let Past { missed, evicted } = self.schemes.went_past(at.edge(), request, &mut self.tags);
+    pub fn on_bypass(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
+        let BypassProbe { missed, evicted } = self.schemes.on_bypass(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
         missed
     }
@@ -88,7 +88,7 @@ impl Cache {
                 Lookup::Open(_) => 0,
                 _ => 1 << Fail::MshrMerge as u8,
             },
-            Probe::Absent | Probe::Hollow { .. } => {
+            Probe::Absent | Probe::TagOnly { .. } => {
                 let victim = self.victim(set, line);
                 let needed = self.needed(victim);
                 conditions(victim.is_none(), self.mshr.free_for(line, WHOLE).is_none(), queue.room() < needed)

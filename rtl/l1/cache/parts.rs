@@ -10,7 +10,7 @@ use super::super::miss_queue::{MissKind, MissQueue};
 use super::super::mshr::{Lookup, Mshr, Waiter};
 use super::super::pending::Pending;
 use super::super::sectors::Sectors;
-use super::super::tags::{Probe, Use, Victim};
+use super::super::tags::{LineUse, Probe, Victim};
 use super::super::ticket;
 use super::super::watch::{Fail, Outcome, Recalled};
 use super::{Cache, conditions};
@@ -28,14 +28,14 @@ struct Needs {
     absent: u8,
     entry: Option<u16>,
     /// Way for the sectors of the load.
-    place: Place,
+    place: SectorPlace,
     /// Conditions for which the load is refused, bit `Fail as u8` each.
     fails: u8,
 }
 
 /// Way in which a load finds its line, or into which it fetches it.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum SectorPlace {
     /// The line has this way.
     Held(u32),
     /// The line gets the way of this victim.
@@ -50,7 +50,7 @@ impl Cache {
         let row = self.sectors.as_ref().map_or(&[][..], |store| store.read(at, set));
         match probe {
             Probe::Present { way, .. } | Probe::Reserved { way } => row[way as usize],
-            Probe::Hollow { .. } | Probe::Absent => Sectors::default(),
+            Probe::TagOnly { .. } | Probe::Absent => Sectors::default(),
         }
     }
 
@@ -66,17 +66,17 @@ impl Cache {
         let &LineAccess { line, sectors, .. } = head;
         let (waits, absent) = (sectors & held.coming, sectors & !(held.here | held.coming));
         let place = match probe {
-            Probe::Present { way, .. } | Probe::Reserved { way } => Place::Held(way),
-            Probe::Hollow { way } => Place::Given(Victim { way, holds: false, modified: false }),
-            Probe::Absent => self.victim(set, line).map_or(Place::None, Place::Given),
+            Probe::Present { way, .. } | Probe::Reserved { way } => SectorPlace::Held(way),
+            Probe::TagOnly { way } => SectorPlace::Given(Victim { way, holds: false, modified: false }),
+            Probe::Absent => self.victim(set, line).map_or(SectorPlace::None, SectorPlace::Given),
         };
         let mut fails = u8::from(!self.may_join(line, waits)) << Fail::MshrMerge as u8;
         let mut entry = None;
         if absent != 0 {
             entry = self.mshr.free_for(line, absent);
-            let victim = if let Place::Given(victim) = place { Some(victim) } else { None };
+            let victim = if let SectorPlace::Given(victim) = place { Some(victim) } else { None };
             let queue_full = queue.room() < self.needed(victim);
-            fails |= conditions(matches!(place, Place::None), entry.is_none(), queue_full);
+            fails |= conditions(matches!(place, SectorPlace::None), entry.is_none(), queue_full);
         }
         Needs { waits, absent, entry, place, fails }
     }
@@ -125,7 +125,7 @@ impl Cache {
         let Needs { waits, absent, entry, place, fails } = self.needs(set, (probe, held), request, queue);
         self.banks = 0;
         match (place, entry) {
-            (Place::Held(way), _) if fails == 0 => {
+            (SectorPlace::Held(way), _) if fails == 0 => {
                 self.join(at.tick(), line, waits, (slot, lanes), pending);
                 let here = sectors & held.here;
                 self.banks = here;
@@ -140,13 +140,13 @@ impl Cache {
                         Outcome::Miss(None)
                     }
                     None => {
-                        self.tags.touch(at, set, way, Use::Load);
+                        self.tags.touch(at, set, way, LineUse::Load);
                         if waits == 0 { Outcome::Hit } else { Outcome::HitPending }
                     }
                 };
                 (outcome, Some(way))
             }
-            (Place::Given(victim), Some(entry)) if fails == 0 => {
+            (SectorPlace::Given(victim), Some(entry)) if fails == 0 => {
                 let gone = self.allocate(at, (set, victim), entry, request, queue);
                 (Outcome::Miss(gone), Some(victim.way))
             }
@@ -174,19 +174,19 @@ impl Cache {
         let probe = self.tags.probe(at, set, line);
         let held = self.sectors(at, set, probe);
         let (Probe::Present { way, .. } | Probe::Reserved { way }) = probe else { return false };
-        let goes_past = || self.schemes.sends_past(at.edge(), request, &View::new(self, queue));
+        let goes_past = || self.schemes.bypasses(at.edge(), request, &View::new(self, queue));
         if sectors & !held.here != 0 || !self.schemes.is_empty() && goes_past() {
             return false;
         }
         debug_assert!(self.banks & sectors == 0, "a bank is read once a cycle");
-        self.tags.touch(at, set, way, Use::Load);
+        self.tags.touch(at, set, way, LineUse::Load);
         let set_way = set * self.ways + way;
         // If the data port is already in use this cycle, this load reads other banks of the same port.
         let data = if self.banks == 0 { self.data.read(at, set_way) } else { self.data.row(set_way) };
         self.banks |= sectors;
         pending.deliver(slot, lanes, &data[0].0);
         if !self.schemes.is_empty() {
-            self.schemes.served(at.edge(), request, (set, Some(way)), Outcome::Hit);
+            self.schemes.on_lookup(at.edge(), request, (set, Some(way)), Outcome::Hit);
         }
         true
     }
@@ -212,7 +212,7 @@ impl Cache {
         pending: &Pending,
     ) {
         let &LineAccess { line, id, slot, lanes, .. } = request;
-        self.tags.reopen(at, set, way);
+        self.tags.reserve_again(at, set, way);
         self.set_sectors(at, (set, way), sectors);
         let waiter = Waiter { slot, lanes: pending.lanes_in(slot, lanes, absent) };
         self.mshr.at(at.tick()).alloc(entry, (line, absent), set * self.ways + way, waiter);
@@ -268,7 +268,7 @@ impl Cache {
         let probe = self.tags.probe(at, set, line);
         let held = self.sectors(at, set, probe);
         let way = match probe {
-            Probe::Present { way, .. } | Probe::Reserved { way } | Probe::Hollow { way } => way,
+            Probe::Present { way, .. } | Probe::Reserved { way } | Probe::TagOnly { way } => way,
             // The line has no sectors here, so this way is not used.
             Probe::Absent => 0,
         };
@@ -284,7 +284,7 @@ impl Cache {
             return None;
         }
         if changes && here != 0 {
-            self.tags.touch(at, set, way, if is_local { Use::Modify } else { Use::Other });
+            self.tags.touch(at, set, way, if is_local { LineUse::Modify } else { LineUse::Other });
             let bytes = byte_mask & bytes_of_sectors(here);
             self.data.update(at, set * self.ways + way, 0, |cell| cell.merge(bytes, &request.data));
         }
@@ -322,9 +322,9 @@ impl Cache {
         }
     }
 
-    /// Sector version of `give_up`: drops the present sectors of the line, and invalidates those in flight on
+    /// Sector version of `drop_line`: drops the present sectors of the line, and invalidates those in flight on
     /// arrival.
-    pub(super) fn give_up_sectors(
+    pub(super) fn drop_sectors(
         &mut self,
         at: &impl AnyEdge,
         (set, probe): (u32, Probe),
@@ -333,7 +333,7 @@ impl Cache {
     ) -> Recalled {
         let way = match probe {
             Probe::Present { way, .. } | Probe::Reserved { way } => way,
-            Probe::Hollow { way } => {
+            Probe::TagOnly { way } => {
                 self.tags.invalidate(at, set, way);
                 return Recalled::Absent;
             }
@@ -371,7 +371,7 @@ impl Cache {
         if sectors & !held.here != 0 {
             return (Found::Coming, None);
         }
-        self.tags.touch(at, set, way, Use::Other);
+        self.tags.touch(at, set, way, LineUse::Other);
         (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 

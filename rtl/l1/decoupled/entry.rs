@@ -27,7 +27,7 @@ impl Status {
         matches!(self, Self::Reserved | Self::Valid | Self::Modified)
     }
 
-    pub fn may_go(self) -> bool {
+    pub fn is_evictable(self) -> bool {
         matches!(self, Self::Valid | Self::Modified)
     }
 }

@@ -6,7 +6,7 @@ use crate::l1::replacement::lru::Lru;
 /// Creates a tag store with one set of four lines.
 fn one_set(config: DecoupledConfig) -> Decoupled {
     let index = IndexUnit::new(&Linear {}.into(), 1, 128, 25);
-    let place = Place { path: "l1", sets: 1, ways: 4 };
+    let place = CacheGeometry { path: "l1", sets: 1, ways: 4 };
     Decoupled::new(&place, &config, &Lru {}.into(), index, 25, false)
 }
 
@@ -41,20 +41,20 @@ impl Bench {
         self.cycle += 1;
         let at = &Edge::new(self.cycle, self.cycle, &mut self.wake);
         let line = line(name);
-        if self.tags.sends_past(at, line) {
-            self.tags.went_past(at, line);
+        if self.tags.bypasses(at, line) {
+            self.tags.on_bypass(at, line);
             return "byp";
         }
         let outcome = match self.tags.probe(at, 0, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, 0, way, Use::Load);
+                self.tags.touch(at, 0, way, LineUse::Load);
                 "hit"
             }
             Probe::Reserved { way } => {
-                self.tags.touch(at, 0, way, Use::Load);
+                self.tags.touch(at, 0, way, LineUse::Load);
                 "pending"
             }
-            Probe::Absent | Probe::Hollow { .. } => match self.tags.victim(0, line) {
+            Probe::Absent | Probe::TagOnly { .. } => match self.tags.victim(0, line) {
                 None => "fail",
                 Some(victim) => {
                     self.tags.claim(at, 0, victim, Source { line, pc: 0 });
@@ -73,7 +73,7 @@ impl Bench {
         match self.tags.probe(at, 0, line(name)) {
             Probe::Present { way, .. } => self.tags.invalidate(at, 0, way),
             Probe::Reserved { way } => self.tags.overtake(at, 0, way),
-            Probe::Absent | Probe::Hollow { .. } => {}
+            Probe::Absent | Probe::TagOnly { .. } => {}
         }
         assert!(self.tags.is_consistent());
     }

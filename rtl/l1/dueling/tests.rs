@@ -6,7 +6,7 @@ const PINNED: DuelingConfig = DuelingConfig { leaders: Leaders::Pinned, min_acce
 
 struct Bench {
     block: Dueling,
-    seen: Vec<Chan<Seen>>,
+    seen: Vec<Chan<LoadReport>>,
     mode: Vec<Chan<Mode>>,
     wake: Wake,
 }
@@ -30,7 +30,7 @@ impl Bench {
             let nth = (cycle - number * 500 - 1) as u32;
             for (link, (misses, accesses)) in self.seen.iter_mut().zip(leaders) {
                 if nth < accesses {
-                    link.tx().push(at, Seen { missed: nth < misses });
+                    link.tx().push(at, LoadReport { missed: nth < misses });
                 }
             }
             for (sm, mode) in self.mode.iter_mut().enumerate() {
@@ -117,7 +117,7 @@ fn it_sleeps_until_the_interval_of_an_access_ends() {
         bench.block.eval(io, &mut Edge::new(cycle, cycle, &mut bench.wake))
     };
     assert_eq!(eval(&mut bench, 7), Sleep::UntilEvent);
-    bench.seen[0].tx().push(&mut Edge::new(1234, 1234, &mut bench.wake), Seen { missed: true });
+    bench.seen[0].tx().push(&mut Edge::new(1234, 1234, &mut bench.wake), LoadReport { missed: true });
     assert_eq!(eval(&mut bench, 1235), Sleep::At(1500));
     assert_eq!(eval(&mut bench, 1500), Sleep::UntilEvent);
 }

@@ -8,7 +8,7 @@ use super::super::cache::CacheId;
 use super::super::coalescer::LineAccess;
 use super::super::mshr::Waiter;
 use super::super::watch::{Access, Fail, Outcome};
-use super::{DuelIo, Lsu, Shown};
+use super::{DuelIo, Lsu, StageStatus};
 use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
@@ -42,7 +42,7 @@ pub(super) struct Changes {
 impl Lsu {
     /// Adds the refused cycles of the head before `cycle` that are not in the counters yet.
     pub(super) fn charge(&mut self, cycle: u64) {
-        if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.known.refused {
+        if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.derived.refused {
             let cycles = cycle - counted - 1;
             let stats = &mut self.caches[cache as usize].stats;
             stats.fails[fail as usize] += cycles;
@@ -59,7 +59,7 @@ impl Lsu {
         self.queue.front().is_some_and(|head| {
             head.kind == AccessKind::Load
                 && head.space == MemorySpace::Global
-                && (head.uncached || self.fixed.sends_all)
+                && (head.uncached || self.constants.sends_all)
         })
     }
 
@@ -72,33 +72,33 @@ impl Lsu {
         }
         if self.queue.select(at.cycle()) {
             self.charge(at.cycle());
-            self.known.refused = None;
+            self.derived.refused = None;
         }
         let probing = std::mem::take(&mut self.probing);
         let fixed = self.bypasses();
-        self.known.head_bypasses = !probing && (fixed || self.sends_past(at));
-        if self.known.head_bypasses {
+        self.derived.head_bypasses = !probing && (fixed || self.scheme_bypasses(at));
+        if self.derived.head_bypasses {
             // A bypassing head leaves the cache path, so its refusal ends here.
             self.charge(at.cycle());
-            self.known.refused = None;
+            self.derived.refused = None;
         }
         probing
     }
 
-    fn sends_past(&mut self, at: &impl AnyEdge) -> bool {
+    fn scheme_bypasses(&mut self, at: &impl AnyEdge) -> bool {
         let Some(head) = self.queue.front() else { return false };
-        self.caches[CacheId::L1d as usize].sends_past(at, head, &self.miss_queue)
+        self.caches[CacheId::L1d as usize].bypasses(at, head, &self.miss_queue)
     }
 
     /// True if the head was refused and none of its failing conditions has changed. It is then refused again
     /// for the same reasons, without a new probe; a lockstep golden twin checks this. Meanwhile no request
     /// claims a way, takes an MSHR entry or enters the miss queue, because all of them wait behind the head.
     pub(super) fn refused_again(&mut self, changes: &Changes) -> bool {
-        let Some(Refusal { place, all, fail, .. }) = self.known.refused else { return false };
+        let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
         let again = !has_room && !changes.recalled && changes.filled != Some(place);
-        if again && self.noted.watch.is_some() {
+        if again && self.observed.watch.is_some() {
             self.show(self.miss_queue.len(), Outcome::Refused(fail, all));
         }
         again
@@ -107,26 +107,26 @@ impl Lsu {
     /// Step 4: presents the head of the access queue to the tags. Returns true if the head left the queue.
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
-        self.known.refused = None;
-        self.known.beside = 0;
+        self.derived.refused = None;
+        self.derived.beside = 0;
         if !self.queue.has_front() {
-            self.noted.shown = Shown::Idle;
+            self.observed.shown = StageStatus::Idle;
             return false;
         }
         if bypassed {
-            self.noted.shown = Shown::Bypass;
-            self.count_past(at);
+            self.observed.shown = StageStatus::Bypass;
+            self.count_bypass(at);
             return true;
         }
-        if self.known.head_bypasses {
-            self.noted.shown = Shown::Stall;
+        if self.derived.head_bypasses {
+            self.observed.shown = StageStatus::Stall;
             return false;
         }
         self.probe(at)
     }
 
     /// Counts a head that left on the bypass path, and reports it to the schemes, the throttle and the watch.
-    fn count_past(&mut self, at: &impl AnyEdge) {
+    fn count_bypass(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
         let &LineAccess { uncached, warp, line, slot, lanes, pc, .. } = head;
@@ -136,16 +136,16 @@ impl Lsu {
         if chosen {
             // A miss in the tags of a closed cache is reported too, since the cache reopens for warps that
             // thrash.
-            let missed = l1d.went_past(at, head);
-            self.missed = (missed && self.fixed.monitored).then_some(Miss { warp, lost: false });
-        } else if self.fixed.place.is_tracked && uncached {
+            let missed = l1d.on_bypass(at, head);
+            self.missed = (missed && self.constants.monitored).then_some(Miss { warp, lost: false });
+        } else if self.constants.place.is_tracked && uncached {
             self.drop_copies(at, line);
         }
-        self.pending.looked_up(slot, at.cycle());
-        if let Some(load) = self.noted.loads.get_mut(pc as usize) {
+        self.pending.record_lookup(slot, at.cycle());
+        if let Some(load) = self.observed.loads.get_mut(pc as usize) {
             load.count_bypass();
         }
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.access = Some(Access::Bypass { line, pc, waiter: Waiter { slot, lanes }, chosen });
         }
     }
@@ -164,27 +164,27 @@ impl Lsu {
             }
         };
         let Some(outcome) = outcome else {
-            self.noted.shown = Shown::Stall;
+            self.observed.shown = StageStatus::Stall;
             return false;
         };
-        if self.noted.watch.is_some() {
+        if self.observed.watch.is_some() {
             self.show(queue_used, outcome);
         }
         if kind == AccessKind::Load {
-            if let Some(load) = self.noted.loads.get_mut(pc as usize) {
+            if let Some(load) = self.observed.loads.get_mut(pc as usize) {
                 load.count(outcome);
             }
-            if self.fixed.monitored && id == CacheId::L1d {
+            if self.constants.monitored && id == CacheId::L1d {
                 let missed = matches!(outcome, Outcome::Miss(_));
                 self.missed = missed.then(|| Miss { warp, lost: self.caches[id as usize].had_lost() });
             }
         }
         let accepted = self.count(at.cycle(), id, kind, outcome);
         if accepted {
-            self.pending.looked_up(slot, at.cycle());
+            self.pending.record_lookup(slot, at.cycle());
         }
-        if self.fixed.lookups > 1 && accepted && kind == AccessKind::Load && id == CacheId::L1d {
-            self.serve_beside(at);
+        if self.constants.lookups > 1 && accepted && kind == AccessKind::Load && id == CacheId::L1d {
+            self.serve_further(at);
         }
         accepted
     }
@@ -193,11 +193,11 @@ impl Lsu {
     /// hit in unused banks. An equal slot means the same instruction, since a pending-table row is not reused
     /// while its requests wait here. The last request served stays at the head; the caller drops it.
     #[inline(never)]
-    fn serve_beside(&mut self, at: &impl AnyEdge) {
+    fn serve_further(&mut self, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
         let Some(&LineAccess { slot, sectors, .. }) = self.queue.front() else { return };
         let mut taken = sectors | l1d.banks();
-        while self.known.beside + 1 < self.fixed.lookups
+        while self.derived.beside + 1 < self.constants.lookups
             && let Some(next) = self.queue.second()
             && next.slot == slot
             && next.sectors & taken == 0
@@ -207,11 +207,11 @@ impl Lsu {
             taken |= sectors;
             l1d.stats.accesses += 1;
             l1d.stats.hits += 1;
-            if let Some(load) = self.noted.loads.get_mut(pc as usize) {
+            if let Some(load) = self.observed.loads.get_mut(pc as usize) {
                 load.count(Outcome::Hit);
             }
-            if let Some(watch) = &mut self.noted.watch {
-                watch.beside[self.known.beside as usize] = Some(Access::Load {
+            if let Some(watch) = &mut self.observed.watch {
+                watch.beside[self.derived.beside as usize] = Some(Access::Load {
                     cache: CacheId::L1d,
                     space,
                     line,
@@ -221,7 +221,7 @@ impl Lsu {
                     outcome: Outcome::Hit,
                 });
             }
-            self.known.beside += 1;
+            self.derived.beside += 1;
             self.queue.drop_front();
         }
     }
@@ -229,7 +229,7 @@ impl Lsu {
     /// Records the outcome of the head in the watch.
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
-        let (Some(watch), Some(head)) = (&mut self.noted.watch, self.queue.front()) else { return };
+        let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
         let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
         let updates = || self.caches[cache as usize].updates();
@@ -249,22 +249,24 @@ impl Lsu {
         let cache = &mut self.caches[id as usize];
         let stats = &mut cache.stats;
         let count;
-        (count, self.noted.shown) = match outcome {
-            Outcome::Hit => (&mut stats.hits, Shown::Hit),
-            Outcome::HitPending => (&mut stats.hit_pending, Shown::HitPending),
-            Outcome::Miss(_) => (&mut stats.misses, Shown::Miss),
+        (count, self.observed.shown) = match outcome {
+            Outcome::Hit => (&mut stats.hits, StageStatus::Hit),
+            Outcome::HitPending => (&mut stats.hit_pending, StageStatus::HitPending),
+            Outcome::Miss(_) => (&mut stats.misses, StageStatus::Miss),
             Outcome::Refused(fail, all) => {
                 stats.fails[fail as usize] += 1;
                 for (bit, failing) in stats.failing.iter_mut().enumerate() {
                     *failing += u64::from(all >> bit & 1);
                 }
-                self.known.refused = Some(Refusal { place: (id, cache.probed), counted: cycle, fail, all });
-                self.noted.shown = Shown::ReservationFail;
+                self.derived.refused = Some(Refusal { place: (id, cache.probed), counted: cycle, fail, all });
+                self.observed.shown = StageStatus::ReservationFail;
                 return false;
             }
-            _ if kind.is_atomic() => (&mut stats.atomics, Shown::Atomic),
-            Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
-            Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, Shown::StoreMiss),
+            _ if kind.is_atomic() => (&mut stats.atomics, StageStatus::Atomic),
+            Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack => {
+                (&mut stats.store_hits, StageStatus::StoreHit)
+            }
+            Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, StageStatus::StoreMiss),
         };
         *count += 1;
         stats.accesses += u64::from(kind == AccessKind::Load);

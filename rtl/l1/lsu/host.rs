@@ -15,9 +15,10 @@ use crate::throttle::{L1Place, ThrottleConfig};
 impl Lsu {
     /// Connects the L1D to the throttle of a core with `warps` warp slots.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
-        self.fixed.monitored = throttle.is_on();
+        self.constants.monitored = throttle.is_on();
         let &L1Config { sets, ways, .. } = l1;
-        let place = L1Place { path: &self.fixed.place.path, sets, ways, line_bits: self.fixed.place.line_bits, warps };
+        let place =
+            L1Place { path: &self.constants.place.path, sets, ways, line_bits: self.constants.place.line_bits, warps };
         let l1d = &mut self.caches[CacheId::L1d as usize];
         l1d.notice_losses(throttle.l1(&place));
         if throttle.ends_periods() {
@@ -43,31 +44,31 @@ impl Lsu {
     /// written.
     pub fn observe(&mut self) {
         self.caches.iter_mut().for_each(Cache::refuse_unwritten);
-        self.noted.watch = Some(Watch::default());
+        self.observed.watch = Some(Watch::default());
     }
 
     /// Returns the events of the last edge, if they are recorded; empty if the block slept. Clears them, so
     /// that a sleeping block does not repeat its last events.
     pub fn take_watch(&mut self) -> Option<Watch> {
-        self.noted.watch.as_mut().map(std::mem::take)
+        self.observed.watch.as_mut().map(std::mem::take)
     }
 
     /// Restarts the statistics of load instructions, for a kernel of `instructions` instructions.
     pub fn count_loads(&mut self, instructions: usize) {
-        self.noted.loads.clear();
-        self.noted.loads.resize(instructions, LoadStats::default());
+        self.observed.loads.clear();
+        self.observed.loads.resize(instructions, LoadStats::default());
     }
 
     /// Returns the statistics of the kernel's load instructions so far, indexed by program counter.
     #[must_use]
     pub fn loads(&self) -> &[LoadStats] {
-        &self.noted.loads
+        &self.observed.loads
     }
 
     /// Returns the time that loads and reads spent in each stage of the memory system, over all kernels.
     #[must_use]
     pub fn stages(&self) -> &Stages {
-        &self.noted.stages
+        &self.observed.stages
     }
 
     /// Limits the lines that the L1D may allocate to this sorted list, from now on.
@@ -98,14 +99,14 @@ impl Lsu {
     /// If a line is still in flight.
     pub fn flush(&mut self) {
         self.caches.iter_mut().for_each(Cache::flush);
-        self.caches[CacheId::L1d as usize].set_original(self.fixed.starts_original);
+        self.caches[CacheId::L1d as usize].set_original(self.constants.starts_original);
     }
 
     /// Adds the refused cycles of a span in which the block slept, and returns the counters of the L1D.
     /// `cycle` is the core cycle of the next edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
-        if let Some(refusal) = &mut self.known.refused {
+        if let Some(refusal) = &mut self.derived.refused {
             refusal.counted = cycle - 1;
         }
         self.caches[CacheId::L1d as usize].settle();

@@ -35,7 +35,7 @@ impl Lsu {
         if !io.mem_req.ready(at) {
             return;
         }
-        let data_waits = !self.miss_queue.is_empty() || self.known.head_bypasses;
+        let data_waits = !self.miss_queue.is_empty() || self.derived.head_bypasses;
         let is_its_turn = !data_waits || self.instruction_turn;
         self.instruction_turn ^= data_waits;
         if !is_its_turn {
@@ -46,12 +46,12 @@ impl Lsu {
             kind: RequestKind::Read,
             id,
             line,
-            sm: self.fixed.place.sm,
+            sm: self.constants.place.sm,
             partition: self.partition(line),
             ticket: ticket::INSTRUCTIONS,
             // Instruction lines are in no other SM's L1, so there is nothing to track.
             sharing: Sharing::Aside,
-            sectors: self.fixed.whole,
+            sectors: self.constants.whole,
             ..Request::default()
         };
         io.mem_req.push(at, request);

@@ -2,7 +2,7 @@
 //! other SMs, and SM dueling.
 
 use super::super::cache::CacheId;
-use super::super::dueling::{Mode, Seen};
+use super::super::dueling::{LoadReport, Mode};
 use super::super::miss_queue::{MissEntry, MissKind};
 use super::super::ticket;
 use super::{DuelIo, Lsu, LsuIo};
@@ -35,7 +35,7 @@ impl Lsu {
         recall.inv.drop_head(at);
         // The bank records which SM has read the line, not through which of its caches.
         let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.recall = Some((line, found));
         }
         recall.inv_ack.push(at, InvalidateAck { partition: self.partition(line), leaver });
@@ -68,7 +68,7 @@ impl Lsu {
             });
         }
         io.answer.push(at, Answer { partition: self.partition(line), row, found });
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.supply = Some((line, sectors, found == Found::Here));
         }
     }
@@ -78,7 +78,7 @@ impl Lsu {
     #[inline(never)]
     pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
         let found = self.caches.each_mut().map(|cache| cache.drop_copy(at, line));
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.dropped = Some((line, found));
         }
     }
@@ -102,7 +102,7 @@ impl Lsu {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
             self.caches[CacheId::L1d as usize].set_original(original);
-            if let Some(watch) = &mut self.noted.watch {
+            if let Some(watch) = &mut self.observed.watch {
                 watch.original = Some(original);
             }
         }
@@ -111,17 +111,17 @@ impl Lsu {
     /// Reports the load that was accepted at this edge to SM dueling, if there was one.
     #[inline(never)]
     pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
-        let (accesses, misses) = self.looked_up();
+        let (accesses, misses) = self.lookup_counts();
         if let Some(seen) = &mut duel.seen
-            && accesses != self.known.told.0
+            && accesses != self.derived.told.0
         {
-            seen.push(at, Seen { missed: misses != self.known.told.1 });
+            seen.push(at, LoadReport { missed: misses != self.derived.told.1 });
         }
-        self.known.told = (accesses, misses);
+        self.derived.told = (accesses, misses);
     }
 
     /// Returns how many loads the L1D accepted, and how many of them missed or bypassed.
-    fn looked_up(&self) -> (u64, u64) {
+    fn lookup_counts(&self) -> (u64, u64) {
         let stats = self.stats();
         (stats.accesses, stats.misses + stats.bypasses)
     }

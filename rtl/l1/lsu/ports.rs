@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::access::{AccessShape, WarpAccess, WarpReply};
-use super::super::dueling::{Mode, Seen};
+use super::super::dueling::{LoadReport, Mode};
 use super::super::instructions::{LineBrought, LineWanted};
 use super::Lsu;
 use crate::kernel::{Extra, HasPorts, In, Out, Ports, Rx, Tx};
@@ -43,7 +43,7 @@ pub struct LsuExtraPorts {
     /// Mode of the L1D, in machines with SM dueling.
     pub mode: In<Mode>,
     /// Loads that the L1D accepted; only in the SMs that lead a duel.
-    pub seen: Out<Seen>,
+    pub seen: Out<LoadReport>,
     /// Recalls by the L2, in machines where it keeps the L1s coherent.
     pub inv: In<Invalidate>,
     /// Acknowledgements of recalls.
@@ -83,7 +83,7 @@ pub struct DuelIo<'a> {
     /// Mode that the L1D must switch to.
     pub mode: Rx<'a, Mode>,
     /// Loads that the L1D accepted; only in the SMs that lead a duel.
-    pub seen: Option<Tx<'a, Seen>>,
+    pub seen: Option<Tx<'a, LoadReport>>,
 }
 
 /// Location of an LSU in its machine, with the message widths and the optional units there.

@@ -28,7 +28,7 @@ impl Lsu {
     /// miss queue may have been the reason to bypass, or another queue will be selected.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
-        self.fixed.chooses && (sent || self.queue.turns())
+        self.constants.chooses && (sent || self.queue.turns())
     }
 
     /// True if the coalescer has a line request and the access queue has room for it.
@@ -40,7 +40,7 @@ impl Lsu {
     /// True if the line of some waiter has arrived.
     #[inline(always)]
     fn can_drain(&self) -> bool {
-        self.known.ready != 0
+        self.derived.ready != 0
     }
 
     /// True if the core has sent an instruction, the coalescer is idle and a pending-table row is free.
@@ -52,7 +52,7 @@ impl Lsu {
     /// True if a request is ready for the network and the network has room.
     #[inline(always)]
     fn can_send(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
-        (!self.miss_queue.is_empty() || self.known.head_bypasses) && !io.mem_req.blocked(at)
+        (!self.miss_queue.is_empty() || self.derived.head_bypasses) && !io.mem_req.blocked(at)
     }
 
     /// True if an instruction is complete and the core can accept the reply.
@@ -64,7 +64,7 @@ impl Lsu {
     /// Returns the cycle in which a scheme may change the path of a waiting head.
     #[inline(always)]
     fn next_choice(&self) -> Option<u64> {
-        if self.fixed.chooses && !self.queue.is_empty() {
+        if self.constants.chooses && !self.queue.is_empty() {
             self.caches[CacheId::L1d as usize].next_choice()
         } else {
             None

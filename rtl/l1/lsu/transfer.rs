@@ -19,8 +19,8 @@ impl Lsu {
             let (cycle, mut load) = (at.cycle(), None);
             rsp.push_with(at, |reply| load = self.pending.take(reply).map(|times| (reply.pc, times)));
             if let Some((pc, Times { begun, looked_up })) = load {
-                self.noted.stages.tags.count(looked_up - begun);
-                if let Some(load) = self.noted.loads.get_mut(pc as usize) {
+                self.observed.stages.tags.count(looked_up - begun);
+                if let Some(load) = self.observed.loads.get_mut(pc as usize) {
                     load.count_answer(cycle - begun);
                 }
             }
@@ -41,17 +41,17 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                self.known.ready |= 1 << cache as u8;
-                if let Some(watch) = &mut self.noted.watch {
+                self.derived.ready |= 1 << cache as u8;
+                if let Some(watch) = &mut self.observed.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
                 }
             }
         }
         if let Some(spans) = reply.stamps.spans(at.tick()) {
             let [requests, l2, replies] = spans.map(|ticks| in_cycles(ticks, at));
-            self.noted.stages.requests.count(requests);
-            self.noted.stages.l2.count(l2);
-            self.noted.stages.replies.count(replies);
+            self.observed.stages.requests.count(requests);
+            self.observed.stages.l2.count(l2);
+            self.observed.stages.replies.count(replies);
         }
         rsp.drop_head(at);
         filled
@@ -60,16 +60,16 @@ impl Lsu {
     /// Step 2: delivers the bytes of the oldest filled MSHR entry to one of its waiters, in the cache that
     /// the round-robin arbiter picks. Returns true if this was the last waiter of the entry.
     pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
-        if self.known.ready == 0 {
+        if self.derived.ready == 0 {
             return false;
         }
-        let Some(number) = self.drain_turn.grant(self.known.ready) else { return false };
+        let Some(number) = self.drain_turn.grant(self.derived.ready) else { return false };
         let cache = &mut self.caches[number as usize];
         let Some((line, waiter, last)) = cache.drain(at, &mut self.pending) else { return false };
         if !cache.has_ready() {
-            self.known.ready &= !(1 << number);
+            self.derived.ready &= !(1 << number);
         }
-        if let Some(watch) = &mut self.noted.watch {
+        if let Some(watch) = &mut self.observed.watch {
             watch.drain = Some((CacheId::from_number(number), line, waiter));
         }
         last
@@ -78,12 +78,12 @@ impl Lsu {
     /// Step 3: sends one request to the network. Returns true if the head of the access queue left on the
     /// bypass path.
     pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
-        let wants_bypass = self.known.head_bypasses;
+        let wants_bypass = self.derived.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
             return false;
         }
         let is_its_turn = self.miss_queue.is_empty() || self.bypass_turn;
-        if wants_bypass && is_its_turn && self.send_past(req, at) {
+        if wants_bypass && is_its_turn && self.send_bypass(req, at) {
             self.bypass_turn = false;
             return true;
         }
@@ -93,7 +93,7 @@ impl Lsu {
 
     /// Sends the head of the access queue on the bypass path. Returns false if the miss queue still holds a
     /// write to the same line, which must stay ahead of the load.
-    fn send_past(&self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
+    fn send_bypass(&self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let Some(head) = self.queue.front().filter(|head| !self.miss_queue.holds_write(head.line)) else {
             return false;
         };
@@ -101,15 +101,15 @@ impl Lsu {
             kind: RequestKind::Read,
             id: head.id,
             line: head.line,
-            sm: self.fixed.place.sm,
+            sm: self.constants.place.sm,
             partition: self.partition(head.line),
             ticket: ticket::bypass(head.slot, head.lanes),
-            sharing: match (self.fixed.place.is_tracked, head.uncached) {
+            sharing: match (self.constants.place.is_tracked, head.uncached) {
                 (false, _) => Sharing::Aside,
                 (true, false) => Sharing::Takes,
                 (true, true) => Sharing::Coherent,
             },
-            sectors: if self.fixed.by_sector { head.sectors } else { self.fixed.whole },
+            sectors: if self.constants.by_sector { head.sectors } else { self.constants.whole },
             stamps: Stamps::sent(at.tick()),
             ..Request::default()
         };
@@ -124,7 +124,7 @@ impl Lsu {
         let reads = matches!(entry.kind, MissKind::Read | MissKind::Rest);
         let stamps = if reads { Stamps::sent(at.tick()) } else { Stamps::default() };
         if reads {
-            self.noted.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
+            self.observed.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
         }
         req.push_with(at, |request| {
             request.kind = match entry.kind {
@@ -135,11 +135,11 @@ impl Lsu {
             };
             request.id = entry.id;
             request.line = entry.line;
-            request.sm = self.fixed.place.sm;
+            request.sm = self.constants.place.sm;
             request.partition = partition;
             request.ticket = entry.ticket;
             request.atomic = entry.atomic;
-            request.sharing = if self.fixed.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
+            request.sharing = if self.constants.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
             request.sectors = entry.sectors;
             request.byte_mask = entry.byte_mask;
             request.data = entry.data;
@@ -147,7 +147,7 @@ impl Lsu {
         });
         self.write_backs += u16::from(entry.kind == MissKind::WriteBack);
         self.miss_queue.pop();
-        self.bypass_turn = self.known.head_bypasses;
+        self.bypass_turn = self.derived.head_bypasses;
     }
 }
 

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{Bimodal, RANK, Rrip, Rrpv, Start};
-use super::{Hooks, Newcomer, RankShape, Scheme};
-use crate::choice::Place;
+use super::rrip::{Bimodal, Insertion, RANK, Rrip, Rrpv};
+use super::{Hooks, InsertedLine, RankShape, Scheme};
+use crate::choice::CacheGeometry;
 use crate::kernel::{Describe, Edge};
 
 /// Configuration of BRRIP; it has no keys.
@@ -19,14 +19,14 @@ impl Scheme for Brrip {
         RANK
     }
 
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(Rrip::new(Bimodal::default())))
     }
 }
 
 #[typetag::serde]
-impl Start for Bimodal {
-    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> Rrpv {
+impl Insertion for Bimodal {
+    fn start(&mut self, _at: &Edge<'_>, _newcomer: &InsertedLine) -> Rrpv {
         self.insert()
     }
 

@@ -6,9 +6,9 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u10;
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{Bimodal, LONG, RANK, Rrip, Rrpv, Start};
-use super::{Hooks, Newcomer, RankShape, Scheme};
-use crate::choice::Place;
+use super::rrip::{Bimodal, Insertion, LONG, RANK, Rrip, Rrpv};
+use super::{Hooks, InsertedLine, RankShape, Scheme};
+use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge, FieldsExt, Logic, bits_of};
 
@@ -29,7 +29,7 @@ impl Scheme for Drrip {
         RANK
     }
 
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         let dynamic = Dynamic { sets: place.sets, bimodal: Bimodal::default(), choice: MIDDLE };
         Some(Box::new(Rrip::new(dynamic)))
     }
@@ -55,8 +55,8 @@ struct Dynamic {
 }
 
 #[typetag::serde]
-impl Start for Dynamic {
-    fn start(&mut self, _at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv {
+impl Insertion for Dynamic {
+    fn start(&mut self, _at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv {
         let (half, quarter) = (self.sets / 2, self.sets / 4);
         let is_static = match newcomer.set % half {
             0 => {

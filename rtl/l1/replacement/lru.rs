@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, RankShape, Scheme};
-use crate::choice::Place;
+use crate::choice::CacheGeometry;
 
 /// Configuration of LRU; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ impl Scheme for Lru {
         RankShape { name: "lru", bits: ways.next_power_of_two().ilog2() }
     }
 
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         None
     }
 }

@@ -20,8 +20,8 @@
 //!
 //! | port   | dir | payload           | contract                                                     |
 //! |--------|-----|-------------------|--------------------------------------------------------------|
-//! | `used` | in  | set, way, ranks   | an accepted access hit the line: new ranks of its set        |
-//! | `came` | in  | newcomer, ranks   | an accepted miss takes the way: new ranks of its set         |
+//! | `on_hit` | in  | set, way, ranks   | an accepted access hit the line: new ranks of its set        |
+//! | `on_insert` | in  | newcomer, ranks   | an accepted miss takes the way: new ranks of its set         |
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/streams.rs`.
@@ -37,7 +37,7 @@ use bitvec::slice::BitSlice;
 use derive::watched;
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{Choice, Place};
+use crate::choice::{CacheGeometry, Choice};
 use crate::config::Rules;
 use crate::kernel::name::Name;
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
@@ -49,7 +49,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     fn rank(&self, ways: u32) -> RankShape;
 
     /// Creates the policy of one cache; `None` for LRU, where the ranks in the tags are the complete state.
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>>;
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the keys, given the number of sets of the cache.
     fn validate(&self, _sets: u32, _rules: &mut Rules) {}
@@ -71,7 +71,7 @@ impl<S: Scheme + 'static> From<S> for ReplacementConfig {
 
 /// Line that a miss inserts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Newcomer {
+pub struct InsertedLine {
     /// Set of the line.
     pub set: u32,
     /// Way that the line takes.
@@ -94,11 +94,11 @@ pub trait Hooks: Debug + Send {
     fn reset(&self, way: u32) -> u8;
 
     /// Updates the ranks of a set after a hit.
-    fn used(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
+    fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
 
     /// Updates the ranks of a set when a line is inserted. `may_go` are the ways that could have been the
     /// victim; ways in flight could not.
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]);
+    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]);
 
     /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
@@ -151,14 +151,14 @@ pub struct Replacement(Option<Box<dyn Hooks>>);
 impl Replacement {
     /// Creates the policy of a cache, with no learned state.
     #[must_use]
-    pub fn new(config: &ReplacementConfig, place: &Place<'_>) -> Self {
+    pub fn new(config: &ReplacementConfig, place: &CacheGeometry<'_>) -> Self {
         Self(config.hardware(place).map(|hooks| Watched::of(config.typetag_name(), hooks)))
     }
 
     /// True if the ranks are in LRU order.
     #[inline]
     #[must_use]
-    pub fn is_order(&self) -> bool {
+    pub fn is_lru(&self) -> bool {
         self.0.is_none()
     }
 
@@ -170,20 +170,20 @@ impl Replacement {
 
     /// Updates the ranks of a set after a hit.
     #[inline]
-    pub fn used<T: Ranked>(&mut self, at: &Edge<'_>, set: u32, row: &mut [T], way: usize) {
+    pub fn on_hit<T: Ranked>(&mut self, at: &Edge<'_>, set: u32, row: &mut [T], way: usize) {
         match &mut self.0 {
             None => promote(row, way),
-            Some(hooks) => with_ranks(row, |ranks| hooks.used(at, (set, way as u32), ranks)),
+            Some(hooks) => with_ranks(row, |ranks| hooks.on_hit(at, (set, way as u32), ranks)),
         }
     }
 
     /// Updates the ranks of a set when a line is inserted. `might_have_gone` is true for the ways that could
     /// have been the victim.
     #[inline]
-    pub fn came<T: Ranked>(
+    pub fn on_insert<T: Ranked>(
         &mut self,
         at: &Edge<'_>,
-        newcomer: &Newcomer,
+        newcomer: &InsertedLine,
         row: &mut [T],
         might_have_gone: impl Fn(usize, &T) -> bool,
     ) {
@@ -193,7 +193,7 @@ impl Replacement {
             may_go.set(way, might_have_gone(way, line));
         }
         let may_go = &may_go[..row.len()];
-        with_ranks(row, |ranks| hooks.came(at, newcomer, may_go, ranks));
+        with_ranks(row, |ranks| hooks.on_insert(at, newcomer, may_go, ranks));
     }
 
     /// Starts to keep digests of the array contents.
@@ -272,39 +272,39 @@ mod bench {
 
     impl Bench {
         pub fn new(config: impl Into<ReplacementConfig>, sets: u32) -> Self {
-            let place = Place { path: "l1", sets, ways: 4 };
+            let place = CacheGeometry { path: "l1", sets, ways: 4 };
             Self { policy: Replacement::new(&config.into(), &place), wake: Wake::new(&[1]), cycle: 0 }
         }
 
         /// Returns the ranks after a hit.
-        pub fn used(&mut self, set: u32, way: usize, ranks: [u8; 4]) -> [u8; 4] {
+        pub fn on_hit(&mut self, set: u32, way: usize, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
             let at = Edge::new(self.cycle, self.cycle, &mut self.wake);
-            self.policy.used(&at, set, &mut row, way);
+            self.policy.on_hit(&at, set, &mut row, way);
             row.map(|line| line.0)
         }
 
         /// Returns the ranks after a line was inserted; the line in the way `bound` is in flight.
-        pub fn came(&mut self, newcomer: Newcomer, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
+        pub fn on_insert(&mut self, newcomer: InsertedLine, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
             let at = Edge::new(self.cycle, self.cycle, &mut self.wake);
-            self.policy.came(&at, &newcomer, &mut row, |way, _| Some(way) != bound);
+            self.policy.on_insert(&at, &newcomer, &mut row, |way, _| Some(way) != bound);
             row.map(|line| line.0)
         }
 
         /// Returns the rank of an inserted line.
         pub fn start(&mut self, (set, way): (u32, u32), evicts: bool, source: Source) -> u8 {
-            self.came(Newcomer { set, way, evicts, source }, None, [0; 4])[way as usize]
+            self.on_insert(InsertedLine { set, way, evicts, source }, None, [0; 4])[way as usize]
         }
     }
 
     #[test]
     fn lru_moves_a_use_to_the_front() {
         let mut bench = Bench::new(lru::Lru {}, 1);
-        assert_eq!(bench.used(0, 3, [3, 1, 0, 2]), [3, 2, 1, 0]);
-        let newcomer = Newcomer { set: 0, way: 0, evicts: true, source: ANY };
-        assert_eq!(bench.came(newcomer, None, [3, 1, 0, 2]), [0, 2, 1, 3]);
+        assert_eq!(bench.on_hit(0, 3, [3, 1, 0, 2]), [3, 2, 1, 0]);
+        let newcomer = InsertedLine { set: 0, way: 0, evicts: true, source: ANY };
+        assert_eq!(bench.on_insert(newcomer, None, [3, 1, 0, 2]), [0, 2, 1, 3]);
     }
 }

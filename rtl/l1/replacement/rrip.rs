@@ -10,7 +10,7 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::{u2, u5};
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, Newcomer, RankShape, Ways};
+use super::{Hooks, InsertedLine, RankShape, Ways};
 use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
 
 /// Re-reference prediction value; tags store it as the replacement rank.
@@ -25,12 +25,12 @@ pub const LONG: Rrpv = Rrpv::new(2);
 
 /// Insertion rule of an RRIP policy.
 #[typetag::serde]
-pub trait Start: Debug + Send {
+pub trait Insertion: Debug + Send {
     /// Trains the rule after a hit.
-    fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
+    fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
 
     /// Returns the rank of an inserted line.
-    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv;
+    fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv;
 
     /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
@@ -41,12 +41,12 @@ pub trait Start: Debug + Send {
 
 /// RRIP policy with its insertion rule.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Rrip(Box<dyn Start>);
+pub struct Rrip(Box<dyn Insertion>);
 
 impl Rrip {
     /// Creates the policy with this insertion rule.
     #[must_use]
-    pub fn new(start: impl Start + 'static) -> Self {
+    pub fn new(start: impl Insertion + 'static) -> Self {
         Self(Box::new(start))
     }
 }
@@ -57,12 +57,12 @@ impl Hooks for Rrip {
         DISTANT.value()
     }
 
-    fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
-        self.0.used(at, (set, way));
+    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
+        self.0.on_hit(at, (set, way));
         ranks[way as usize] = 0;
     }
 
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]) {
+    fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]) {
         let rank = self.0.start(at, newcomer);
         let way = newcomer.way as usize;
         let rise = if newcomer.evicts { DISTANT.value() - ranks[way] } else { 0 };

@@ -4,9 +4,9 @@
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{DISTANT, LONG, RANK, Rrip, Rrpv, Start};
-use super::{Hooks, Newcomer, RankShape, Scheme};
-use crate::choice::Place;
+use super::rrip::{DISTANT, Insertion, LONG, RANK, Rrip, Rrpv};
+use super::{Hooks, InsertedLine, RankShape, Scheme};
+use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
@@ -39,7 +39,7 @@ impl Scheme for ShipConfig {
         RANK
     }
 
-    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(Rrip::new(Ship::new(self, place))))
     }
 
@@ -82,7 +82,10 @@ struct Origin {
 }
 
 impl Ship {
-    fn new(&ShipConfig { signature, bits }: &ShipConfig, &Place { path, sets, ways }: &Place<'_>) -> Self {
+    fn new(
+        &ShipConfig { signature, bits }: &ShipConfig,
+        &CacheGeometry { path, sets, ways }: &CacheGeometry<'_>,
+    ) -> Self {
         let spec = |name: &str, rows, columns| ArraySpec {
             path: format!("{path}.tags.ship.{name}"),
             storage: Storage::Sram,
@@ -102,15 +105,15 @@ impl Ship {
 }
 
 #[typetag::serde]
-impl Start for Ship {
-    fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32)) {
+impl Insertion for Ship {
+    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32)) {
         let Origin { signature, .. } = *self.lines.read_cell(at, set, way);
         self.lines.update(at, set, way, |line| line.used = true);
         self.counters.update(at, signature, 0, |counter| counter.0 = counter.0.saturating_add(u3::new(1)));
     }
 
-    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv {
-        let &Newcomer { set, way, evicts, source } = newcomer;
+    fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv {
+        let &InsertedLine { set, way, evicts, source } = newcomer;
         let old = *self.lines.read_cell(at, set, way);
         if evicts && !old.used {
             self.counters.update(at, old.signature, 0, |counter| counter.0 = counter.0.saturating_sub(u3::new(1)));
@@ -156,7 +159,7 @@ mod tests {
         let from = |pc: u32| Source { line: 0, pc };
         assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
         // The line of pc 7 is evicted without a hit; the line of pc 9 was hit.
-        bench.used(0, 1, [0; 4]);
+        bench.on_hit(0, 1, [0; 4]);
         assert_eq!(bench.start((0, 0), true, from(7)), 3);
         assert_eq!(bench.start((0, 1), true, from(9)), 2);
     }

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{LONG, RANK, Rrip, Rrpv, Start};
-use super::{Hooks, Newcomer, RankShape, Scheme};
-use crate::choice::Place;
+use super::rrip::{Insertion, LONG, RANK, Rrip, Rrpv};
+use super::{Hooks, InsertedLine, RankShape, Scheme};
+use crate::choice::CacheGeometry;
 use crate::kernel::Edge;
 
 /// Configuration of SRRIP; it has no keys, and the policy learns nothing.
@@ -19,14 +19,14 @@ impl Scheme for Srrip {
         RANK
     }
 
-    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         Some(Box::new(Rrip::new(*self)))
     }
 }
 
 #[typetag::serde]
-impl Start for Srrip {
-    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> Rrpv {
+impl Insertion for Srrip {
+    fn start(&mut self, _at: &Edge<'_>, _newcomer: &InsertedLine) -> Rrpv {
         LONG
     }
 }
@@ -38,8 +38,8 @@ mod tests {
 
     #[test]
     fn srrip_starts_lines_at_2_and_raises_the_others_by_what_the_victim_had_left() {
-        let newcomer = Newcomer { set: 0, way: 1, evicts: true, source: ANY };
+        let newcomer = InsertedLine { set: 0, way: 1, evicts: true, source: ANY };
         // The line in way 3 is in flight, so its rank does not rise.
-        assert_eq!(Bench::new(Srrip {}, 1).came(newcomer, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
+        assert_eq!(Bench::new(Srrip {}, 1).on_insert(newcomer, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
     }
 }

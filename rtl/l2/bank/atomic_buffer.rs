@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::mshr::bits_for;
 use super::super::stats::{L2Stats, Stall};
-use super::lines::{Asked, Place, answer, perform};
+use super::lines::{BankAccess, LinePlace, answer, perform};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload};
@@ -54,7 +54,7 @@ pub struct BufferShape {
 pub struct AtomicBuffer {
     shape: BufferShape,
     valid: bool,
-    place: Place,
+    place: LinePlace,
     line: LineData,
 }
 
@@ -67,18 +67,18 @@ impl AtomicBuffer {
 
     /// Returns the buffered line, if it is the line at `place`.
     #[must_use]
-    pub fn held(&self, place: Place) -> Option<&LineData> {
+    pub fn held(&self, place: LinePlace) -> Option<&LineData> {
         (self.valid && self.place == place).then_some(&self.line)
     }
 
     /// Returns the buffered line to be changed by the host or an arriving burst, if it is the line at
     /// `place`.
-    pub fn held_mut(&mut self, place: Place) -> Option<&mut LineData> {
+    pub fn held_mut(&mut self, place: LinePlace) -> Option<&mut LineData> {
         (self.valid && self.place == place).then_some(&mut self.line)
     }
 
     /// Empties the buffer and returns its line, if it is the line at `place`.
-    pub fn release(&mut self, place: Place, stats: &mut L2Stats) -> Option<&LineData> {
+    pub fn release(&mut self, place: LinePlace, stats: &mut L2Stats) -> Option<&LineData> {
         if !self.valid || self.place != place {
             return None;
         }
@@ -88,14 +88,14 @@ impl AtomicBuffer {
     }
 
     /// Empties the buffer and returns its line with its place, if the buffer holds one.
-    pub fn give_up(&mut self, stats: &mut L2Stats) -> Option<(Place, &LineData)> {
+    pub fn take_line(&mut self, stats: &mut L2Stats) -> Option<(LinePlace, &LineData)> {
         let place = self.place;
         self.release(place, stats).map(|line| (place, line))
     }
 
     /// Writes the buffered line, if any, back to the data memory.
     pub fn write_back(&mut self, memory: &mut Array<LineData>, at: &impl AnyEdge, stats: &mut L2Stats) {
-        if let Some(((row, column), line)) = self.give_up(stats) {
+        if let Some(((row, column), line)) = self.take_line(stats) {
             memory.update(at, row, column, |cell| cell.clone_from(line));
         }
     }
@@ -108,10 +108,10 @@ impl AtomicBuffer {
     pub fn perform(
         &mut self,
         memory: &mut Array<LineData>,
-        place: Place,
+        place: LinePlace,
         (replies, stats): (&mut Fifo<Reply>, &mut L2Stats),
         at: &impl AnyEdge,
-        asked: &Asked<'_>,
+        asked: &BankAccess<'_>,
         can_write: bool,
     ) -> Result<bool, Stall> {
         let is_here = self.held(place).is_some();

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::{Bursts, LineState, Tag, TagShape};
-use super::super::looking::Looking;
-use super::super::mshr::{Entry, Mshr, MshrShape, WaiterShape};
+use super::super::looking::LookupEntry;
+use super::super::mshr::{Mshr, MshrEntry, MshrShape, WaiterShape};
 use super::super::split::Split;
 use super::super::stats::{L2Has, L2Stats, Stall};
 use super::lines::Lines;
@@ -48,7 +48,7 @@ pub(super) struct Core {
     pub index: IndexUnit,
     /// Split L1 requests in progress, if lines of the bank are shorter than L1 lines.
     pub split: Option<Box<Split>>,
-    pub looking: Fifo<Looking>,
+    pub looking: Fifo<LookupEntry>,
     pub tags: Array<Tag>,
     pub recency: Array<Recency>,
     /// Data memory, atomic buffer and reply queue.
@@ -191,7 +191,7 @@ impl Core {
     /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the line
     /// in bytes.
     #[inline(always)]
-    pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (Entry, usize) {
+    pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (MshrEntry, usize) {
         let tag = u32::from(arrived.tag);
         let (entry, burst) = (tag >> self.bursts.ilog2(), tag & (self.bursts - 1));
         (self.mshr.arrive(at, entry, burst), burst as usize * self.place.burst_bytes as usize)
@@ -250,7 +250,7 @@ impl Core {
     /// Makes a way the most recently used of its set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        let recency = self.recency.read(at, set)[0].touched(way);
+        let recency = self.recency.read(at, set)[0].promote(way);
         self.recency.write(at, set, 0, recency);
     }
 
@@ -264,7 +264,7 @@ impl Core {
             let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
             return empty.map(|way| way as u32);
         }
-        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.may_go())
+        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.is_evictable())
     }
 
     /// True if no request, line or reply is in flight in the common state; the flow may have more.

@@ -3,7 +3,7 @@
 use super::super::line::{LineState, Tag};
 use super::super::stats::L2Stats;
 use super::core::Core;
-use super::lines::Place;
+use super::lines::LinePlace;
 use super::{Flow, L2Bank};
 use crate::cells::line::LINE_BYTES;
 
@@ -63,7 +63,7 @@ impl L2Bank {
     /// request may be in flight.
     pub fn end_kernel(&mut self) {
         let Core { lines, stats, .. } = self.core_mut();
-        if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.give_up(stats)) {
+        if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.take_line(stats)) {
             lines.data.poke(set, way, |data| data.clone_from(line));
         }
     }
@@ -92,7 +92,7 @@ impl L2Bank {
 
 impl Core {
     /// Returns set and way of a line, if any of its bytes are present.
-    fn locate(&self, line: u64) -> Option<Place> {
+    fn locate(&self, line: u64) -> Option<LinePlace> {
         let (set, tag) = self.split(self.local(line));
         let is_here = |cell: &Tag| cell.state.is_here() || cell.state == LineState::Partial;
         let way = self.tags.row(set).iter().position(|cell| cell.tag == tag && is_here(cell))?;
@@ -100,7 +100,7 @@ impl Core {
     }
 
     /// Returns the bytes of the line in a way, from the atomic buffer if it is there.
-    fn held(&self, (set, way): Place) -> &[u8; LINE_BYTES] {
+    fn held(&self, (set, way): LinePlace) -> &[u8; LINE_BYTES] {
         let lines = &self.lines;
         let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.held((set, way)));
         &held.unwrap_or_else(|| &lines.data.row(set)[way as usize]).0

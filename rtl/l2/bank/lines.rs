@@ -17,18 +17,18 @@ use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 use crate::noc::stamps::Stamps;
 
 /// Set and way.
-pub type Place = (u32, u32);
+pub type LinePlace = (u32, u32);
 
 /// Storage location of a line.
 pub(super) enum Spot<'a> {
     /// A way of the line's set.
-    Way(Place),
+    Way(LinePlace),
     /// A cell, by row and column, of a memory outside the sets (bypass buffer or FRC).
     Beside(&'a mut Array<LineData>, (u32, u32)),
 }
 
 /// An access to a line, from the lookup pipeline or from an MSHR entry.
-pub struct Asked<'a> {
+pub struct BankAccess<'a> {
     /// Kind of the access.
     pub kind: RequestKind,
     id: u32,
@@ -43,7 +43,7 @@ pub struct Asked<'a> {
     stamps: Stamps,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> BankAccess<'a> {
     /// Returns the access of a request whose lookup is over.
     #[inline(always)]
     pub fn looking(request: &'a Request) -> Self {
@@ -102,7 +102,7 @@ impl Lines {
     pub fn perform_in(
         &mut self,
         spot: Spot<'_>,
-        asked: &Asked<'_>,
+        asked: &BankAccess<'_>,
         stats: &mut L2Stats,
         at: &impl AnyEdge,
         can_write: bool,
@@ -146,7 +146,7 @@ impl Lines {
 
     /// Returns the bytes of a victim, and removes the line from the atomic buffer if it is there.
     #[inline(always)]
-    pub fn leaving(&mut self, at: &impl AnyEdge, (set, way): Place, stats: &mut L2Stats) -> &LineData {
+    pub fn leaving(&mut self, at: &impl AnyEdge, (set, way): LinePlace, stats: &mut L2Stats) -> &LineData {
         let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), stats));
         held.unwrap_or_else(|| self.data.read_cell(at, set, way))
     }
@@ -157,7 +157,7 @@ impl Lines {
     pub fn take_back(
         &mut self,
         at: &impl AnyEdge,
-        place: Place,
+        place: LinePlace,
         stats: &mut L2Stats,
         can_write: bool,
     ) -> Result<(), Stall> {
@@ -207,8 +207,8 @@ pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
 
 /// Fills in the reply to an access that returns its line.
 #[inline(always)]
-pub(super) fn answer(reply: &mut Reply, asked: &Asked<'_>, bytes: &[u8; LINE_BYTES]) {
-    let &Asked { id, line, sm, ticket, sectors, stamps, .. } = asked;
+pub(super) fn answer(reply: &mut Reply, asked: &BankAccess<'_>, bytes: &[u8; LINE_BYTES]) {
+    let &BankAccess { id, line, sm, ticket, sectors, stamps, .. } = asked;
     bring(reply, (id, line, sm, ticket), sectors, bytes);
     reply.stamps = stamps;
 }
@@ -222,7 +222,7 @@ pub(super) fn perform(
     (row, column): (u32, u32),
     replies: &mut Fifo<Reply>,
     at: &impl AnyEdge,
-    asked: &Asked<'_>,
+    asked: &BankAccess<'_>,
     operand_bytes: u32,
     can_write: bool,
 ) -> Result<bool, Stall> {

@@ -23,7 +23,7 @@ impl Scheme for KeepNothing {
 
 #[typetag::serde]
 impl Hooks for KeepNothing {
-    fn lets_past(&self, _request: &Request) -> bool {
+    fn bypasses(&self, _request: &Request) -> bool {
         true
     }
 }

@@ -24,7 +24,7 @@ impl Scheme for Coalesced {
 
 #[typetag::serde]
 impl Hooks for Coalesced {
-    fn lets_past(&self, request: &Request) -> bool {
+    fn bypasses(&self, request: &Request) -> bool {
         request.kind == RequestKind::Read && request.sharing == Sharing::Keeps
     }
 }

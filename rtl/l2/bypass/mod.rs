@@ -58,7 +58,7 @@ impl<S: Scheme + 'static> From<S> for L2Bypass {
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// True if a request whose line is absent bypasses the bank. Never called for atomics.
-    fn lets_past(&self, request: &Request) -> bool;
+    fn bypasses(&self, request: &Request) -> bool;
 
     /// Called in the cycle in which a request is looked up, before its outcome is decided.
     fn reach(&mut self, _cycle: u64) {}

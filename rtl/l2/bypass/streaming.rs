@@ -28,7 +28,7 @@ impl Scheme for StreamingConfig {
 
 #[typetag::serde]
 impl Hooks for Streaming {
-    fn lets_past(&self, _request: &Request) -> bool {
+    fn bypasses(&self, _request: &Request) -> bool {
         self.is_closed()
     }
 

@@ -25,9 +25,9 @@ fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
     mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 0);
     let next = |mshr: &Mshr, tick| mshr.waiter(&Edge::new(tick, tick, &mut Wake::new(&[1]))).map(|(_, w)| w.ticket);
     assert_eq!(next(&mshr, 5), Some(10));
-    assert!(mshr.served(&Edge::new(5, 5, &mut wake), false).is_none());
+    assert!(mshr.pop_waiter(&Edge::new(5, 5, &mut wake), false).is_none());
     assert_eq!((next(&mshr, 6), mshr.find(77)), (Some(11), Some(0)));
-    let freed = mshr.served(&Edge::new(6, 6, &mut wake), true).unwrap();
+    let freed = mshr.pop_waiter(&Edge::new(6, 6, &mut wake), true).unwrap();
     assert_eq!((freed.set, freed.way, freed.dirty), (5, 3, true));
     assert_eq!((mshr.find(77), mshr.is_empty()), (None, true));
 }
@@ -46,13 +46,13 @@ fn a_waiter_of_some_bursts_is_served_when_these_are_here_and_holds_up_those_behi
     assert_eq!(mshr.entry(0).asked, 0b0101);
     mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 0);
     assert_eq!(next(&mshr, 5), Some(10));
-    assert!(mshr.served(&Edge::new(5, 5, &mut wake), false).is_none());
+    assert!(mshr.pop_waiter(&Edge::new(5, 5, &mut wake), false).is_none());
     assert!(!mshr.is_ready(), "request 11 lacks burst 2");
     mshr.arrive(&Edge::new(6, 6, &mut wake), 0, 2);
     assert_eq!(next(&mshr, 7), Some(11));
-    assert!(mshr.served(&Edge::new(7, 7, &mut wake), false).is_none());
+    assert!(mshr.pop_waiter(&Edge::new(7, 7, &mut wake), false).is_none());
     assert_eq!(next(&mshr, 8), Some(12));
-    let freed = mshr.served(&Edge::new(8, 8, &mut wake), true).unwrap();
+    let freed = mshr.pop_waiter(&Edge::new(8, 8, &mut wake), true).unwrap();
     assert_eq!((freed.arrived, freed.dirty, mshr.is_empty()), (0b0101, true, true));
 }
 
@@ -77,7 +77,7 @@ fn entries_beyond_a_word_of_64_are_taken_found_and_freed() {
     }
     assert_eq!((mshr.free(), mshr.find(100), mshr.find(128)), (None, Some(100), None));
     mshr.arrive(&Edge::new(200, 200, &mut wake), 100, 0);
-    assert_eq!(mshr.served(&Edge::new(201, 201, &mut wake), false).map(|freed| freed.line), Some(100));
+    assert_eq!(mshr.pop_waiter(&Edge::new(201, 201, &mut wake), false).map(|freed| freed.line), Some(100));
     assert_eq!((mshr.free(), mshr.find(100)), (Some(100), None));
 }
 

@@ -9,7 +9,7 @@ use super::{MOST_PORTS, OutputCount, OutputStats, XbarIo};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Counted, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
-use crate::noc::buffer::{InputBuffer, Taken};
+use crate::noc::buffer::{InputBuffer, TakeResult};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
@@ -103,10 +103,10 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             let i = i as usize;
             outside = outside.without_first();
             match self.inputs[i].take(&mut from.at(i), self.flit_bytes, at) {
-                Taken::Nothing => {}
-                Taken::At(cycle) => edge.wake_at(cycle),
-                Taken::AfterGrant => edge.roomless |= M::line(i as u32),
-                Taken::Entered { head, next } => {
+                TakeResult::Nothing => {}
+                TakeResult::At(cycle) => edge.wake_at(cycle),
+                TakeResult::AfterGrant => edge.roomless |= M::line(i as u32),
+                TakeResult::Entered { head, next } => {
                     if let Some(cycle) = next {
                         edge.wake_at(cycle);
                     }

@@ -12,7 +12,7 @@ use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 use crate::sm::front::decode::Decoded;
-use crate::sm::front::issue::{Issue, Served};
+use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 
 impl SmCore {
@@ -25,7 +25,7 @@ impl SmCore {
         issue: &Issue,
         decoded: &Decoded,
         op: &WarpOp,
-    ) -> Served {
+    ) -> IssueProgress {
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
         let word = |source: usize| *read.word(decoded.srcs[source].low, &mut None);
         let (a, b, c, pred) = (read.wide(&decoded.srcs[0]), word(1), word(2), read.pred(&decoded.inst.srcs[0]));
@@ -61,7 +61,7 @@ impl SmCore {
             });
             self.reserve(issue, &decoded.inst.writes);
         }
-        Served::All
+        IssueProgress::All
     }
 
     /// Returns the lanes that others may have to wait for. These have not exited and are not at an

@@ -11,11 +11,11 @@ use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 use crate::sm::front::decode::{Decoded, Pipe};
-use crate::sm::front::issue::{Issue, Served};
+use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
-use crate::sm::memory::access::look;
+use crate::sm::memory::access::check_access;
 use crate::sm::memory::check::illegal;
-use crate::sm::memory::shared_memory::{SharedMemory, Use};
+use crate::sm::memory::shared_memory::{BankUse, SharedMemory};
 
 impl SmCore {
     /// Executes a matrix instruction, or stops the core if lanes are missing.
@@ -26,7 +26,7 @@ impl SmCore {
         at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
-    ) -> Served {
+    ) -> IssueProgress {
         match &decoded.inst.op {
             Op::Tensor(op) if issue.mask == u32::MAX => self.multiply(loaded, at, issue, decoded, op),
             Op::LoadMatrix(load, mem) if issue.mask == u32::MAX => {
@@ -47,7 +47,7 @@ impl SmCore {
         issue: &Issue,
         decoded: &Decoded,
         op: &TensorOp,
-    ) -> Served {
+    ) -> IssueProgress {
         let start = self.start(at, issue, (Pipe::Tensor, decoded.interval), decoded);
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
         let row = |src: &Operand| *read.word(src.low, &mut None);
@@ -61,7 +61,7 @@ impl SmCore {
             [0; 2]
         });
         self.reserve(issue, &decoded.inst.writes);
-        Served::All
+        IssueProgress::All
     }
 
     /// Executes a matrix load; shared memory delivers the matrices one after the other.
@@ -72,17 +72,17 @@ impl SmCore {
         issue: &Issue,
         decoded: &Decoded,
         (load, mem): (MatrixLoad, &MemOp),
-    ) -> Served {
+    ) -> IssueProgress {
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
         let mut address = [0; LANES];
         let differing = read.base(mem, &decoded.base, &mut [None; 2]).addresses(mem, &mut address);
-        let found = look(&loaded.image, mem, decoded.bytes, (&address, differing), load.rows());
+        let found = check_access(&loaded.image, mem, decoded.bytes, (&address, differing), load.rows());
         if let Err((lane, address, wrong)) = found {
             let wrong = illegal(&decoded.inst.op, address, mem.bytes(), wrong);
             return self.stop(loaded, issue, decoded, lane, wrong);
         }
         let shared = &mut self.shared;
-        let cycles = |number: u8| shared.cycles(Use::Load, (&address, u64::MAX), 0xff << (8 * number), mem.bytes());
+        let cycles = |number: u8| shared.cycles(BankUse::Load, (&address, u64::MAX), 0xff << (8 * number), mem.bytes());
         let cycles: u16 = (0..load.count).map(cycles).sum();
         self.counters.shared_conflicts += u64::from(cycles - u16::from(load.count));
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
@@ -95,7 +95,7 @@ impl SmCore {
             [0; 2]
         });
         self.reserve(issue, &decoded.inst.writes);
-        Served::All
+        IssueProgress::All
     }
 }
 

@@ -16,7 +16,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::l1::access::LANES;
 use crate::sm::SmConfig;
 use crate::sm::front::decode::{PIPES, Pipe};
-use crate::sm::front::issue::{Issue, Turn};
+use crate::sm::front::issue::{HalfOrder, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::host::image::RESULT_WORDS;
 
@@ -49,9 +49,9 @@ struct ResultRow(#[payload(name = "lane")] [[u32; LANES]; RESULT_WORDS]);
 /// Results that retire in one cycle: one slot of the in-flight table per byte, the last one booked in the
 /// lowest byte. Unused bytes are 0xff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::sm) struct Booked(u64);
+pub(in crate::sm) struct RetiringResults(u64);
 
-impl Booked {
+impl RetiringResults {
     const NONE: Self = Self(u64::MAX);
 
     /// Returns the number of results that retire.
@@ -66,7 +66,7 @@ impl Booked {
     }
 }
 
-impl Iterator for Booked {
+impl Iterator for RetiringResults {
     type Item = u8;
 
     #[inline(always)]
@@ -103,7 +103,7 @@ pub(in crate::sm) struct Pipes {
     results: Array<ResultRow>,
     /// Results that retire in each cycle, indexed by cycle modulo the calendar span.
     #[serde(with = "BigArray")]
-    calendar: [Booked; CALENDAR_CYCLES],
+    calendar: [RetiringResults; CALENDAR_CYCLES],
 }
 
 impl Pipes {
@@ -131,7 +131,7 @@ impl Pipes {
             flights: [Flight::default(); FLIGHTS],
             busy: 0,
             results: Array::new(spec, ()),
-            calendar: [Booked::NONE; CALENDAR_CYCLES],
+            calendar: [RetiringResults::NONE; CALENDAR_CYCLES],
         }
     }
 
@@ -206,7 +206,7 @@ impl Pipes {
         self.results.take_writes(at, 1);
         self.results.change(at, slot as usize, |ResultRow(words)| preds = fill(words));
         self.busy |= 1 << slot;
-        let more = turn == Turn::First;
+        let more = turn == HalfOrder::First;
         self.flights[slot as usize % FLIGHTS] = Flight { warp, half, more, rows, pc, mask, preds, due };
         self.calendar[due as usize % CALENDAR_CYCLES].add(slot as u8);
     }
@@ -221,13 +221,13 @@ impl Pipes {
     /// True if any result has its writeback in `cycle`.
     #[inline(always)]
     pub fn are_due(&self, cycle: u64) -> bool {
-        self.calendar[cycle as usize % CALENDAR_CYCLES] != Booked::NONE
+        self.calendar[cycle as usize % CALENDAR_CYCLES] != RetiringResults::NONE
     }
 
     /// Takes the results due in this cycle, and the read ports through which `retire` reads them one by one.
     #[inline(always)]
-    pub fn due(&mut self, at: &impl AnyEdge) -> Booked {
-        let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], Booked::NONE);
+    pub fn due(&mut self, at: &impl AnyEdge) -> RetiringResults {
+        let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], RetiringResults::NONE);
         self.results.take_reads(at, due.count());
         due
     }

@@ -78,7 +78,7 @@ impl SmCore {
             Op::Load(mem) | Op::Atomic(_, mem) => written = self.write_beat(at, &decoded.inst, mem, reply),
             Op::Texture(op) => {
                 self.write_texels(loaded, at, decoded, op, reply);
-                if self.address_unit.answered(warp, reply.pc) {
+                if self.address_unit.on_reply(warp, reply.pc) {
                     written = RegMask::default();
                 }
             }

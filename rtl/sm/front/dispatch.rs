@@ -4,7 +4,7 @@ use isa::lanes::ConvergenceFault;
 use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
 
 use super::decode::{Decoded, Pipe};
-use super::issue::{Head, Issue, Served, Turn};
+use super::issue::{HalfOrder, Head, Issue, IssueProgress};
 use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
@@ -42,7 +42,7 @@ impl SmCore {
         let Half { number: half, mask, turn } = if PAIRS && decoded.pipe != Pipe::Control {
             self.halves.next(warp, lanes)
         } else {
-            Half { number: 0, mask: lanes as u32, turn: Turn::Only }
+            Half { number: 0, mask: lanes as u32, turn: HalfOrder::Only }
         };
         let issue = Issue { scheduler, warp, half, turn, rows: self.first_row(warp, half), pc, mask, lanes };
         let mut acting = lanes;
@@ -73,7 +73,7 @@ impl SmCore {
             _ => self.dispatch_computing::<PAIRS>(loaded, at, issue, decoded),
         };
         if fate == Fate::Leaves {
-            self.leave::<PAIRS>(loaded, &issue, decoded.pipe, acting);
+            self.retire_head::<PAIRS>(loaded, &issue, decoded.pipe, acting);
         }
     }
 
@@ -129,7 +129,7 @@ impl SmCore {
     ) -> Fate {
         if issue.mask != 0 {
             let served = self.access(loaded, at, issue, decoded, mem);
-            if served != Served::All {
+            if served != IssueProgress::All {
                 return self.dispatch_again(issue.warp, decoded, served);
             }
         }
@@ -163,7 +163,7 @@ impl SmCore {
         decoded: &Decoded,
     ) -> Fate {
         let served = self.serve_rare(loaded, at, issue, decoded);
-        if served != Served::All {
+        if served != IssueProgress::All {
             return self.dispatch_again(issue.warp, decoded, served);
         }
         if decoded.pipe == Pipe::Barrier {
@@ -175,13 +175,13 @@ impl SmCore {
     }
 
     #[inline(never)]
-    fn serve_rare(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Served {
+    fn serve_rare(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> IssueProgress {
         match &decoded.inst.op {
             Op::LoadMatrix(..) | Op::Tensor(_) => self.serve_matrix(loaded, at, &issue, decoded),
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
             Op::Warp(op) => self.exchange(loaded, at, &issue, decoded, op),
             Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
-            Op::BarrierWith(kind) => self.meet(loaded, at, &issue, decoded, *kind),
+            Op::BarrierWith(kind) => self.execute_barrier(loaded, at, &issue, decoded, *kind),
             _ => self.stop(loaded, &issue, decoded, issue.lanes.trailing_zeros() as u8, FaultKind::Trap),
         }
     }
@@ -189,8 +189,8 @@ impl SmCore {
     /// Keeps an instruction at the head of its warp, and presents it to the scoreboard again if lanes remain
     /// to be served.
     #[inline(never)]
-    fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: Served) -> Fate {
-        if served == Served::Part {
+    fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: IssueProgress) -> Fate {
+        if served == IssueProgress::Part {
             self.scoreboard.show(warp, &decoded.uses);
         }
         Fate::Stays
@@ -199,7 +199,7 @@ impl SmCore {
     /// Advances a warp to its next instruction, unless the upper half must still issue.
     #[inline(always)]
     fn go_on<const PAIRS: bool>(&mut self, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Fate {
-        if PAIRS && issue.turn == Turn::First {
+        if PAIRS && issue.turn == HalfOrder::First {
             self.dispatch_other(issue, decoded);
             return Fate::Stays;
         }
@@ -209,10 +209,10 @@ impl SmCore {
 
     /// Counts an issued instruction and presents the next instruction of the warp to the schedulers.
     #[inline(always)]
-    fn leave<const PAIRS: bool>(&mut self, loaded: &Loaded, issue: &Issue, pipe: Pipe, acting: u64) {
+    fn retire_head<const PAIRS: bool>(&mut self, loaded: &Loaded, issue: &Issue, pipe: Pipe, acting: u64) {
         let &Issue { scheduler, warp, pc, .. } = issue;
         if PAIRS {
-            self.halves.issued(warp, Turn::Only);
+            self.halves.issued(warp, HalfOrder::Only);
         }
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
         self.counters.issued::<PAIRS>(pipe, acting);
@@ -227,20 +227,20 @@ impl SmCore {
     }
 
     /// Executes a barrier with operands. A barrier that returns a reduction issues again after it has opened.
-    fn meet(
+    fn execute_barrier(
         &mut self,
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
         kind: BarrierKind,
-    ) -> Served {
+    ) -> IssueProgress {
         let &Issue { warp, mask, lanes, .. } = issue;
         if self.warps.get(warp).served != 0 {
-            return self.tell_reduction(at, issue, decoded, kind);
+            return self.write_reduction(at, issue, decoded, kind);
         }
         if lanes != self.stacks.alive(warp) && self.stop_if_split(loaded, issue, decoded) {
-            return Served::Fault;
+            return IssueProgress::Fault;
         }
         let (number, arrival) = match self.arrival(loaded, at, issue, decoded, kind) {
             Ok(arrived) => arrived,
@@ -261,15 +261,15 @@ impl SmCore {
         let slot = self.warps.get(warp).cta;
         let live = self.warps.live() & self.ctas.warps(slot);
         if kind == BarrierKind::Arrive {
-            self.barriers.pass(slot, id, live, Arrival::of(lanes));
-            return Served::All;
+            self.barriers.arrive_without_waiting(slot, id, live, Arrival::of(lanes));
+            return IssueProgress::All;
         }
         self.barriers.arrive(slot, id, warp, live, arrival);
         if kind == BarrierKind::Sync {
-            return Served::All;
+            return IssueProgress::All;
         }
         self.warps.serve(warp, mask);
-        Served::Part
+        IssueProgress::Part
     }
 
     /// Returns the barrier number and the arrival of a warp. All lanes must agree on the operands.
@@ -313,7 +313,13 @@ impl SmCore {
     }
 
     /// Writes the reduction result of a barrier that has opened, one half of the warp per issue.
-    fn tell_reduction(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
+    fn write_reduction(
+        &mut self,
+        at: &impl AnyEdge,
+        issue: &Issue,
+        decoded: &Decoded,
+        kind: BarrierKind,
+    ) -> IssueProgress {
         let &Issue { warp, turn, .. } = issue;
         let Reduction { threads, held } = self.barriers.reduction(warp);
         if decoded.writes {
@@ -326,11 +332,11 @@ impl SmCore {
             self.reserve(issue, &decoded.inst.writes);
         }
         self.halves.issued(warp, turn);
-        if turn == Turn::First {
-            return Served::Part;
+        if turn == HalfOrder::First {
+            return IssueProgress::Part;
         }
         self.warps.serve(warp, 0);
-        Served::All
+        IssueProgress::All
     }
 
     /// Stops the core at a fault of lane `lane`.
@@ -342,11 +348,11 @@ impl SmCore {
         decoded: &Decoded,
         lane: u8,
         kind: FaultKind,
-    ) -> Served {
+    ) -> IssueProgress {
         let lane = lane + half * LANES as u8;
         let fault = fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind);
         self.fault = Some(Box::new(fault));
-        Served::Fault
+        IssueProgress::Fault
     }
 
     /// Computes the result of an instruction that its pipe takes in cycle `start`, and starts the result

@@ -109,7 +109,7 @@ struct Tag {
 
 /// MSHR entry: a line in flight and the warps that wait for it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Entry {
+struct ICacheMshrEntry {
     line: u64,
     /// Mask of the waiting warps.
     warps: u64,
@@ -128,7 +128,7 @@ pub(in crate::sm) struct InstructionCache {
     num_warps: u32,
     /// log2 of the size of a PTX instruction in bytes.
     pub instruction_log2: u32,
-    entries: Box<[Entry]>,
+    entries: Box<[ICacheMshrEntry]>,
     /// Mask of the MSHR entries in use.
     used: u64,
     /// MSHR entry whose line has arrived and row of the line in `data`, while waiting warps are served from
@@ -167,7 +167,7 @@ impl InstructionCache {
             ways,
             num_warps,
             instruction_log2: instruction_bytes.ilog2(),
-            entries: vec![Entry::default(); mshr_entries as usize].into(),
+            entries: vec![ICacheMshrEntry::default(); mshr_entries as usize].into(),
             used: 0,
             serving: None,
             waiting: 0,
@@ -207,7 +207,7 @@ impl InstructionCache {
     }
 
     fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        self.recency.update(at, set, 0, |recency| *recency = recency.touched(way));
+        self.recency.update(at, set, 0, |recency| *recency = recency.promote(way));
     }
 
     /// Returns the first word of the instruction at `address`, from row `place` of the data.
@@ -255,7 +255,7 @@ impl InstructionCache {
             self.held |= bit;
             return FetchOutcome::Refused;
         };
-        *entry = Entry { line, warps: bit };
+        *entry = ICacheMshrEntry { line, warps: bit };
         self.used |= 1 << free;
         self.waiting |= bit;
         // The link has room for one request per MSHR entry.
@@ -367,7 +367,7 @@ impl InstructionCache {
         to.sized("serving_entry", entry.into(), count.max(2).next_power_of_two().ilog2());
         to.sized("serving_place", place.into(), data.spec().rows.max(2).next_power_of_two().ilog2());
         to.sized("held", *held, *num_warps);
-        to.entries("entry", entries.iter(), |Entry { line, warps }, to| {
+        to.entries("entry", entries.iter(), |ICacheMshrEntry { line, warps }, to| {
             to.sized("line", *line, shape.line_bits);
             to.sized("warps", *warps, *num_warps);
         });

@@ -19,7 +19,7 @@ pub(in crate::sm) struct Ready {
 
 /// Order of an issue among the halves of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sm) enum Turn {
+pub(in crate::sm) enum HalfOrder {
     /// Only issue: the warp has 32 lanes, or the other half has no active lane.
     Only,
     /// Lower half; the upper half issues next.
@@ -44,7 +44,7 @@ pub(in crate::sm) struct Issue {
     pub warp: u8,
     /// Half of a 64-lane warp: 0 or 1; 0 for a warp of 32 lanes.
     pub half: u8,
-    pub turn: Turn,
+    pub turn: HalfOrder,
     /// First register row of the half.
     pub rows: u16,
     pub pc: u32,
@@ -57,13 +57,13 @@ pub(in crate::sm) struct Issue {
 impl Issue {
     /// Creates the issue of an instruction for a 32-lane warp whose registers are not accessed.
     pub fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
-        Self { scheduler, warp, half: 0, turn: Turn::Only, rows: 0, pc, mask, lanes: mask.into() }
+        Self { scheduler, warp, half: 0, turn: HalfOrder::Only, rows: 0, pc, mask, lanes: mask.into() }
     }
 }
 
 /// Progress of an instruction at its issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sm) enum Served {
+pub(in crate::sm) enum IssueProgress {
     /// All lanes are served.
     All,
     /// Some lanes are served; the instruction issues again for the others and is counted with its last issue.
@@ -101,7 +101,7 @@ impl SmCore {
                 None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
         }
-        self.stalls.charged(at.cycle());
+        self.stalls.finish_cycle(at.cycle());
         issued
     }
 

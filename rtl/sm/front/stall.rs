@@ -48,9 +48,9 @@ const REASONS: usize = StallReason::ALL.len();
 
 /// Scheduler cycles of an SM by [`StallReason`]; cycles with an issue count as `Issued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slots([u64; REASONS]);
+pub struct StallCycles([u64; REASONS]);
 
-impl Slots {
+impl StallCycles {
     /// Returns the cycles charged to a reason.
     #[must_use]
     pub const fn of(&self, reason: StallReason) -> u64 {
@@ -69,7 +69,7 @@ impl Slots {
     }
 }
 
-impl FromIterator<(StallReason, u64)> for Slots {
+impl FromIterator<(StallReason, u64)> for StallCycles {
     fn from_iter<I: IntoIterator<Item = (StallReason, u64)>>(cycles: I) -> Self {
         let mut slots = Self::default();
         cycles.into_iter().for_each(|(reason, cycles)| slots.0[reason as usize] += cycles);
@@ -77,7 +77,7 @@ impl FromIterator<(StallReason, u64)> for Slots {
     }
 }
 
-impl Counted for Slots {
+impl Counted for StallCycles {
     /// True if the SM has an instruction cache, so that fetches can miss.
     type Has = bool;
 
@@ -157,7 +157,7 @@ impl Stalls {
     }
 
     /// Records that all schedulers have been charged for `cycle`.
-    pub fn charged(&mut self, cycle: u64) {
+    pub fn finish_cycle(&mut self, cycle: u64) {
         self.charged = cycle + 1;
     }
 
@@ -176,7 +176,7 @@ impl Stalls {
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
-    pub fn before(&self, path: &str, cycle: u64) -> Slots {
+    pub fn before(&self, path: &str, cycle: u64) -> StallCycles {
         let mut all = [0; REASONS];
         for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
             let mut cycles = line.cycles;
@@ -186,7 +186,7 @@ impl Stalls {
             assert_eq!(sum, cycle, "cycle {cycle}, {path}: scheduler {scheduler} has lost count of its cycles");
             all.iter_mut().zip(cycles).for_each(|(all, cycles)| *all += cycles);
         }
-        Slots(all)
+        StallCycles(all)
     }
 
     /// Charges all cycles before `cycle` and checks that every cycle was charged exactly once.
@@ -233,11 +233,11 @@ mod tests {
     fn slept_cycles_go_to_the_reason_that_held_at_bedtime() {
         let mut stalls = Stalls::new(1);
         stalls.charge(0, StallReason::Issued);
-        stalls.charged(0);
+        stalls.finish_cycle(0);
         stalls.sleep(0, StallReason::ScoreboardMemory);
         stalls.wake(10);
         stalls.charge(0, StallReason::Issued);
-        stalls.charged(10);
+        stalls.finish_cycle(10);
         stalls.settle("sm0", 11);
         assert_eq!(stalls.cycles(0, StallReason::ScoreboardMemory), 9);
         assert_eq!(stalls.cycles(0, StallReason::Issued), 2);
@@ -248,7 +248,7 @@ mod tests {
         let mut stalls = Stalls::new(2);
         stalls.issue(0, 1, 0);
         stalls.charge(1, StallReason::Fetch);
-        stalls.charged(0);
+        stalls.finish_cycle(0);
         stalls.sleep(0, StallReason::NoWarp);
         stalls.sleep(1, StallReason::NoWarp);
         let counts = |cycle: u64, stalls: &Stalls| {
@@ -268,7 +268,7 @@ mod tests {
         let mut stalls = Stalls::new(1);
         stalls.charge(0, StallReason::NoWarp);
         stalls.issue(0, 1, 0);
-        stalls.charged(1);
+        stalls.finish_cycle(1);
         stalls.before("sm0", 0);
     }
 
@@ -276,7 +276,7 @@ mod tests {
     #[should_panic(expected = "cycle 3, sm0: scheduler 0 has lost count of its cycles")]
     fn a_cycle_charged_to_nobody_is_found() {
         let mut stalls = Stalls::new(1);
-        stalls.charged(0);
+        stalls.finish_cycle(0);
         stalls.settle("sm0", 3);
     }
 }

@@ -12,7 +12,7 @@ use crate::sm::config::{SchedulerPolicy, SmConfig};
 use crate::sm::core::Loaded;
 use crate::sm::{SmCore, SmIo};
 use crate::throttle::side::CoreSide;
-use crate::throttle::{CorePlace, Hooks, May, Seen, ThrottleConfig};
+use crate::throttle::{CorePlace, CycleState, Hooks, IssueLimit, ThrottleConfig};
 
 /// Static warp limit of the configuration: the oldest n warps of each scheduler may issue.
 #[derive(Debug, Serialize, Deserialize)]
@@ -20,8 +20,8 @@ struct Limit(u32);
 
 #[typetag::serde]
 impl Hooks for Limit {
-    fn admit(&mut self, _seen: &Seen) -> May {
-        May::Oldest(self.0)
+    fn admit(&mut self, _seen: &CycleState) -> IssueLimit {
+        IssueLimit::Oldest(self.0)
     }
 }
 
@@ -106,22 +106,22 @@ impl SmCore {
         let Some(throttle) = &mut self.throttle else { return };
         let may = throttle.admit(&seen);
         let blocked = match may {
-            May::Oldest(_) => 0,
-            May::Load(warps) => self.loading(loaded) & !warps,
-            May::Issue(warps) => !warps,
+            IssueLimit::Oldest(_) => 0,
+            IssueLimit::Load(warps) => self.loading(loaded) & !warps,
+            IssueLimit::Issue(warps) => !warps,
         };
         for scheduler in &mut self.schedulers[..self.config.schedulers as usize] {
             match may {
-                May::Oldest(limit) => scheduler.limit(limit, seen.live & !seen.waiting, &self.ages),
-                May::Load(_) | May::Issue(_) => scheduler.block(blocked),
+                IssueLimit::Oldest(limit) => scheduler.limit(limit, seen.live & !seen.waiting, &self.ages),
+                IssueLimit::Load(_) | IssueLimit::Issue(_) => scheduler.block(blocked),
             }
         }
     }
 
     /// Returns the state that the throttle observes at the end of a cycle.
-    fn seen(&self, cycle: u64, issued: bool) -> Seen {
+    fn seen(&self, cycle: u64, issued: bool) -> CycleState {
         let all = if issued { self.config.schedulers as usize } else { 0 };
-        Seen {
+        CycleState {
             cycle,
             live: self.warps.live(),
             waiting: self.barriers.waiting(),

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
-use crate::sm::warp::simt_stack::Entry;
+use crate::sm::warp::simt_stack::StackEntry;
 
 /// State that, together with memory, determines the further execution of a warp: its SIMT stack and
 /// registers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarpState {
     /// Entries of the SIMT stack, top first.
-    stack: Vec<Entry>,
+    stack: Vec<StackEntry>,
     alive: u64,
     words: Vec<[u32; LANES]>,
     preds: Vec<u32>,

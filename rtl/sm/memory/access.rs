@@ -13,7 +13,7 @@ use isa::types::Space;
 
 use super::address_unit::{StoreData, extend, store_data};
 use super::check::{check, illegal, is_plain};
-use super::shared_memory::{SharedMemory, Use};
+use super::shared_memory::{BankUse, SharedMemory};
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
@@ -21,7 +21,7 @@ use crate::sm::core::Loaded;
 use crate::sm::execute::alu::{Words, put};
 use crate::sm::execute::operands::{Base, Operands};
 use crate::sm::front::decode::{Decoded, Pipe};
-use crate::sm::front::issue::{Issue, Served, Turn};
+use crate::sm::front::issue::{HalfOrder, Issue, IssueProgress};
 use crate::sm::host::fault::AccessFault;
 use crate::sm::{KernelImage, SmCore};
 
@@ -56,7 +56,7 @@ impl Resolved {
             mask |= u32::from(address[lane] >> map::TAG_SHIFT == address[first] >> map::TAG_SHIFT) << lane;
         });
         let address = address.map(|address| address & map::OFFSET_MASK);
-        Ok(Self { issue: Issue { turn: Turn::Only, mask, ..*issue }, mem: MemOp { space, ..*mem }, address })
+        Ok(Self { issue: Issue { turn: HalfOrder::Only, mask, ..*issue }, mem: MemOp { space, ..*mem }, address })
     }
 }
 
@@ -70,7 +70,7 @@ impl SmCore {
         issue: Issue,
         decoded: &Decoded,
         mem: &MemOp,
-    ) -> Served {
+    ) -> IssueProgress {
         let issue = &issue;
         let image = &*loaded.image;
         let inst = &decoded.inst;
@@ -100,7 +100,7 @@ impl SmCore {
             Space::Global | Space::Const | Space::Local | Space::Generic if !is_atomic => {
                 let differing = self.address_unit.form(mem, base);
                 let address = self.address_unit.addresses();
-                let looked = look(image, mem, decoded.bytes, (address, differing), mask);
+                let looked = check_access(image, mem, decoded.bytes, (address, differing), mask);
                 let looked =
                     looked.and_then(|()| if is_store { look_writable(image, mem, address, mask) } else { Ok(()) });
                 if let Err((lane, address, wrong)) = looked {
@@ -110,7 +110,7 @@ impl SmCore {
                 let mut beats = self.address_unit.start(issue, mem, decoded.bytes, data);
                 self.start(at, issue, (Pipe::Global, 1), decoded);
                 if mem.space != Space::Global {
-                    beats = self.leave_global(image, issue, mem.space, decoded.bytes, beats);
+                    beats = self.convert_space(image, issue, mem.space, decoded.bytes, beats);
                 }
                 if is_store {
                     self.warps.stores_sent(warp, beats);
@@ -122,7 +122,7 @@ impl SmCore {
             space => {
                 let mut address = [0; LANES];
                 let differing = base.addresses(mem, &mut address);
-                let looked = look(image, mem, decoded.bytes, (&address, differing), mask);
+                let looked = check_access(image, mem, decoded.bytes, (&address, differing), mask);
                 let looked =
                     looked.and_then(|()| if is_atomic { look_writable(image, mem, &address, mask) } else { Ok(()) });
                 if let Err((lane, address, wrong)) = looked {
@@ -144,21 +144,21 @@ impl SmCore {
                 }
             }
         }
-        if generic { self.serve(warp, whole, mask) } else { Served::All }
+        if generic { self.serve(warp, whole, mask) } else { IssueProgress::All }
     }
 
     /// Records that the lanes `mask` of `whole` have been served; returns whether any remain.
-    pub(in crate::sm) fn serve(&mut self, warp: u8, whole: u32, mask: u32) -> Served {
+    pub(in crate::sm) fn serve(&mut self, warp: u8, whole: u32, mask: u32) -> IssueProgress {
         let served = self.warps.get(warp).served | mask;
         let is_last = whole & !served == 0;
         self.warps.serve(warp, if is_last { 0 } else { served });
-        if is_last { Served::All } else { Served::Part }
+        if is_last { IssueProgress::All } else { IssueProgress::Part }
     }
 
     /// Converts the access that has just entered the address unit to constants or local memory. Returns its
     /// number of beats.
     #[inline(never)]
-    fn leave_global(&mut self, image: &KernelImage, issue: &Issue, space: Space, bytes: u8, beats: u8) -> u8 {
+    fn convert_space(&mut self, image: &KernelImage, issue: &Issue, space: Space, bytes: u8, beats: u8) -> u8 {
         if space == Space::Const {
             self.address_unit.move_to_constants(image.program.const_base);
             return beats;
@@ -230,7 +230,7 @@ impl SmCore {
     ) {
         let &Issue { warp, mask, .. } = issue;
         let inst = &decoded.inst;
-        let usage = if store.is_some() { Use::Store } else { Use::Load };
+        let usage = if store.is_some() { BankUse::Store } else { BankUse::Load };
         let cycles = self.shared.cycles(usage, (address, differing), mask, decoded.bytes.into());
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
@@ -287,7 +287,7 @@ impl SmCore {
 /// Checks that an access is legal. The addresses differ only in the bits `differing`; fails with the lane,
 /// address and fault.
 #[inline(always)]
-pub(in crate::sm) fn look(
+pub(in crate::sm) fn check_access(
     image: &KernelImage,
     mem: &MemOp,
     bytes: u8,

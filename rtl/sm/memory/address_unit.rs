@@ -275,7 +275,7 @@ impl AddressUnit {
 
     /// Records the reply to a beat of a texture fetch. Returns true if the fetch has further beats, so that
     /// the next one may be sent.
-    pub fn answered(&mut self, warp: u8, pc: u32) -> bool {
+    pub fn on_reply(&mut self, warp: u8, pc: u32) -> bool {
         let answered = self.waiting && self.warp == warp && self.pc == pc;
         self.waiting &= !answered;
         answered

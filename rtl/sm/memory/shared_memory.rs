@@ -36,7 +36,7 @@ pub(in crate::sm) struct SharedMemory {
 
 /// Kind of a shared memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sm) enum Use {
+pub(in crate::sm) enum BankUse {
     /// Reads the words that it touches.
     Load,
     /// Writes the words that it touches.
@@ -59,7 +59,7 @@ impl SharedMemory {
 
     /// Counts an access of `bytes` bytes in the lanes of `mask`. Returns the cycles for which it occupies the
     /// banks. The addresses of all lanes differ only in the bits `differing`.
-    pub fn cycles(&mut self, usage: Use, (address, differing): (&[u64; LANES], u64), mask: u32, bytes: u32) -> u16 {
+    pub fn cycles(&mut self, usage: BankUse, (address, differing): (&[u64; LANES], u64), mask: u32, bytes: u32) -> u16 {
         let is_simple = bytes == 4 && self.spec.columns == 32;
         let free = match differing {
             _ if !is_simple || mask == 0 => None,
@@ -74,8 +74,8 @@ impl SharedMemory {
             None => conflicts(address, mask, bytes, self.spec.columns),
         };
         match usage {
-            Use::Load => self.accesses.reads += words,
-            Use::Store => self.accesses.writes += words,
+            BankUse::Load => self.accesses.reads += words,
+            BankUse::Store => self.accesses.writes += words,
         }
         cycles
     }
@@ -315,8 +315,8 @@ mod tests {
         for (address, differing, mask) in addresses() {
             let (mut known, mut unknown) = (shared(), shared());
             let (cycles, words) = conflicts(&address, mask, 4, 32);
-            assert_eq!(known.cycles(Use::Load, (&address, differing), mask, 4), cycles, "{address:?} {mask:#x}");
-            assert_eq!(unknown.cycles(Use::Load, (&address, u64::MAX), mask, 4), cycles, "{address:?} {mask:#x}");
+            assert_eq!(known.cycles(BankUse::Load, (&address, differing), mask, 4), cycles, "{address:?} {mask:#x}");
+            assert_eq!(unknown.cycles(BankUse::Load, (&address, u64::MAX), mask, 4), cycles, "{address:?} {mask:#x}");
             assert_eq!([known.accesses.reads, unknown.accesses.reads], [words; 2], "{address:?} {mask:#x}");
         }
     }

@@ -26,7 +26,7 @@ use crate::l1::access::{LANES, WarpReply};
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Operands;
 use crate::sm::front::decode::{Decoded, Pipe};
-use crate::sm::front::issue::{Issue, Served, Turn};
+use crate::sm::front::issue::{HalfOrder, Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 use crate::sm::{SmConfig, SmCore};
 
@@ -81,7 +81,7 @@ impl SmCore {
         issue: &Issue,
         decoded: &Decoded,
         op: &TexOp,
-    ) -> Served {
+    ) -> IssueProgress {
         let &Issue { warp, mask: whole, .. } = issue;
         let inst = &decoded.inst;
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
@@ -118,7 +118,7 @@ impl SmCore {
         }
         // Each fetch reserves its registers by itself, so that the next one, of another handle or half, waits
         // for it.
-        let issue = &Issue { turn: Turn::Only, mask, ..*issue };
+        let issue = &Issue { turn: HalfOrder::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {
             if decoded.writes {

@@ -49,7 +49,7 @@ pub(in crate::sm) enum Role {
 
 /// Properties of a traced instruction that its row in the decode table lacks.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sm) struct Place {
+pub(in crate::sm) struct TracedInstruction {
     /// Address of the instruction.
     pub pc: u32,
     /// Source line of the instruction; 0 if not recorded.
@@ -64,7 +64,7 @@ pub(in crate::sm) struct Place {
 pub(in crate::sm) struct Recorded {
     pub source: Arc<dyn CtaSource>,
     /// Properties of each instruction, parallel to the decode table.
-    pub places: Vec<Place>,
+    pub places: Vec<TracedInstruction>,
     /// Number of register words that the known instructions use.
     pub words: u16,
 }
@@ -156,7 +156,7 @@ fn words(set: &RegMask) -> u16 {
     ends.max().unwrap_or(0)
 }
 
-fn place(operation: &Operation, opcode: &Opcode) -> Place {
+fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
     let role = match (opcode.class, opcode.name()) {
         (Class::AsyncCopy, _) => Role::Copy,
         (Class::Wait, "LDGDEPBAR") => Role::EndGroup,
@@ -164,7 +164,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> Place {
         (Class::Bulk, _) => opcode.block_copy().map_or(Role::Plain, Role::BlockCopy),
         _ => Role::Plain,
     };
-    Place { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
+    TracedInstruction { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
 }
 
 /// Returns the PTX instruction that occupies the same pipe for the same time and uses the same registers.

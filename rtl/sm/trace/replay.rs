@@ -12,7 +12,7 @@ use isa::lanes::AtomicFn;
 use isa::program::{MemOp, Op};
 use isa::types::Space;
 
-use super::recorded::{COPIES, Place, Role};
+use super::recorded::{COPIES, Role, TracedInstruction};
 use super::stream::Next;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{AnyEdge, Rx};
@@ -25,7 +25,7 @@ use crate::sm::front::decode::{Decoded, Pipe};
 use crate::sm::front::issue::{Head, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::memory::address_unit::{BEAT_BYTES, StoreData};
-use crate::sm::memory::shared_memory::Use;
+use crate::sm::memory::shared_memory::BankUse;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
@@ -72,7 +72,7 @@ impl SmCore {
     /// Sets the next instruction of a warp, described by `place`. A wait for copies reserves the
     /// pseudo-register of copies.
     #[inline(always)]
-    fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &Place) {
+    fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &TracedInstruction) {
         self.stacks.set(warp, operation, mask.into());
         if let Role::Wait(allowed) = place.role
             && self.streams.await_groups(warp, allowed)
@@ -239,8 +239,8 @@ impl SmCore {
         let differing = address.iter().fold(0, |differing, lane| differing | lane ^ address[0]);
         let cycles = match decoded.inst.op {
             Op::Atomic(..) => self.shared.atomic_cycles(&address, mask, mem.bytes()),
-            Op::Store(_) => self.shared.cycles(Use::Store, (&address, differing), mask, mem.bytes()),
-            _ => self.shared.cycles(Use::Load, (&address, differing), mask, mem.bytes()),
+            Op::Store(_) => self.shared.cycles(BankUse::Store, (&address, differing), mask, mem.bytes()),
+            _ => self.shared.cycles(BankUse::Load, (&address, differing), mask, mem.bytes()),
         };
         // An access takes one cycle even if none of its addresses is used.
         let cycles = cycles.max(1);
@@ -270,7 +270,7 @@ impl SmCore {
         self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
         let bytes = u32::from(decoded.bytes);
         let beats = decoded.bytes.div_ceil(BEAT_BYTES);
-        let answered = self.streams.answered(warp, operation, beats, |address| belongs(reply, address, bytes));
+        let answered = self.streams.on_reply(warp, operation, beats, |address| belongs(reply, address, bytes));
         let Some(last) = answered else { self.foreign_data(at, reply) };
         wb.drop_head(at);
         if self.streams.groups_came(warp) {

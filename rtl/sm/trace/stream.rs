@@ -172,7 +172,7 @@ impl Streams {
 
     /// Records a reply to a load of `beats` beats; returns true if it completes the load. Returns `None` if
     /// no load in flight matches: `fits` tests the addresses of one.
-    pub fn answered(
+    pub fn on_reply(
         &mut self,
         warp: u8,
         operation: u32,
@@ -268,10 +268,10 @@ mod tests {
     fn a_reply_must_belong_to_a_load_on_its_way() {
         let mut streams = started();
         streams.loads(5, 0, false);
-        assert_eq!(streams.answered(5, 1, 1, |_| true), None);
-        assert_eq!(streams.answered(5, 0, 1, |addresses| addresses[0] != 0), None);
-        assert_eq!(streams.answered(5, 0, 1, |addresses| addresses[0] == 0), Some(true));
-        assert_eq!(streams.answered(5, 0, 1, |_| true), None);
+        assert_eq!(streams.on_reply(5, 1, 1, |_| true), None);
+        assert_eq!(streams.on_reply(5, 0, 1, |addresses| addresses[0] != 0), None);
+        assert_eq!(streams.on_reply(5, 0, 1, |addresses| addresses[0] == 0), Some(true));
+        assert_eq!(streams.on_reply(5, 0, 1, |_| true), None);
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
         assert!(!streams.await_groups(5, 2));
         assert!(streams.await_groups(5, 1));
         assert!(!streams.groups_came(5));
-        streams.answered(5, 0, 1, |_| true);
+        streams.on_reply(5, 0, 1, |_| true);
         assert!(streams.groups_came(5));
         assert!(!streams.groups_came(5));
     }

@@ -117,7 +117,7 @@ impl Barriers {
     }
 
     /// Records that a warp arrives without waiting (`bar.arrive`).
-    pub fn pass(&mut self, slot: u8, id: u8, live: u64, arrival: Arrival) {
+    pub fn arrive_without_waiting(&mut self, slot: u8, id: u8, live: u64, arrival: Arrival) {
         self.rounds[usize::from(slot)][usize::from(id)].arrive(arrival.warps);
         self.open(slot, live);
     }
@@ -223,7 +223,7 @@ mod tests {
     fn a_barrier_that_expects_more_threads_than_it_can_count_stays_shut() {
         for expected in [4096, 65_536, u32::MAX] {
             let mut barriers = Barriers::new(1, 8);
-            (0..MAX_WARPS).for_each(|_| barriers.pass(0, 0, 0b1, ALL));
+            (0..MAX_WARPS).for_each(|_| barriers.arrive_without_waiting(0, 0, 0b1, ALL));
             barriers.arrive(0, 0, 0, 0b1, Arrival { expected, ..ALL });
             assert_eq!(barriers.waiting(), 0b1, "{expected} threads");
         }
@@ -233,7 +233,7 @@ mod tests {
     fn each_half_of_a_warp_with_active_lanes_counts_for_32_threads() {
         let mut barriers = Barriers::new(1, 8);
         let arrives = |lanes| Arrival { expected: 96, ..Arrival::of(lanes) };
-        barriers.pass(0, 5, 0b1111, arrives(1 << 40));
+        barriers.arrive_without_waiting(0, 5, 0b1111, arrives(1 << 40));
         barriers.arrive(0, 5, 0, 0b1111, arrives(0xff));
         assert_eq!(barriers.waiting(), 0b1);
         barriers.arrive(0, 5, 1, 0b1111, arrives(1 << 31 | 1 << 32));
@@ -245,8 +245,8 @@ mod tests {
     fn a_cta_does_not_meet_the_warps_of_its_predecessor() {
         let mut barriers = Barriers::new(2, 8);
         let expects = Arrival { expected: 64, ..ALL };
-        barriers.pass(0, 5, 0b1111, ALL);
-        barriers.pass(1, 5, 0b1111_0000, ALL);
+        barriers.arrive_without_waiting(0, 5, 0b1111, ALL);
+        barriers.arrive_without_waiting(1, 5, 0b1111_0000, ALL);
         barriers.clear(0);
         barriers.arrive(0, 5, 0, 0b1111, expects);
         barriers.arrive(1, 5, 4, 0b1111_0000, expects);
@@ -257,8 +257,8 @@ mod tests {
     fn warps_that_go_on_count_but_open_nothing_alone() {
         let mut barriers = Barriers::new(1, 8);
         let expects = |expected| Arrival { expected, ..ALL };
-        barriers.pass(0, 5, 0b1111, ALL);
-        barriers.pass(0, 5, 0b1111, ALL);
+        barriers.arrive_without_waiting(0, 5, 0b1111, ALL);
+        barriers.arrive_without_waiting(0, 5, 0b1111, ALL);
         assert_eq!(barriers.waiting(), 0);
         barriers.arrive(0, 5, 3, 0b1111, expects(128));
         assert_eq!(barriers.waiting(), 0b1000);

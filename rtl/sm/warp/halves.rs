@@ -22,7 +22,7 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt};
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::front::decode::Decoded;
-use crate::sm::front::issue::{Issue, Turn};
+use crate::sm::front::issue::{HalfOrder, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 
 /// Issue and load state of the halves of all warps; empty for warps of 32 lanes.
@@ -41,7 +41,7 @@ pub(in crate::sm) struct Half {
     pub number: u8,
     /// Lanes of the half in which the instruction acts.
     pub mask: u32,
-    pub turn: Turn,
+    pub turn: HalfOrder,
 }
 
 impl Halves {
@@ -61,18 +61,18 @@ impl Halves {
         let begun = self.begun >> warp & 1 != 0;
         let (lower, upper) = (lanes as u32, (lanes >> LANES) as u32);
         match (begun, lower, upper) {
-            (true, ..) => Half { number: 1, mask: upper, turn: Turn::Second },
-            (false, 0, _) => Half { number: 1, mask: upper, turn: Turn::Only },
-            (false, _, 0) => Half { number: 0, mask: lower, turn: Turn::Only },
-            (false, ..) => Half { number: 0, mask: lower, turn: Turn::First },
+            (true, ..) => Half { number: 1, mask: upper, turn: HalfOrder::Second },
+            (false, 0, _) => Half { number: 1, mask: upper, turn: HalfOrder::Only },
+            (false, _, 0) => Half { number: 0, mask: lower, turn: HalfOrder::Only },
+            (false, ..) => Half { number: 0, mask: lower, turn: HalfOrder::First },
         }
     }
 
     /// Records an issue: after the first of two, the warp's next issue is the upper half of the same
     /// instruction.
-    pub fn issued(&mut self, warp: u8, turn: Turn) {
+    pub fn issued(&mut self, warp: u8, turn: HalfOrder) {
         let bit = 1 << warp;
-        self.begun = if turn == Turn::First { self.begun | bit } else { self.begun & !bit };
+        self.begun = if turn == HalfOrder::First { self.begun | bit } else { self.begun & !bit };
     }
 
     /// Records the issue of a load or atomic that writes the given registers; `alone` if no other half issues
@@ -127,7 +127,7 @@ impl SmCore {
     /// issue.
     #[inline(always)]
     pub(in crate::sm) fn reserve(&mut self, issue: &Issue, writes: &RegMask) {
-        if issue.turn != Turn::First {
+        if issue.turn != HalfOrder::First {
             self.scoreboard.reserve(issue.warp, writes, false);
         }
     }
@@ -135,8 +135,8 @@ impl SmCore {
     /// Reserves the destination registers of a load from device memory or an atomic, with its last issue.
     #[inline(always)]
     pub(in crate::sm) fn reserve_load(&mut self, issue: &Issue, writes: &RegMask) {
-        self.halves.load(issue.warp, writes, issue.turn == Turn::Only);
-        if issue.turn != Turn::First {
+        self.halves.load(issue.warp, writes, issue.turn == HalfOrder::Only);
+        if issue.turn != HalfOrder::First {
             self.scoreboard.reserve(issue.warp, writes, true);
         }
     }
@@ -155,19 +155,19 @@ mod tests {
             let Half { number, mask, turn } = halves.next(2, lanes);
             (number, mask, turn)
         };
-        assert_eq!(next(0x5_0000_0003), (0, 3, Turn::First));
-        assert_eq!(next(0x5_0000_0000), (1, 5, Turn::Only));
-        assert_eq!(next(0x3), (0, 3, Turn::Only));
+        assert_eq!(next(0x5_0000_0003), (0, 3, HalfOrder::First));
+        assert_eq!(next(0x5_0000_0000), (1, 5, HalfOrder::Only));
+        assert_eq!(next(0x3), (0, 3, HalfOrder::Only));
     }
 
     #[test]
     fn the_upper_half_follows_the_lower() {
         let mut halves = Halves::new(4, 2);
-        halves.issued(2, Turn::First);
-        assert_eq!(halves.next(2, 0x5_0000_0003).turn, Turn::Second);
-        assert_eq!(halves.next(1, 0x5_0000_0003).turn, Turn::First);
-        halves.issued(2, Turn::Second);
-        assert_eq!(halves.next(2, 0x5_0000_0003).turn, Turn::First);
+        halves.issued(2, HalfOrder::First);
+        assert_eq!(halves.next(2, 0x5_0000_0003).turn, HalfOrder::Second);
+        assert_eq!(halves.next(1, 0x5_0000_0003).turn, HalfOrder::First);
+        halves.issued(2, HalfOrder::Second);
+        assert_eq!(halves.next(2, 0x5_0000_0003).turn, HalfOrder::First);
     }
 
     #[test]

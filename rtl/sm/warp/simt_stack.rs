@@ -29,7 +29,7 @@ use isa::program::NO_PC;
 /// Entry of a SIMT stack; the payload shape is the number of lanes per warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
-pub struct Entry {
+pub struct StackEntry {
     /// Next instruction of the entry's lanes.
     pub pc: u32,
     /// Reconvergence point: the entry is popped when its lanes reach this instruction.
@@ -41,7 +41,7 @@ pub struct Entry {
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Stack {
-    top: Entry,
+    top: StackEntry,
     /// Number of entries below the top.
     below: u8,
     /// Lanes of the warp that have not exited.
@@ -55,7 +55,7 @@ pub struct SimtStacks {
     lanes: u32,
     #[serde(with = "BigArray")]
     stacks: [Stack; MAX_WARPS],
-    memory: Array<Entry>,
+    memory: Array<StackEntry>,
 }
 
 impl SimtStacks {
@@ -76,7 +76,7 @@ impl SimtStacks {
 
     /// Starts a warp at pc 0 with the lanes `mask`.
     pub fn start(&mut self, warp: u8, mask: u64) {
-        let top = Entry { pc: 0, rpc: NO_PC, mask };
+        let top = StackEntry { pc: 0, rpc: NO_PC, mask };
         self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
     }
 
@@ -107,12 +107,12 @@ impl SimtStacks {
     /// Returns the lanes that have not exited and all entries, top first. Uses no memory port: for reports
     /// only.
     #[must_use]
-    pub fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {
+    pub fn entries(&self, warp: u8) -> (u64, Vec<StackEntry>) {
         (self.alive(warp), self.all(warp).collect())
     }
 
     /// Returns all entries of a warp, top first.
-    pub(in crate::sm) fn all(&self, warp: u8) -> impl Iterator<Item = Entry> {
+    pub(in crate::sm) fn all(&self, warp: u8) -> impl Iterator<Item = StackEntry> {
         let Stack { top, below, .. } = self.stacks[usize::from(warp) % MAX_WARPS];
         let below = &self.memory.row(warp.into())[..usize::from(below)];
         std::iter::once(top).chain(below.iter().rev().copied())
@@ -124,7 +124,7 @@ impl SimtStacks {
     /// If the warp has no lanes left.
     pub fn advance(&mut self, at: &impl AnyEdge, warp: u8) {
         let next = self.pc(warp) + 1;
-        self.go(at, warp, next);
+        self.jump(at, warp, next);
     }
 
     /// Executes a branch to `target`, taken by the active lanes in `taken`; the paths reconverge at
@@ -133,19 +133,19 @@ impl SimtStacks {
     /// # Panics
     /// If the stack is full.
     pub fn branch(&mut self, at: &impl AnyEdge, warp: u8, taken: u64, target: u32, reconverge: u32) {
-        let Entry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
+        let StackEntry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;
         if taken == mask || target == next {
-            return self.go(at, warp, target);
+            return self.jump(at, warp, target);
         }
         if taken == 0 {
-            return self.go(at, warp, next);
+            return self.jump(at, warp, next);
         }
         if reconverge != rpc {
-            self.push(at, warp, Entry { pc: reconverge, rpc, mask });
+            self.push(at, warp, StackEntry { pc: reconverge, rpc, mask });
         }
-        let not_taken = Entry { pc: next, rpc: reconverge, mask: mask & !taken };
-        let taken = Entry { pc: target, rpc: reconverge, mask: taken };
+        let not_taken = StackEntry { pc: next, rpc: reconverge, mask: mask & !taken };
+        let taken = StackEntry { pc: target, rpc: reconverge, mask: taken };
         self.stacks[usize::from(warp) % MAX_WARPS].top = if next == reconverge {
             taken
         } else if target == reconverge {
@@ -174,7 +174,7 @@ impl SimtStacks {
         false
     }
 
-    fn go(&mut self, at: &impl AnyEdge, warp: u8, pc: u32) {
+    fn jump(&mut self, at: &impl AnyEdge, warp: u8, pc: u32) {
         let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
         top.pc = pc;
         if pc == top.rpc {
@@ -182,7 +182,7 @@ impl SimtStacks {
         }
     }
 
-    fn push(&mut self, at: &impl AnyEdge, warp: u8, entry: Entry) {
+    fn push(&mut self, at: &impl AnyEdge, warp: u8, entry: StackEntry) {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         assert!(
             u32::from(stack.below) < self.memory.spec().columns,
@@ -206,7 +206,7 @@ impl SimtStacks {
             let entry = row[usize::from(stack.below)];
             let mask = entry.mask & stack.alive;
             if mask != 0 && entry.pc != entry.rpc {
-                stack.top = Entry { mask, ..entry };
+                stack.top = StackEntry { mask, ..entry };
                 return;
             }
         }
@@ -224,7 +224,7 @@ impl SimtStacks {
         to.array("entries", memory);
         let spec = memory.spec();
         let stacks = stacks.iter().take(spec.rows as usize);
-        to.entries("warp", stacks, |Stack { top: Entry { pc, rpc, mask }, below, alive }, to| {
+        to.entries("warp", stacks, |Stack { top: StackEntry { pc, rpc, mask }, below, alive }, to| {
             to.bits("pc", *pc);
             to.bits("rpc", *rpc);
             to.sized("active", *mask, *lanes);

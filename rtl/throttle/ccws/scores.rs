@@ -42,7 +42,7 @@ use serde_big_array::BigArray;
 use super::CcwsConfig;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, bits_of};
 use crate::throttle::message::Miss;
-use crate::throttle::{Hooks, May, Seen};
+use crate::throttle::{CycleState, Hooks, IssueLimit};
 
 /// Maximum number of warps per core.
 const MAX_WARPS: usize = 64;
@@ -181,13 +181,13 @@ impl Hooks for Scores {
         }
     }
 
-    fn admit(&mut self, seen: &Seen) -> May {
+    fn admit(&mut self, seen: &CycleState) -> IssueLimit {
         let mut issued = seen.issued;
         while issued != 0 {
             self.issued(issued.trailing_zeros() as u8);
             issued &= issued - 1;
         }
-        May::Load(self.admitted(seen.cycle + 1, seen.live))
+        IssueLimit::Load(self.admitted(seen.cycle + 1, seen.live))
     }
 
     /// The set of warps for a cycle is computed at the end of the cycle before it.

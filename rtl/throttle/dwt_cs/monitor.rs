@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use super::{DwtConfig, Periods, Persist, Time};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, bits_of};
 use crate::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKind, PeriodEnd, Report};
-use crate::throttle::{Hooks, May, Seen, Tick};
+use crate::throttle::{CycleState, Hooks, IssueLimit, Tick};
 
 /// Phase of the core in the search for its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
@@ -215,9 +215,9 @@ impl Hooks for Monitor {
         self.count_miss();
     }
 
-    fn admit(&mut self, seen: &Seen) -> May {
+    fn admit(&mut self, seen: &CycleState) -> IssueLimit {
         self.count_to(seen.thread_instructions);
-        May::Oldest(self.limit.into())
+        IssueLimit::Oldest(self.limit.into())
     }
 
     fn describe(&self, to: &mut dyn Describe) {

@@ -148,7 +148,7 @@ impl Bench for Unit {
         ports.input("overtakes", 1, overtakes);
         ports.output("is_open", 1, dut.open().is_some());
         ports.output("open_row", ROW_BITS, dut.open().unwrap_or(0));
-        ports.output("is_served", 1, dut.served());
+        ports.output("is_served", 1, dut.was_served());
         ports.output("num_overtaken", 16, dut.overtaken());
         ports.output("may_act", 1, act);
         ports.output("may_rd", 1, rd);

@@ -181,7 +181,7 @@ impl Bench for Unit {
         ports.input("served_slot", slot_bits, served.unwrap_or(0) as u64);
         if let Some(slot) = served {
             if stops {
-                self.dut.served(slot);
+                self.dut.remove_served(slot);
             }
             self.queue.release(now, slot);
         }

@@ -12,7 +12,7 @@
 use rtl::dram::bank::Bank;
 use rtl::dram::command::CommandKind;
 use rtl::dram::config::{DramConfig, DramTiming, Policy};
-use rtl::dram::drain::Turn;
+use rtl::dram::drain::ServableSlots;
 use rtl::dram::message::DramRequest;
 use rtl::dram::queue::Queue;
 use rtl::dram::scheduler::{Gates, Scheduler, View};
@@ -202,10 +202,10 @@ impl Bench for Unit {
         ports.input("row_legal", banks, mask(banks, &may_move));
 
         let view = View { queue, banks: &self.banks, capped, timing: &self.timing, is_dual: self.is_dual };
-        let gates = Gates { turn: Turn { slots: turn, from: u64::MAX }, columns, rows };
+        let gates = Gates { turn: ServableSlots { slots: turn, from: u64::MAX }, columns, rows };
         let candidates = self.scheduler.behind(gates, view);
         let chosen = view.choose(now, candidates, reads).command_at(now);
-        if turn & columns == u64::MAX && rows && self.scheduler.takes_everyone(view) {
+        if turn & columns == u64::MAX && rows && self.scheduler.is_unrestricted(view) {
             assert_eq!(view.choose(now, view.everyone(), reads).command_at(now), chosen);
         }
         let column = chosen.filter(|(kind, _)| kind.is_column());

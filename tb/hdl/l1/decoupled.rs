@@ -12,14 +12,14 @@
 use std::collections::BTreeMap;
 
 use golden::l1::decoupled::{Config, Filter, Standing};
-use rtl::choice::Place;
+use rtl::choice::CacheGeometry;
 use rtl::index::IndexUnit;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Describe, Edge};
 use rtl::l1::decoupled::{AgeMode, Decoupled, DecoupledConfig};
 use rtl::l1::replacement::Source;
 use rtl::l1::replacement::lru::Lru;
-use rtl::l1::tags::{Probe, Use};
+use rtl::l1::tags::{LineUse, Probe};
 
 use super::fills::{self, Reserved};
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
@@ -84,7 +84,8 @@ impl Unit {
         let config = DecoupledConfig { tag_ways, threshold, age_mode, ..DecoupledConfig::LI2015 };
         let line_bits = tag_bits + sets.ilog2();
         let index = IndexUnit::new(&Linear {}.into(), sets, 128, line_bits);
-        let dut = Decoupled::new(&Place { path: "l1", sets, ways }, &config, &Lru {}.into(), index, line_bits, false);
+        let dut =
+            Decoupled::new(&CacheGeometry { path: "l1", sets, ways }, &config, &Lru {}.into(), index, line_bits, false);
         let golden = Config {
             tags: tag_ways as usize,
             threshold,
@@ -161,14 +162,14 @@ impl Unit {
         ports.input("set_index", set_bits, set);
         ports.input("tag", self.tag_bits, tag);
 
-        let past = self.dut.sends_past(at, line);
+        let past = self.dut.bypasses(at, line);
         let has_place = self.standing.contains_key(&line);
         assert_eq!(past, !has_place && !self.golden.admits(set as usize, line), "line {line:#x}");
         let probe = if past { Probe::Absent } else { self.dut.probe(at, set, line) };
         let (way, modified) = match probe {
             Probe::Present { way, modified } => (Some(way), modified),
             Probe::Reserved { way } => (Some(way), false),
-            Probe::Absent | Probe::Hollow { .. } => (None, false),
+            Probe::Absent | Probe::TagOnly { .. } => (None, false),
         };
         assert_eq!(way.is_some(), has_place, "line {line:#x}");
         let present = matches!(probe, Probe::Present { .. });
@@ -190,7 +191,7 @@ impl Unit {
         match (op, way) {
             _ if !go => {}
             (1, None) if past => {
-                self.dut.went_past(at, line);
+                self.dut.on_bypass(at, line);
                 self.golden.passed(set as usize, line, stands);
             }
             (1, None) => {
@@ -202,12 +203,12 @@ impl Unit {
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, set, way, Use::Load);
-                self.golden.used(set as usize, line, true);
+                self.dut.touch(at, set, way, LineUse::Load);
+                self.golden.on_hit(set as usize, line, true);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, set, way, Use::Modify);
-                self.golden.used(set as usize, line, false);
+                self.dut.touch(at, set, way, LineUse::Modify);
+                self.golden.on_hit(set as usize, line, false);
                 self.standing.insert(line, Standing::Bound);
             }
             (2 | 3, Some(way)) if present => {

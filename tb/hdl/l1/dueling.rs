@@ -10,7 +10,7 @@
 
 use golden::l1::dueling as twin;
 use rtl::kernel::{Block as _, BlockId, Chan, ChanSpec, Describe, Edge, Payload, RxBank, TxBank, Wake};
-use rtl::l1::dueling::{Dueling, DuelingConfig, DuelingIo, LEADERS, Leaders, MarginOf, Mode, Seen};
+use rtl::l1::dueling::{Dueling, DuelingConfig, DuelingIo, LEADERS, Leaders, LoadReport, MarginOf, Mode};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
@@ -41,7 +41,7 @@ struct Unit {
     config: DuelingConfig,
     dut: Dueling,
     golden: twin::Duel,
-    seen: Vec<Chan<Seen>>,
+    seen: Vec<Chan<LoadReport>>,
     mode: Vec<Chan<Mode>>,
     /// Accesses of the leaders in flight to the block: `Some(true)` for a miss.
     coming: [Option<bool>; LEADERS],
@@ -127,7 +127,7 @@ impl Bench for Unit {
             let [often, misses] = [moods[2 * leader], moods[2 * leader + 1]];
             *coming = random.percent(often).then(|| random.percent(misses));
             if let Some(missed) = *coming {
-                link.tx().push(&mut Edge::new(at.tick, at.cycle, wake), Seen { missed });
+                link.tx().push(&mut Edge::new(at.tick, at.cycle, wake), LoadReport { missed });
             }
         }
         // The SMs receive the modes one cycle later.

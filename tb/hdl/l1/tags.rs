@@ -10,7 +10,7 @@
 
 use golden::l1::replacement as twin;
 use golden::l1::replacement::Scheme;
-use rtl::choice::Place;
+use rtl::choice::CacheGeometry;
 use rtl::index::IndexUnit;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Describe, Edge};
@@ -18,7 +18,7 @@ use rtl::l1::replacement::brrip::Brrip;
 use rtl::l1::replacement::lru::Lru;
 use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::replacement::{ReplacementConfig, Source};
-use rtl::l1::tags::{Probe, Tags, Use};
+use rtl::l1::tags::{LineUse, Probe, Tags};
 
 use super::fills::{self, Reserved};
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
@@ -84,7 +84,7 @@ impl Unit {
             tag_bits,
             policy,
             tags: tags.collect(),
-            dut: Tags::new(&Place { path: "l1", sets, ways }, (&config, false), index, line_bits, (1, false)),
+            dut: Tags::new(&CacheGeometry { path: "l1", sets, ways }, (&config, false), index, line_bits, (1, false)),
             golden,
             uses: vec![Vec::new(); sets as usize],
             reserved: Vec::new(),
@@ -141,7 +141,7 @@ impl Unit {
         let (way, modified) = match probe {
             Probe::Present { way, modified } => (Some(way), modified),
             Probe::Reserved { way } => (Some(way), false),
-            Probe::Absent | Probe::Hollow { .. } => (None, false),
+            Probe::Absent | Probe::TagOnly { .. } => (None, false),
         };
         assert_eq!(way.is_some(), self.uses[set as usize].contains(&line), "line {line:#x}");
         let present = matches!(probe, Probe::Present { .. });
@@ -170,18 +170,18 @@ impl Unit {
                 self.dut.claim(at, set, victim, Source { line, pc: 0 });
                 self.uses[set as usize].retain(|other| Some(*other) != gone);
                 let stay: Vec<_> = stay.into_iter().filter(|(other, _)| Some(*other) != gone).collect();
-                self.golden.came(twin::Newcomer { line, pc: 0, set: set as usize }, gone, &stay);
+                self.golden.on_insert(twin::InsertedLine { line, pc: 0, set: set as usize }, gone, &stay);
                 self.renew(set, line);
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, set, way, Use::Load);
-                self.golden.used(line);
+                self.dut.touch(at, set, way, LineUse::Load);
+                self.golden.on_hit(line);
                 self.renew(set, line);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, set, way, Use::Modify);
-                self.golden.used(line);
+                self.dut.touch(at, set, way, LineUse::Modify);
+                self.golden.on_hit(line);
                 self.renew(set, line);
             }
             (2 | 3, Some(way)) if present => {

@@ -16,7 +16,7 @@ use rtl::cells::fifo::Fifo;
 use rtl::cells::line::LINE_BYTES;
 use rtl::cells::line::LineData;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage};
-use rtl::l2::{Asked, AtomicBuffer, BufferShape, L2Stats, Place, Stall};
+use rtl::l2::{AtomicBuffer, BankAccess, BufferShape, L2Stats, LinePlace, Stall};
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
@@ -51,7 +51,7 @@ struct Unit {
     replies: Fifo<Reply>,
     stats: L2Stats,
     /// Set and way of the buffered line.
-    held: Option<Place>,
+    held: Option<LinePlace>,
     moods: Moods<4>,
     random: Random,
 }
@@ -101,7 +101,7 @@ impl Unit {
     }
 
     /// Returns the location of the buffered line, or a random one.
-    fn place(&mut self) -> Place {
+    fn place(&mut self) -> LinePlace {
         let place =
             (self.random.below(self.shape.sets.into()) as u32, self.random.below(self.shape.ways.into()) as u32);
         self.held.filter(|_| self.random.percent(40)).unwrap_or(place)
@@ -135,7 +135,7 @@ impl Bench for Unit {
             _ => ACCESS,
         };
         let (place, request) = (self.place(), self.request());
-        let (asked, can_write) = (Asked::looking(&request), self.random.percent(writes));
+        let (asked, can_write) = (BankAccess::looking(&request), self.random.percent(writes));
         if !self.replies.is_empty() && self.random.percent(pops) {
             self.replies.drop_front();
         }
@@ -168,7 +168,7 @@ impl Bench for Unit {
                 Ok(())
             }
             END => {
-                if let Some(((set, way), line)) = dut.give_up(stats) {
+                if let Some(((set, way), line)) = dut.take_line(stats) {
                     memory.poke(set, way, |cell| cell.clone_from(line));
                 }
                 Ok(())

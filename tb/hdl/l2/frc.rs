@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use rtl::cells::line::LINE_BYTES;
 use rtl::cells::line::LineData;
 use rtl::kernel::{Describe, Edge};
-use rtl::l2::{Frc, FrcEntry, FrcShape, FrcState, Leaving, LineState, Tag};
+use rtl::l2::{Eviction, Frc, FrcEntry, FrcShape, FrcState, LineState, Tag};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
@@ -313,7 +313,7 @@ impl Unit {
         ports.output_if("exc_sharers", l1s, new.as_ref().map(|(new, _)| new.leaving.sharers as u64));
         ports.wide_output("exc_line", line_bytes * 8, new.as_ref().map(|(_, line)| &line.0[..]));
         let (Some(entry), Some((new, _))) = (swapped, new) else { return };
-        let leaving = Leaving { sharers: sharers.into(), dirty, ..new.leaving };
+        let leaving = Eviction { sharers: sharers.into(), dirty, ..new.leaving };
         self.dut.exchange(at, entry, Tag { tag, state }, leaving);
         self.held.remove(&(new.set, new.tag));
         if is_here {

@@ -80,7 +80,7 @@ fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
         let line_bytes = [64, 128][random.below(2) as usize];
         let lines = [512, 128, 1 + random.below(2048)][random.below(3) as usize] as u32;
         let mut coalescer = Coalescer::new(line_bytes, line_bits(line_bytes), false);
-        coalescer.judge(Contention::new(lines, line_bits(line_bytes)));
+        coalescer.test_contention(Contention::new(lines, line_bits(line_bytes)));
         for _ in 0..RUN {
             let access = instruction(&mut random, line_bytes);
             let &WarpAccess { kind, space, uncached, resident, .. } = &access;

@@ -44,7 +44,7 @@ impl Bypass for Instructions {
         if goes && self.since_sample < 15 { Way::Past } else { Way::Through }
     }
 
-    fn served(&mut self, load: &Load, _set: usize, missed: bool) {
+    fn on_access(&mut self, load: &Load, _set: usize, missed: bool) {
         if missed && self.is_bad(load.pc) {
             self.since_sample = 0;
             return;
@@ -53,7 +53,7 @@ impl Bypass for Instructions {
         *surplus = if missed { *surplus + 1 } else { surplus.saturating_sub(1) };
     }
 
-    fn went_past(&mut self, _load: &Load, _set: usize, _known: bool) {
+    fn on_bypass(&mut self, _load: &Load, _set: usize, _known: bool) {
         self.since_sample += 1;
     }
 }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use golden::l1::replacement::places::Places;
-use golden::l1::replacement::{Newcomer, Replacement, Scheme};
+use golden::l1::replacement::{InsertedLine, Replacement, Scheme};
 use serde::Deserialize;
 
 use crate::hash_by_division;
@@ -83,7 +83,7 @@ impl Replacement for Due {
         lines.max_by_key(|line| (left(line), Reverse(self.places.of(*line))))
     }
 
-    fn used(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64) {
         let Some(known) = self.lines.get(&line).copied() else { return };
         self.learn(known.instruction, self.now(known.set) - known.last);
         let last = self.next(known.set);
@@ -91,8 +91,8 @@ impl Replacement for Due {
         self.lines.insert(line, Known { last, due, used: true, ..known });
     }
 
-    fn came(&mut self, newcomer: Newcomer, victim: Option<u64>, stay: &[(u64, bool)]) {
-        let Newcomer { line, pc, set } = newcomer;
+    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        let InsertedLine { line, pc, set } = newcomer;
         if let Some(gone) = victim.and_then(|victim| self.lines.remove(&victim)).filter(|gone| !gone.used) {
             self.learn(gone.instruction, FAR);
         }

@@ -12,7 +12,7 @@ use super::super::super::line::Bursts;
 use super::super::super::mshr::bits_for;
 use super::super::super::stats::Stall;
 use super::super::lines::part_of;
-use super::sectors::Pieces;
+use super::sectors::BurstMap;
 use super::{Overlapped, OverlappedConfig};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LINE_BYTES;
@@ -99,7 +99,7 @@ pub(super) struct ToMemory {
     write_backs: Fifo<WriteBack>,
     /// Common order of the entries of both queues.
     turns: Fifo<Turn>,
-    pieces: Pieces,
+    pieces: BurstMap,
     /// Position in the line from which bursts of the oldest transfer are still to be sent.
     sent: u32,
 }
@@ -107,7 +107,7 @@ pub(super) struct ToMemory {
 impl ToMemory {
     /// Returns empty queues for a bank with `entries` MSHR entries; `masked` if lines may be written
     /// partially.
-    pub fn new(flow: &OverlappedConfig, place: &BankPlace, pieces: Pieces, entries: u32, masked: bool) -> Self {
+    pub fn new(flow: &OverlappedConfig, place: &BankPlace, pieces: BurstMap, entries: u32, masked: bool) -> Self {
         let shape = MemoryShape {
             burst_bits: place.local_bits() + pieces.bursts().ilog2(),
             entry_bits: bits_for(entries).max(LEAST_ENTRY_BITS),

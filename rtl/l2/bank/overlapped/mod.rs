@@ -28,8 +28,8 @@ mod serve;
 use serde::{Deserialize, Serialize};
 
 use super::super::config::{BankPlace, L2Config};
-use super::super::line::{Held, HeldShape};
-use super::super::looking::Looking;
+use super::super::line::{PresentBytes, PresentBytesShape};
+use super::super::looking::LookupEntry;
 use super::super::stats::Stall;
 use super::L2Io;
 use super::core::{Core, CoreShape, memory as memory_spec};
@@ -41,8 +41,8 @@ use crate::kernel::{AnyEdge, Array, Describe, Rx, Sleep};
 use crate::noc::packet::Request;
 pub use config::{FetchUnit, OverlappedConfig, WriteMiss};
 use memory::ToMemory;
-use passing::{Passing, spot_of};
-use sectors::Pieces;
+use passing::{BypassBuffer, spot_of};
+use sectors::BurstMap;
 
 /// Result of a tag match.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -64,14 +64,14 @@ pub(super) struct Overlapped {
     /// need not be matched again.
     matched: Option<Match>,
     /// Present bytes of partially present lines, if the flow supports them.
-    masks: Option<Box<Array<Held>>>,
-    pieces: Pieces,
+    masks: Option<Box<Array<PresentBytes>>>,
+    pieces: BurstMap,
     memory: ToMemory,
     /// Stall reason of the last lookup of the oldest request; a replay in the same cycle does not count as a
     /// lookup.
     lacking: Option<Stall>,
     /// Bypass policy and bypass buffer, if misses may bypass the bank.
-    passing: Option<Box<Passing>>,
+    passing: Option<Box<BypassBuffer>>,
 }
 
 impl Overlapped {
@@ -80,10 +80,10 @@ impl Overlapped {
         assert!(place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
         let scheme = bypass.watched();
-        let passing = scheme.map(|scheme| Box::new(Passing::new(path, scheme, mshr_entries, place.line_bytes)));
+        let passing = scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));
         let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;
-        let pieces = Pieces::new(&place, by_sector);
+        let pieces = BurstMap::new(&place, by_sector);
         let shape = CoreShape {
             tags: (1, 1),
             recency: (1, 1),
@@ -95,7 +95,7 @@ impl Overlapped {
         };
         // Two reads: by the lookup or a waiter, and by an arriving burst.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
-        let held = HeldShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
+        let held = PresentBytesShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {
             core: Core::new(path, config, place, &shape),
             write_miss: flow.write_miss,
@@ -197,7 +197,7 @@ impl Overlapped {
 }
 
 /// Returns the oldest request in the lookup pipeline, which exists whenever a lookup is being served.
-fn oldest(looking: &Fifo<Looking>) -> &Request {
+fn oldest(looking: &Fifo<LookupEntry>) -> &Request {
     match looking.front() {
         Some(looking) => &looking.request,
         None => unreachable!("a look-up serves the oldest request"),

@@ -10,9 +10,9 @@
 //! Order: a line that is being fetched has an MSHR entry, like any miss.
 //! Area: one bit per byte.
 
-use super::super::super::line::{Held, LineState};
+use super::super::super::line::{LineState, PresentBytes};
 use super::super::super::stats::Stall;
-use super::super::lines::Place;
+use super::super::lines::LinePlace;
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
@@ -39,7 +39,7 @@ pub(super) fn wanted(request: &Request) -> u128 {
 impl Overlapped {
     /// Returns the bytes of a partially present line that are newer than memory and must be kept.
     #[inline(always)]
-    pub(super) fn newer(&self, at: &impl AnyEdge, (set, way): Place) -> u128 {
+    pub(super) fn newer(&self, at: &impl AnyEdge, (set, way): LinePlace) -> u128 {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => masks.read_cell(at, set, way).newer,
             _ => 0,
@@ -47,7 +47,7 @@ impl Overlapped {
     }
 
     /// Returns the bytes of the line in a way that are present.
-    pub(in super::super) fn bytes_here(&self, (set, way): Place) -> u128 {
+    pub(in super::super) fn bytes_here(&self, (set, way): LinePlace) -> u128 {
         let held = self.masks.as_ref().map(|masks| masks.row(set)[way as usize]);
         match held {
             Some(held) if self.core.by_sector => self.pieces.here(held),
@@ -80,11 +80,11 @@ impl Overlapped {
     }
 
     /// Adds bytes to the mask of a partial line; a line whose bytes are all present becomes `Modified`.
-    fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): Place, held: u128) {
+    fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): LinePlace, held: u128) {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         } else if let Some(masks) = &mut self.masks {
-            masks.write(at, set, way, Held { newer: held, brought: 0 });
+            masks.write(at, set, way, PresentBytes { newer: held, brought: 0 });
         }
     }
 }

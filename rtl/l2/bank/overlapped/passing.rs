@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::bypass::Hooks;
 use super::super::super::line::{LineState, Tag};
-use super::super::super::stats::{Found, Stall};
-use super::super::lines::{Place, Spot};
+use super::super::super::stats::{LookupResult, Stall};
+use super::super::lines::{LinePlace, Spot};
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
@@ -25,12 +25,12 @@ use crate::noc::packet::RequestKind;
 
 /// Bypass policy of a bank, and the buffer of lines that bypass it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Passing {
+pub(super) struct BypassBuffer {
     pub(super) scheme: Box<dyn Hooks>,
     pub(super) lines: Array<LineData>,
 }
 
-impl Passing {
+impl BypassBuffer {
     /// Returns an empty buffer of `entries` lines for a bypass policy.
     pub(super) fn new(path: &str, scheme: Box<dyn Hooks>, entries: u32, line_bytes: u32) -> Self {
         let spec = ArraySpec {
@@ -55,7 +55,7 @@ impl Passing {
 /// Returns the storage of the line of an MSHR entry: ways beyond those of the set are lines of the bypass
 /// buffer.
 #[inline(always)]
-pub(super) fn spot_of(passing: &mut Option<Box<Passing>>, ways: u32, (set, way): Place) -> Spot<'_> {
+pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match passing {
         Some(passing) if way >= ways => Spot::Beside(&mut passing.lines, (way - ways, 0)),
         _ => Spot::Way((set, way)),
@@ -69,7 +69,7 @@ impl Overlapped {
         let Match { set, way, .. } = matched;
         let core = &mut self.core;
         let state = way.map(|way| core.tags.row(set)[way as usize].state);
-        if state.is_some_and(|state| state != LineState::Hollow) {
+        if state.is_some_and(|state| state != LineState::TagOnly) {
             return Ok(false);
         }
         let request = oldest(&core.looking);
@@ -83,11 +83,11 @@ impl Overlapped {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        if kind.is_atomic() || !self.passing.as_ref().is_some_and(|passing| passing.scheme.lets_past(request)) {
+        if kind.is_atomic() || !self.passing.as_ref().is_some_and(|passing| passing.scheme.bypasses(request)) {
             return Ok(false);
         }
         if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;
-        self.core.stats.count(kind, Found::Nowhere);
+        self.core.stats.count(kind, LookupResult::Nowhere);
         self.core.stats.bypasses += 1;
         Ok(true)
     }
@@ -112,9 +112,9 @@ impl Overlapped {
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];
-        if old.state != LineState::Hollow || old.tag != tag {
+        if old.state != LineState::TagOnly || old.tag != tag {
             self.evict(at, (set, way), old, oldest(&self.core.looking).id);
-            self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Hollow });
+            self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
         }
         self.core.touch(at, set, way);
     }

@@ -26,10 +26,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::super::line::{Bursts, Held, LineState, Tag};
-use super::super::super::mshr::Entry;
-use super::super::super::stats::{Found, Stall};
-use super::super::lines::Place;
+use super::super::super::line::{Bursts, LineState, PresentBytes, Tag};
+use super::super::super::mshr::MshrEntry;
+use super::super::super::stats::{LookupResult, Stall};
+use super::super::lines::LinePlace;
 use super::partial::wanted;
 use super::{BankPlace, Match, Overlapped, oldest};
 use crate::cells::line::LINE_BYTES;
@@ -37,13 +37,13 @@ use crate::kernel::AnyEdge;
 
 /// Division of a line into bursts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Pieces {
+pub(super) struct BurstMap {
     pub by_sector: bool,
     bursts: u32,
     burst_bytes: u32,
 }
 
-impl Pieces {
+impl BurstMap {
     /// Returns the division for the lines of a bank.
     pub fn new(place: &BankPlace, by_sector: bool) -> Self {
         Self { by_sector, bursts: place.bursts(), burst_bytes: place.burst_bytes }
@@ -70,7 +70,7 @@ impl Pieces {
     }
 
     /// Returns the bytes that are present: those of delivered bursts, and newer ones.
-    pub fn here(&self, held: Held) -> u128 {
+    pub fn here(&self, held: PresentBytes) -> u128 {
         let brought = (0..self.bursts).filter(|n| held.brought >> n & 1 != 0);
         brought.fold(held.newer, |here, n| here | self.bytes_of(n))
     }
@@ -89,10 +89,10 @@ impl Overlapped {
     }
 
     /// Returns the record of present bytes of the line in a way; for the bypass buffer, no byte.
-    fn held(&self, at: &impl AnyEdge, (set, way): Place) -> Held {
+    fn held(&self, at: &impl AnyEdge, (set, way): LinePlace) -> PresentBytes {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => *masks.read_cell(at, set, way),
-            _ => Held::default(),
+            _ => PresentBytes::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Overlapped {
         &mut self,
         at: &impl AnyEdge,
         matched: Match,
-        place: Place,
+        place: LinePlace,
         state: LineState,
         can_write: bool,
     ) -> Result<(), Stall> {
@@ -115,7 +115,7 @@ impl Overlapped {
         let (writes, byte_mask) = (request.kind.writes(), request.byte_mask);
         self.hit(at, place, state, can_write)?;
         if writes {
-            self.note(at, place, Held { newer: held.newer | byte_mask, ..held });
+            self.note(at, place, PresentBytes { newer: held.newer | byte_mask, ..held });
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Overlapped {
         &mut self,
         at: &impl AnyEdge,
         Match { local, tag, .. }: Match,
-        (set, way): Place,
+        (set, way): LinePlace,
         needs: Bursts,
     ) -> Result<(), Stall> {
         let core = &mut self.core;
@@ -135,7 +135,7 @@ impl Overlapped {
         core.room_for_ack(request)?;
         let (kind, id) = (request.kind, request.id);
         core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
-        core.stats.count(kind, Found::Nowhere);
+        core.stats.count(kind, LookupResult::Nowhere);
         core.stats.sectors.misses += 1;
         self.fetch(at, local, (set, way), (entry, needs), id);
         Ok(())
@@ -145,7 +145,7 @@ impl Overlapped {
     /// that were not requested before.
     #[inline(always)]
     pub(super) fn join(&mut self, at: &impl AnyEdge, entry: u32, local: u64) -> Result<(), Stall> {
-        let Entry { set, way, asked, .. } = self.core.mshr.entry(entry);
+        let MshrEntry { set, way, asked, .. } = self.core.mshr.entry(entry);
         let needs = if self.core.by_sector {
             self.needs_beside(self.pieces.here(self.held(at, (set, way))))
         } else {
@@ -154,11 +154,11 @@ impl Overlapped {
         let more = needs & !asked;
         let Self { core, memory, .. } = self;
         let request = oldest(&core.looking);
-        let mut found = Found::Coming;
+        let mut found = LookupResult::Coming;
         if more != 0 {
             memory.room_for_fetch()?;
             memory.fetch(local, request.id, (entry, more), at.cycle());
-            found = Found::Nowhere;
+            found = LookupResult::Nowhere;
             core.stats.fetches += 1;
             core.stats.sectors.misses += 1;
         }
@@ -170,14 +170,20 @@ impl Overlapped {
     /// Updates the record of present bytes after a waiter was served that wrote `written` bytes. The last
     /// waiter also ends the fetch of the line.
     #[inline(never)]
-    pub(super) fn served_by_sector(&mut self, at: &impl AnyEdge, place: Place, written: u128, last: Option<Entry>) {
+    pub(super) fn served_by_sector(
+        &mut self,
+        at: &impl AnyEdge,
+        place: LinePlace,
+        written: u128,
+        last: Option<MshrEntry>,
+    ) {
         let (set, way) = place;
         if way >= self.core.config.ways || written == 0 && last.is_none() {
             return;
         }
-        let Held { newer, brought } = self.held(at, place);
+        let PresentBytes { newer, brought } = self.held(at, place);
         let arrived = last.map_or(0, |entry| entry.arrived);
-        let held = Held { newer: newer | written, brought: brought | arrived };
+        let held = PresentBytes { newer: newer | written, brought: brought | arrived };
         self.note(at, place, held);
         if last.is_some() {
             let state = if held.newer == 0 { LineState::Valid } else { LineState::Modified };
@@ -185,7 +191,7 @@ impl Overlapped {
         }
     }
 
-    fn note(&mut self, at: &impl AnyEdge, (set, way): Place, held: Held) {
+    fn note(&mut self, at: &impl AnyEdge, (set, way): LinePlace, held: PresentBytes) {
         if let Some(masks) = &mut self.masks {
             masks.write(at, set, way, held);
         }

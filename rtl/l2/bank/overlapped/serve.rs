@@ -1,11 +1,11 @@
 //! Serves one access per cycle in the overlapped flow: a waiter of a complete line, or the oldest request
 //! whose lookup is over.
 
-use super::super::super::line::{Bursts, Held, LineState, Tag};
-use super::super::super::looking::Looking;
-use super::super::super::stats::{Found, Stall};
+use super::super::super::line::{Bursts, LineState, PresentBytes, Tag};
+use super::super::super::looking::LookupEntry;
+use super::super::super::stats::{LookupResult, Stall};
 use super::super::core::position_of;
-use super::super::lines::{Asked, Place, Spot};
+use super::super::lines::{BankAccess, LinePlace, Spot};
 use super::passing::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
 use crate::cells::line::LINE_BYTES;
@@ -20,12 +20,12 @@ impl Overlapped {
             return Ok(false);
         }
         let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
-        let (place, asked) = ((entry.set, entry.way), Asked::waiting(waiter, entry.line));
+        let (place, asked) = ((entry.set, entry.way), BankAccess::waiting(waiter, entry.line));
         let (kind, written) = (asked.kind, waiter.byte_mask);
         let spot = spot_of(passing, core.config.ways, place);
         core.lines.perform_in(spot, &asked, &mut core.stats, at, can_write)?;
         core.stats.replays += 1;
-        let last = core.mshr.served(at, kind.writes());
+        let last = core.mshr.pop_waiter(at, kind.writes());
         if core.by_sector {
             self.served_by_sector(at, place, if kind.writes() { written } else { 0 }, last);
         } else if let Some(entry) = last
@@ -67,7 +67,7 @@ impl Overlapped {
 
     /// Looks up and serves the oldest request; false if no lookup is over. Fails with the stall reason.
     fn look_up(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
-        let Some(Looking { due, request }) = self.core.looking.front() else { return Ok(false) };
+        let Some(LookupEntry { due, request }) = self.core.looking.front() else { return Ok(false) };
         if *due > at.cycle() {
             return Ok(false);
         }
@@ -99,7 +99,7 @@ impl Overlapped {
         match self.core.tags.row(set)[way as usize].state {
             LineState::Reserved => self.wait(at, line, matched.local)?,
             LineState::Partial => self.serve_partial(at, matched, way, can_write)?,
-            LineState::Hollow => return self.miss(at, matched, can_write),
+            LineState::TagOnly => return self.miss(at, matched, can_write),
             state if self.core.by_sector => self.serve_by_sector(at, matched, (set, way), state, can_write)?,
             state => self.hit(at, (set, way), state, can_write)?,
         }
@@ -156,7 +156,7 @@ impl Overlapped {
     pub(super) fn hit(
         &mut self,
         at: &impl AnyEdge,
-        (set, way): Place,
+        (set, way): LinePlace,
         state: LineState,
         can_write: bool,
     ) -> Result<(), Stall> {
@@ -164,13 +164,13 @@ impl Overlapped {
         if !core.lines.replies.has_room() {
             return Err(Stall::ReplyQueue);
         }
-        let asked = Asked::looking(oldest(&core.looking));
+        let asked = BankAccess::looking(oldest(&core.looking));
         let kind = asked.kind;
         core.lines.perform_in(Spot::Way((set, way)), &asked, &mut core.stats, at, can_write)?;
         if kind.writes() && state == LineState::Valid {
             core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         }
-        core.stats.count(kind, Found::Here);
+        core.stats.count(kind, LookupResult::Here);
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl Overlapped {
         } else if let Some(entry) = entry {
             self.fetch(at, local, (set, way), (entry, self.needs()), id);
         }
-        self.core.stats.count(kind, Found::Nowhere);
+        self.core.stats.count(kind, LookupResult::Nowhere);
         Ok(way)
     }
 
@@ -230,16 +230,16 @@ impl Overlapped {
 
     /// Records the bytes of a newly allocated line that are newer than memory.
     #[inline(always)]
-    fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): Place, state: LineState) {
+    fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): LinePlace, state: LineState) {
         if let Some(masks) = &mut self.masks {
             let in_part = state == LineState::Partial || self.core.by_sector && state == LineState::Modified;
             let newer = if in_part { oldest(&self.core.looking).byte_mask } else { 0 };
-            masks.write(at, set, way, Held { newer, brought: 0 });
+            masks.write(at, set, way, PresentBytes { newer, brought: 0 });
         }
     }
 
     /// Allocates an MSHR entry for the oldest request, and fetches bursts of its line to a place.
-    pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: Place, what: (u32, Bursts), id: u32) {
+    pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: LinePlace, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
         core.mshr.allocate(at, what, place, oldest(&core.looking));
         self.memory.fetch(local, id, what, at.cycle());
@@ -248,7 +248,7 @@ impl Overlapped {
 
     /// Evicts the line of a way, to the writeback queue if it has bytes newer than memory.
     #[inline(always)]
-    pub(super) fn evict(&mut self, at: &impl AnyEdge, (set, way): Place, victim: Tag, id: u32) {
+    pub(super) fn evict(&mut self, at: &impl AnyEdge, (set, way): LinePlace, victim: Tag, id: u32) {
         let in_part = victim.state == LineState::Partial;
         self.core.stats.evictions += u64::from(victim.state.is_here() || in_part);
         if victim.state.is_newer() {

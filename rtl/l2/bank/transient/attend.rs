@@ -2,11 +2,11 @@
 //! is over. The request is new or comes from the pending queue.
 
 use super::super::super::line::LineState;
-use super::super::super::looking::Looking;
-use super::super::super::mshr::Entry;
-use super::super::super::stats::{Found, Stall};
+use super::super::super::looking::LookupEntry;
+use super::super::super::mshr::MshrEntry;
+use super::super::super::stats::{LookupResult, Stall};
 use super::super::core::position_of;
-use super::super::lines::{Asked, Place};
+use super::super::lines::{BankAccess, LinePlace};
 use super::evictions::Job;
 use super::frc::FrcState;
 use super::pending::Pending;
@@ -19,8 +19,8 @@ use crate::noc::packet::{Request, RequestKind};
 enum Where {
     /// The line is in flight, in the given MSHR entry.
     Coming(u32),
-    Here(Place),
-    Leaving(Place),
+    Here(LinePlace),
+    Leaving(LinePlace),
     Nowhere,
 }
 
@@ -33,20 +33,20 @@ impl Transient {
         }
         let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
         let place = (entry.set, entry.way);
-        let asked = Asked::waiting(waiter, entry.line);
+        let asked = BankAccess::waiting(waiter, entry.line);
         let (kind, sm) = (asked.kind, asked.sm);
         core.lines.perform_in(spot_of(frc, core.config.ways, place), &asked, &mut core.stats, at, can_write)?;
         self.note_copy(at, place, kind, sm);
         self.core.stats.replays += 1;
-        if let Some(entry) = self.core.mshr.served(at, kind.writes()) {
+        if let Some(entry) = self.core.mshr.pop_waiter(at, kind.writes()) {
             self.arrived(at, entry);
         }
         Ok(true)
     }
 
     /// Makes a line available after its last waiter was served: sets its state in the tags or the FRC.
-    fn arrived(&mut self, at: &impl AnyEdge, entry: Entry) {
-        let Entry { set, way, dirty, .. } = entry;
+    fn arrived(&mut self, at: &impl AnyEdge, entry: MshrEntry) {
+        let MshrEntry { set, way, dirty, .. } = entry;
         let ways = self.core.config.ways;
         if let Some(frc) = self.frc.as_mut().filter(|_| way >= ways) {
             frc.fill(at, frc.number(set, way - ways), dirty);
@@ -153,9 +153,9 @@ impl Transient {
         }
         let request = attended(&core.looking, pending, again);
         core.room_for_ack(request)?;
-        core.stats.count(request.kind, Found::Coming);
+        core.stats.count(request.kind, LookupResult::Coming);
         core.mshr.merge(at, (entry, core.whole), request);
-        let Entry { set, way, .. } = core.mshr.entry(entry);
+        let MshrEntry { set, way, .. } = core.mshr.entry(entry);
         if way < core.config.ways {
             core.touch(at, set, way);
         }
@@ -166,7 +166,7 @@ impl Transient {
     fn serve_here(
         &mut self,
         at: &impl AnyEdge,
-        place: Place,
+        place: LinePlace,
         again: Option<usize>,
         can_write: bool,
     ) -> Result<bool, Stall> {
@@ -184,19 +184,19 @@ impl Transient {
             }
             core.touch(at, set, way);
         }
-        core.stats.count(kind, Found::Here);
+        core.stats.count(kind, LookupResult::Here);
         Ok(true)
     }
 
     /// Serves a request whose line is being evicted: a read hits until the eviction is over. A write must
     /// wait for the end of the eviction, because the bytes may be in flight to memory already.
-    fn serve_leaving(&mut self, at: &impl AnyEdge, place: Place, again: Option<usize>) -> Result<bool, Stall> {
+    fn serve_leaving(&mut self, at: &impl AnyEdge, place: LinePlace, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
         if self.attended(again).kind.writes() || !in_frc && !self.serves_leaving {
             return Ok(false);
         }
         let kind = self.perform(at, place, again, false)?;
-        self.core.stats.count(kind, Found::Here);
+        self.core.stats.count(kind, LookupResult::Here);
         self.core.stats.frc.hits += u64::from(in_frc);
         Ok(true)
     }
@@ -223,7 +223,7 @@ impl Transient {
         core.mshr.allocate(at, (entry, core.whole), (set, way), request);
         core.stats.fetches += 1;
         core.stats.delays.way += at.cycle() - missed;
-        core.stats.count(kind, Found::Nowhere);
+        core.stats.count(kind, LookupResult::Nowhere);
         if let (Some(way), Some(frc)) = (frc_way, frc) {
             let bound = victim.filter(|_| *binds_early).map(|way| way as u8);
             frc.allocate(at, frc.number(set, way), block, bound, id);
@@ -240,7 +240,7 @@ impl Transient {
     fn perform(
         &mut self,
         at: &impl AnyEdge,
-        place: Place,
+        place: LinePlace,
         again: Option<usize>,
         can_write: bool,
     ) -> Result<RequestKind, Stall> {
@@ -249,14 +249,14 @@ impl Transient {
         core.room_for_ack(request)?;
         let (kind, sm) = (request.kind, request.sm);
         let spot = spot_of(frc, core.config.ways, place);
-        core.lines.perform_in(spot, &Asked::looking(request), &mut core.stats, at, can_write)?;
+        core.lines.perform_in(spot, &BankAccess::looking(request), &mut core.stats, at, can_write)?;
         self.note_copy(at, place, kind, sm);
         Ok(kind)
     }
 
     /// Records that an L1 that read a line has a copy. Not recorded if the line is being evicted: the FRC
     /// changes no protocol state (candel2018 section 4).
-    fn note_copy(&mut self, at: &impl AnyEdge, (set, way): Place, kind: RequestKind, sm: u8) {
+    fn note_copy(&mut self, at: &impl AnyEdge, (set, way): LinePlace, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {
             return;
@@ -273,7 +273,7 @@ impl Transient {
 }
 
 /// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
-fn attended<'a>(looking: &'a Fifo<Looking>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
+fn attended<'a>(looking: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, looking.front()) {
         (Some(place), _) => pending.request(place),
         (None, Some(looking)) => &looking.request,

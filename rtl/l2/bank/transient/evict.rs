@@ -3,16 +3,16 @@
 
 use super::super::super::coherence::{Invalidate, RecallIo};
 use super::super::super::line::{LineState, Sharers, Tag};
-use super::super::super::mshr::Entry;
-use super::super::lines::{Place, Spot, part_of};
-use super::evictions::{Job, Leaving};
+use super::super::super::mshr::MshrEntry;
+use super::super::lines::{LinePlace, Spot, part_of};
+use super::evictions::{Eviction, Job};
 use super::{Transient, spot_of};
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
 /// Records the L1s with copies of a new line in a way; returns those with copies of the old line.
-pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): Place, new: u128) -> u128 {
+pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
     old
@@ -21,10 +21,10 @@ pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way
 impl Transient {
     /// Starts the eviction of the victim in the way that is reserved for an MSHR entry, if the way holds one.
     pub(super) fn give_way(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
-        let Entry { set, way, .. } = self.core.mshr.entry(entry);
+        let MshrEntry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
         let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
-        *self.evictions.way_mut(entry) = Leaving {
+        *self.evictions.way_mut(entry) = Eviction {
             sharers,
             inv_left: 0,
             dirty: state == LineState::Modified,
@@ -50,7 +50,7 @@ impl Transient {
             self.step_out_of_frc(at, who - self.core.config.mshr_entries, is_gone);
             return;
         }
-        let Entry { set, way, line, .. } = self.core.mshr.entry(who);
+        let MshrEntry { set, way, line, .. } = self.core.mshr.entry(who);
         let (_, tag) = self.core.split(self.core.local(line));
         self.core.tags.update(at, set, way, |cell| {
             if is_gone {
@@ -63,7 +63,7 @@ impl Transient {
         });
         if is_gone {
             // A fetch of the line just evicted would follow its write in the same channel.
-            let Leaving { id, missed, reserved, .. } = leaving;
+            let Eviction { id, missed, reserved, .. } = leaving;
             self.core.stats.delays.eviction += at.cycle() - reserved;
             self.ask_for(Job { write: false, who: who as u16, id, missed });
             self.pending.wake(set);
@@ -206,7 +206,7 @@ impl Transient {
 
     /// Returns the remaining steps of eviction `who`: of an FRC entry if the number is beyond the MSHR
     /// entries.
-    fn leaving(&self, who: u32) -> &Leaving {
+    fn leaving(&self, who: u32) -> &Eviction {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
                 &frc.entry(who - self.core.config.mshr_entries).leaving
@@ -215,7 +215,7 @@ impl Transient {
         }
     }
 
-    fn leaving_mut(&mut self, who: u32) -> &mut Leaving {
+    fn leaving_mut(&mut self, who: u32) -> &mut Eviction {
         match &mut self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => frc.leaving_mut(who - self.core.config.mshr_entries),
             _ => self.evictions.way_mut(who),
@@ -223,14 +223,14 @@ impl Transient {
     }
 
     /// Returns set and way of the line of eviction `who`; ways beyond those of the set are ways of the FRC.
-    fn leaving_place(&self, who: u32) -> Place {
+    fn leaving_place(&self, who: u32) -> LinePlace {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
                 let entry = who - self.core.config.mshr_entries;
                 (frc.entry(entry).set, self.core.config.ways + frc.cell(entry).1)
             }
             _ => {
-                let Entry { set, way, .. } = self.core.mshr.entry(who);
+                let MshrEntry { set, way, .. } = self.core.mshr.entry(who);
                 (set, way)
             }
         }

@@ -26,7 +26,7 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 
 /// Remaining steps of an eviction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leaving {
+pub struct Eviction {
     /// L1s to which a recall must still be sent, one bit per L1.
     pub sharers: u128,
     /// Number of recalls sent but not yet acknowledged.
@@ -43,7 +43,7 @@ pub struct Leaving {
     pub reserved: u64,
 }
 
-impl Leaving {
+impl Eviction {
     /// True while an L1 may have a copy.
     #[must_use]
     pub fn is_shared(&self) -> bool {
@@ -113,7 +113,7 @@ impl Jobs {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Evictions {
     /// Eviction from the way reserved for each MSHR entry.
-    ways: Box<[Leaving]>,
+    ways: Box<[Eviction]>,
     /// Evictions that still have recalls to send, in order.
     telling: Fifo<Leaver>,
     /// Job queue of each channel.
@@ -132,7 +132,7 @@ impl Evictions {
         let leavers = mshr_entries + frc_entries;
         let width = bits_for(leavers);
         Self {
-            ways: vec![Leaving::default(); mshr_entries as usize].into(),
+            ways: vec![Eviction::default(); mshr_entries as usize].into(),
             telling: Fifo::new(if l1s > 0 { leavers } else { 0 }, width),
             jobs: (0..place.channels.num_partitions)
                 .map(|_| Jobs { queue: Fifo::new(leavers, width), sent: 0 })
@@ -144,12 +144,12 @@ impl Evictions {
     }
 
     /// Returns the eviction from the way reserved for an MSHR entry.
-    pub fn way(&self, entry: u32) -> &Leaving {
+    pub fn way(&self, entry: u32) -> &Eviction {
         &self.ways[entry as usize]
     }
 
     /// Returns the eviction from the way reserved for an MSHR entry, to be changed.
-    pub fn way_mut(&mut self, entry: u32) -> &mut Leaving {
+    pub fn way_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.ways[entry as usize]
     }
 

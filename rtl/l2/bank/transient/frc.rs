@@ -43,11 +43,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::line::Tag;
 use super::super::super::mshr::bits_for;
-use super::evictions::Leaving;
+use super::evictions::Eviction;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, Storage, Turn,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, PortOrder, Storage,
 };
 
 /// State of an FRC entry.
@@ -89,7 +89,7 @@ pub struct FrcEntry {
     /// Way that the line will take, if it is bound at the miss.
     pub bound: Option<u8>,
     /// L1s with copies of the line; after the swap, the remaining steps of the old line's eviction.
-    pub leaving: Leaving,
+    pub leaving: Eviction,
 }
 
 /// Dimensions and widths of an FRC.
@@ -125,8 +125,8 @@ struct Slot(#[payload(name = "entry", width = *shape)] u16);
 /// Steps of a cycle that are checked to happen in this order.
 const PORTS: &[&str] = &["access", "exchange"];
 
-const fn turn() -> Turn {
-    Turn::new(PORTS)
+const fn turn() -> PortOrder {
+    PortOrder::new(PORTS)
 }
 const ACCESS: usize = 0;
 const EXCHANGE: usize = 1;
@@ -144,7 +144,7 @@ pub struct Frc {
     /// Data of the entries, one row per set.
     pub data: Array<LineData>,
     #[serde(skip, default = "turn")]
-    turn: Turn,
+    turn: PortOrder,
 }
 
 impl Frc {
@@ -197,7 +197,7 @@ impl Frc {
     }
 
     /// Returns sharers and remaining eviction steps of the line of an entry, to be changed.
-    pub fn leaving_mut(&mut self, entry: u32) -> &mut Leaving {
+    pub fn leaving_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.entries[entry as usize].leaving
     }
 
@@ -239,7 +239,7 @@ impl Frc {
             self.path
         );
         let state = FrcState::Fetch;
-        let leaving = Leaving { id, ..Leaving::default() };
+        let leaving = Eviction { id, ..Eviction::default() };
         self.entries[entry as usize] = FrcEntry { state, set, tag, wr_pend: false, bound, leaving };
         self.used += 1;
     }
@@ -294,7 +294,7 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry waits for no swap, or the old line is in the FRC already.
-    pub fn exchange(&mut self, at: &impl AnyEdge, entry: u32, old: Tag, leaving: Leaving) -> FrcEntry {
+    pub fn exchange(&mut self, at: &impl AnyEdge, entry: u32, old: Tag, leaving: Eviction) -> FrcEntry {
         self.take(at, EXCHANGE);
         self.expect(at, entry, FrcState::Filled, "swapped");
         let new = self.entries[entry as usize];

@@ -37,12 +37,12 @@ use super::super::mshr::bits_for;
 use super::super::stats::Stall;
 use super::L2Io;
 use super::core::{Core, CoreShape, memory, tag_bits};
-use super::lines::{Place, Spot, put};
+use super::lines::{LinePlace, Spot, put};
 use crate::dram::message::DramReply;
 use crate::kernel::{AnyEdge, Array, ArrayView, Describe, DescribeExt, FieldsExt, Rx, RxBank, Sleep};
 pub use config::{Coherence, FrcConfig, TransientConfig, VictimBind};
+pub use evictions::Eviction;
 use evictions::Evictions;
-pub use evictions::Leaving;
 pub use frc::{Frc, FrcEntry, FrcShape, FrcState};
 use pending::Pending;
 use swap::Swap;
@@ -258,7 +258,7 @@ impl Transient {
 
 /// Returns the storage of a line: ways beyond those of the set are ways of the FRC.
 #[inline(always)]
-fn spot_of(frc: &mut Option<Frc>, ways: u32, (set, way): Place) -> Spot<'_> {
+fn spot_of(frc: &mut Option<Frc>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match frc {
         Some(frc) if way >= ways => {
             let cell = frc.cell(frc.number(set, way - ways));

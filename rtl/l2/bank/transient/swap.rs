@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::super::super::line::{LineState, Tag};
 use super::super::super::looking::due_bits;
 use super::super::super::mshr::bits_for;
-use super::super::lines::Place;
+use super::super::lines::LinePlace;
 use super::Transient;
 use super::evict::replace;
-use super::evictions::Leaving;
+use super::evictions::Eviction;
 use super::frc::{Frc, FrcEntry};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 
@@ -97,7 +97,7 @@ impl Transient {
         let copies = sharers.as_mut().map_or(0, |all| replace(all, at, (set, way), leaving.sharers));
         let dirty = old.state == LineState::Modified;
         let unheard = *acknowledged && old.state.is_here();
-        frc.exchange(at, entry, old, Leaving { sharers: copies, dirty, unheard, ..leaving });
+        frc.exchange(at, entry, old, Eviction { sharers: copies, dirty, unheard, ..leaving });
         self.exchange_lines(at, swap, (set, way), old);
         let state = if wr_pend { LineState::Modified } else { LineState::Valid };
         let core = &mut self.core;
@@ -109,7 +109,7 @@ impl Transient {
     }
 
     /// Swaps the bytes of the two lines.
-    fn exchange_lines(&mut self, at: &impl AnyEdge, swap: Swap, (set, way): Place, old: Tag) {
+    fn exchange_lines(&mut self, at: &impl AnyEdge, swap: Swap, (set, way): LinePlace, old: Tag) {
         let Self { core, frc: Some(frc), .. } = self else { return };
         let (row, column) = frc.cell(swap.entry);
         frc.data.take_reads(at, 1);

@@ -91,7 +91,7 @@ impl Bench for Unit {
                 packed[at as usize / 8] |= 1 << (at % 8);
             }
         }
-        let contends = self.dut.judge(touched.len() as u32, u7::new(resident.count_ones() as u8));
+        let contends = self.dut.contends(touched.len() as u32, u7::new(resident.count_ones() as u8));
         assert_eq!(contends, is_contentious(self.lines as usize, touched.len(), resident.count_ones() as usize));
         ports.wide_input("line", self.lanes * LINE_BITS, &packed);
         ports.input("mask", self.lanes, mask);

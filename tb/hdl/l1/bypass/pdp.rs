@@ -9,7 +9,7 @@
 use golden::l1::bypass::Bypass;
 use golden::l1::bypass::pdp as twin;
 use golden::l1::event::Load;
-use rtl::choice::Place;
+use rtl::choice::CacheGeometry;
 use rtl::kernel::{Describe, Edge};
 use rtl::l1::bypass::Hooks;
 use rtl::l1::bypass::pdp::{Pdp, PdpConfig};
@@ -51,7 +51,7 @@ impl Unit {
             Size::Synthesised => (1, 4, 16),
             Size::Any => (1 << random.below(4), 2 + random.below(15) as u32, 1 + random.below(255) as u32),
         };
-        let dut = Pdp::new(&Place { path: "l1", sets, ways }, &PdpConfig { distance });
+        let dut = Pdp::new(&CacheGeometry { path: "l1", sets, ways }, &PdpConfig { distance });
         let golden = twin::Pdp::new(distance.into());
         Self { sets, ways, distance, dut, golden, moods: Moods::default(), random }
     }
@@ -88,9 +88,9 @@ impl Bench for Unit {
             self.dut.age(at, set, serves.then_some(way));
             let load = Load::of(line(way));
             if serves {
-                self.golden.served(&load, set as usize, false);
+                self.golden.on_access(&load, set as usize, false);
             } else {
-                self.golden.went_past(&load, set as usize, false);
+                self.golden.on_bypass(&load, set as usize, false);
             }
         }
     }

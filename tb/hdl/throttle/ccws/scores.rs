@@ -14,7 +14,7 @@ use rtl::kernel::{Describe, Edge};
 use rtl::throttle::ccws::CcwsConfig;
 use rtl::throttle::ccws::scores::Scores;
 use rtl::throttle::message::Miss;
-use rtl::throttle::{Hooks, May, Seen};
+use rtl::throttle::{CycleState, Hooks, IssueLimit};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
@@ -144,8 +144,8 @@ impl Bench for Unit {
         each(issued).for_each(|warp| self.golden.issued(warp));
         self.live = self.live & !ends | starts;
         ports.input("live", warps, self.live);
-        let seen = Seen { cycle, live: self.live, waiting: 0, issued, thread_instructions: 0 };
-        let May::Load(admitted) = self.dut.admit(&seen) else { unreachable!("scores are about loads") };
+        let seen = CycleState { cycle, live: self.live, waiting: 0, issued, thread_instructions: 0 };
+        let IssueLimit::Load(admitted) = self.dut.admit(&seen) else { unreachable!("scores are about loads") };
         self.golden.pass();
         assert_eq!(self.golden.admitted(), each(admitted).collect::<Vec<_>>());
         ports.output("admitted", warps, admitted);

@@ -34,7 +34,7 @@ fn after(steps: u32, then: impl Fn(&mut Frc, &Edge<'_>)) -> Frc {
     }
     if steps > 2 {
         frc.take_swap();
-        let old = Leaving { dirty: true, ..Leaving::default() };
+        let old = Eviction { dirty: true, ..Eviction::default() };
         frc.exchange(&Edge::new(6, 6, &mut wake), 0, CLEAN, old);
     }
     then(&mut frc, &Edge::new(7, 7, &mut wake));
@@ -114,7 +114,7 @@ fn a_second_access_in_a_cycle_is_a_breach() {
 fn an_access_behind_the_exchange_of_its_cycle_is_a_breach() {
     after(2, |frc, at| {
         frc.take_swap();
-        frc.exchange(at, 0, CLEAN, Leaving::default());
+        frc.exchange(at, 0, CLEAN, Eviction::default());
         frc.allocate(at, 1, (5, 8), None, 0);
     });
 }
