@@ -1,4 +1,4 @@
-//! `warpsieve area`: what a machine costs in area and leakage, block by block.
+//! `warpsieve area`: estimates the area and leakage of a machine, block by block.
 
 mod csv;
 mod svg;
@@ -20,15 +20,15 @@ use warpsieve::config::Resolved;
 use warpsieve::estimate::{Block, Folded};
 use warpsieve::readers::Counts;
 
-/// An estimate with all that tells what it is one of.
+/// Area estimate of a machine, with everything that identifies it.
 #[derive(Serialize)]
 struct Estimate<'a> {
     machine: &'a str,
     designs: &'a [String],
-    /// The design it is compared with.
+    /// Design that the machine is compared with.
     against: Option<&'a str>,
     node_nm: u32,
-    /// What each kind of figure is from.
+    /// Source of each kind of figure.
     sources: BTreeMap<&'a str, &'a str>,
     #[serde(skip)]
     technology: &'a Technology,
@@ -79,7 +79,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     }
     for (path, text) in drawn {
         let path = output::write(&path, &text)?;
-        // Stdout is for the estimate, whatever its format.
+        // Stdout carries the estimate, in every format.
         output::complain(&format!("wrote {}", path.display()));
     }
     output::print(&text)?;
@@ -90,7 +90,9 @@ pub(super) fn estimated(resolved: &Resolved, technology: &Technology, node: Node
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 
-/// One file a memory; of blocks alike, those of the first. CACTI has no organisation for flip-flops.
+/// Returns the name and text of one CACTI input file per memory. Of identical blocks, only the first gets
+/// files.
+/// Flip-flops get none, since CACTI has no organization for them.
 fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String)> {
     let mut inputs = Vec::new();
     cacti_inputs_of(&Folded::of(tree), "", node, &mut inputs);

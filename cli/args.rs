@@ -1,4 +1,4 @@
-//! What may be said on the command line.
+//! Defines the command line: subcommands, arguments and options.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ use warpsieve::config::Request;
 use warpsieve::run::Threads;
 use warpsieve::trace::sass::BinaryVersion;
 
-/// Largest `--max-cycles`: 10^15 core cycles are weeks of machine time and years of ours.
+/// Largest `--max-cycles`. At 700 MHz, 10^15 core cycles are more than two weeks of machine time, and years
+/// of simulation.
 const MOST_CYCLES: u64 = 1_000_000_000_000_000;
 
 const EXAMPLES: &str = "Examples:
@@ -190,7 +191,7 @@ pub(super) struct Arguments {
 }
 
 impl Command {
-    /// Whether machines are run, and with them the hooks of schemes.
+    /// True if the command simulates a machine, and therefore calls the hooks of schemes.
     pub fn simulates(&self) -> bool {
         use Command::{Compare, Explain, Optimize, Profile, Replay, Reproduce, Run, Soak, Sweep};
         matches!(
@@ -208,69 +209,72 @@ pub(super) enum Command {
     /// Run the kernels of an Accel-Sim trace on the clocked machine
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArguments),
-    /// Run launch files on several designs or configurations and put the results side by side
+    /// Run launch files on several designs or configurations and print the results side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
-    /// Say what changed between two runs of the same kernels, and why: cycles, refusals, loads, memory, energy
+    /// Explain what changed between two runs of the same kernels: cycles, reservation fails, loads, memory,
+    /// energy
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
-    /// Run everything that a file asks for, launch files and traces on machines, designs and settings, and tabulate it
+    /// Run all combinations that a sweep file lists (launch files, traces, machines, designs, settings) and
+    /// tabulate them
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(SweepArguments),
-    /// Run a launch file on caches without time and print what each load asks for and finds
+    /// Run a launch file on caches without timing and print the accesses and hits of each load
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(ProfileArguments),
-    /// Choose which loads of a PTX file go through the L1 and write it with cache operators (xie2013)
+    /// Choose which loads of a PTX file bypass the L1 and write the file with cache operators (xie2013)
     #[command(after_help = OPTIMIZE_EXAMPLES)]
     Optimize(OptimizeArguments),
-    /// Measure what a paper shows and write our figures beside its own to docs/results
+    /// Measure the figures of a paper and write ours next to the published ones, to docs/results
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
-    /// List what there is to choose from
+    /// List machines, designs, kernels, blocks, figures, counters or stall reasons
     List(ListArguments),
-    /// Print the resolved configuration as TOML, with where each value comes from
+    /// Print the resolved configuration as TOML, with the source of each value
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArguments),
-    /// Run long randomised checks until a limit is reached or one fails
+    /// Run long randomized checks until a limit is reached or a check fails
     #[command(after_help = SOAK_EXAMPLES)]
     Soak(SoakArguments),
-    /// Read a PTX file and list its kernels, their loads and registers, and what cannot be run
+    /// Read a PTX file and list its kernels, their loads and registers, and the instructions that cannot
+    /// run
     #[command(after_help = PTX_EXAMPLES)]
     Ptx(PtxArguments),
-    /// Look into Accel-Sim traces, or write one
+    /// Inspect Accel-Sim traces, or write one
     Trace(TraceArguments),
-    /// Drive the DRAM channels of a machine alone with a trace of requests
+    /// Drive the DRAM channels of a machine, without the rest of it, from a trace of requests
     #[command(after_help = DRAM_EXAMPLES)]
     Dram(DramArguments),
-    /// Estimate area and leakage of a machine, block by block, from the structures it is built of
+    /// Estimate the area and leakage of a machine, block by block, from its memories and logic
     #[command(after_help = AREA_EXAMPLES)]
     Area(AreaArguments),
-    /// Parts as SystemVerilog: what there is, test vectors, gates beside the estimate
+    /// SystemVerilog modules of the model's components: list, test vectors, waveforms, synthesis, proofs
     #[command(after_help = HDL_EXAMPLES)]
     Hdl(HdlArguments),
-    /// Look into waveforms
+    /// Inspect waveforms
     Waves(WavesArguments),
-    /// Write a crate with a scheme of your own, whose binary is this command with the scheme in it
+    /// Write a crate for a scheme of your own, whose binary is this command with the scheme added
     New(NewArguments),
-    /// Say what a counter of the statistics counts, in which unit, and where it stands
+    /// Print what a counter of the statistics counts, its unit, and its position in the file
     #[command(after_help = COUNTERS_EXAMPLES)]
     Counters(CountersArguments),
-    /// Print completions of this command line for a shell
+    /// Print shell completions for this command line
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
-        /// Which shell
+        /// Shell to write completions for
         shell: clap_complete::Shell,
     },
-    /// Write manual pages, one a command
+    /// Write manual pages, one per command
     #[command(after_help = MAN_EXAMPLES)]
     Man {
-        /// Folder of the files
+        /// Folder to write the pages to
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
 }
 
-/// Version, commit and profile of this build.
+/// Returns the version, commit and profile of this build.
 fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let commit = Some(env!("WARPSIEVE_COMMIT")).filter(|commit| !commit.is_empty()).unwrap_or("unknown");
@@ -278,12 +282,12 @@ fn version() -> String {
 }
 
 impl Command {
-    /// The launch files of a command, which may be given by the names of kernels.
+    /// Returns the launch files among the arguments, each of which may be given by the name of a kernel.
     pub fn launches(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::Run(run) => vec![&mut run.launch],
             Self::Compare(compare) => compare.launches.iter_mut().collect(),
-            // Two files are statistics.
+            // With two files, both are statistics.
             Self::Explain(explain) if explain.second.is_none() => vec![&mut explain.first],
             Self::Profile(profile) => vec![&mut profile.launch],
             Self::Optimize(optimize) => vec![&mut optimize.launch],
@@ -295,32 +299,34 @@ impl Command {
 
 #[derive(Args, Debug)]
 pub(super) struct CountersArguments {
-    /// Its key, such as l1.hits, or the end of one: mshr_entry
+    /// Key of the counter, such as l1.hits, or the end of a key, such as mshr_entry
     pub name: String,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct NewArguments {
-    /// Its name: lower-case words with hyphens
+    /// Name of the crate: lower-case words joined by hyphens
     pub name: String,
-    /// Folder of warpsieve's sources, as the crate names it; that which this command was built from if left out
+    /// Folder of warpsieve's sources, as the crate refers to it; default: the sources that this command was
+    /// built from
     #[arg(long, value_name = "DIR", conflicts_with = "git")]
     pub path: Option<PathBuf>,
-    /// Repository of warpsieve's sources instead, at the commit that this command was built from
+    /// Repository of warpsieve's sources, used instead of a folder, at the commit that this command was
+    /// built from
     #[arg(long, value_name = "URL")]
     pub git: Option<String>,
 }
 
-/// Which machine.
+/// Machine, designs and settings on which a command works.
 #[derive(Args, Debug)]
 pub(super) struct MachineArguments {
     /// Machine: a name from `list machines`, or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
     pub machine: String,
-    /// Design put on the machine: a name from `list designs`, or a TOML file; may be repeated
+    /// Design applied to the machine: a name from `list designs`, or a TOML file; may be repeated
     #[arg(long = "design", value_name = "NAME|FILE.toml")]
     pub designs: Vec<String>,
     /// Change one field of the configuration, such as l1.sets=64; may be repeated
@@ -337,10 +343,11 @@ impl MachineArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct RunArguments {
-    /// Launch file: buffers, kernels, arguments, expected results; or a name from `list kernels`, such as syrk/small
+    /// Launch file: buffers, kernels, arguments, expected results; or a name from `list kernels`, such as
+    /// syrk/small
     #[arg(value_name = "KERNEL|LAUNCH.toml")]
     pub launch: PathBuf,
-    /// Use this PTX file instead of those that the launch file names
+    /// PTX file to use instead of those that the launch file names
     #[arg(long, value_name = "FILE.ptx")]
     pub ptx: Option<PathBuf>,
     #[command(flatten)]
@@ -349,22 +356,23 @@ pub(super) struct RunArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ReplayArguments {
-    /// A trace: its list, kernelslist.g, the folder that holds it, or one kernel, plain or compressed with xz or zstd
+    /// Trace: kernelslist.g, the folder that holds it, or the trace of one kernel, plain or compressed with
+    /// xz or zstd
     #[arg(value_name = "FOLDER|LIST.g|KERNEL.traceg")]
     pub trace: PathBuf,
     #[command(flatten)]
     pub simulation: SimulationArguments,
 }
 
-/// What is simulated, and what is written of it.
+/// Machine to simulate, and the outputs to write.
 #[derive(Args, Debug)]
 pub(super) struct SimulationArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Write the statistics (JSON, schema 1), with `-` to stdout
+    /// Write the statistics (JSON, schema 1); `-` is stdout
     #[arg(long, value_name = "FILE.json")]
     pub stats: Option<PathBuf>,
-    /// Write a report to read and to send: one HTML file with tables and charts, which needs nothing else
+    /// Write a self-contained report: one HTML file with tables and charts
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
     /// Compare every step with the golden models; slower
@@ -374,7 +382,7 @@ pub(super) struct SimulationArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub max_cycles: Option<u64>,
-    /// Write a waveform, as text or compressed, and GTKWave save files beside it
+    /// Write a waveform, as text (VCD) or compressed (FST), and GTKWave save files next to it
     #[arg(long, value_name = "FILE.vcd|FILE.fst", value_parser = PathBufValueParser::new().try_map(waveform))]
     pub wave: Option<PathBuf>,
     /// First core cycle of the waveform
@@ -388,16 +396,16 @@ pub(super) struct SimulationArguments {
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
     pub wave_scopes: Vec<String>,
-    /// Start the waveform when this holds, such as 'sm*.l1.status == RESERVATION_FAIL && cycle > 900 for 100', or at
-    /// a 'failure' of a check, 'failure sm0.l1' being one whose message has this text
+    /// Condition that starts the waveform, such as 'sm*.l1.status == RESERVATION_FAIL && cycle > 900 for
+    /// 100'. 'failure' is any failed check, and 'failure sm0.l1' one whose message has this text
     #[arg(long, value_name = "CONDITION", requires = "wave")]
     pub wave_trigger: Option<String>,
-    /// Remember the last N core cycles: written ahead of the trigger or, without one, only if a check fails,
-    /// nothing can move, or the run is stopped
+    /// Buffer the last N core cycles. They are written before the trigger; without a trigger, only if a
+    /// check fails, no progress is possible, or the run is stopped
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave",
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub wave_last: Option<u64>,
-    /// Go on for N core cycles behind the trigger, then end the waveform
+    /// Continue for N core cycles after the trigger, then end the waveform
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave_trigger",
           value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
     pub wave_after: Option<u64>,
@@ -408,42 +416,45 @@ pub(super) struct SimulationArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "series", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub interval: u64,
-    /// Write what is counted in every interval (CSV)
+    /// Write the counts of every interval as a time series (CSV)
     #[arg(long, value_name = "FILE.csv")]
     pub series: Option<PathBuf>,
-    /// Columns of the time series: counters by their keys in `list counters`, such as l2.stalls.port, with commas between
+    /// Columns of the time series: comma-separated keys from `list counters`, such as l2.stalls.port
     /// [default: instructions, accesses, hits, misses and traffic]
     #[arg(long, value_name = "KEYS", requires = "series", value_delimiter = ',')]
     pub series_columns: Vec<String>,
-    /// Write requests, queue levels and stalls for Perfetto (ui.perfetto.dev): 1 us is a core cycle
+    /// Write requests, queue levels and stalls for Perfetto (ui.perfetto.dev); 1 us stands for one core
+    /// cycle
     #[arg(long, value_name = "FILE.json")]
     pub timeline: Option<PathBuf>,
-    /// Write every warp instruction, from fetch to writeback, for Konata
+    /// Write every warp instruction, from fetch to writeback, for the pipeline viewer Konata
     #[arg(long, value_name = "FILE.kanata")]
     pub pipeline: Option<PathBuf>,
-    /// Save the run to this file when it is interrupted or at its `--max-cycles`, to go on from with `--resume`
+    /// Save the run to this file when it is interrupted or reaches `--max-cycles`, so that `--resume` can
+    /// continue it
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub checkpoint: Option<PathBuf>,
-    /// Save it every so many core cycles, too, each time in the place of the time before
+    /// Also save the checkpoint every N core cycles, overwriting the previous one
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "checkpoint",
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub checkpoint_every: Option<u64>,
-    /// Go on from a checkpoint of this very run, by the program that wrote it
+    /// Continue from a checkpoint of the same run, written by the same build of this program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "timeline", "pipeline"])]
     pub resume: Option<PathBuf>,
-    /// Print what energy the run took, block by block: an estimate, always in the statistics
+    /// Print an estimate of the energy of the run, block by block (the statistics always contain it)
     #[arg(long)]
     pub energy: bool,
-    /// Technology node of the energy, in nm
+    /// Technology node of the energy estimate, in nm
     #[arg(long, value_name = "NM", allow_negative_numbers = true, value_parser = node, default_value = "45")]
     pub node: Node,
-    /// Millimetres of wire between an SM and a partition, for the energy [default: half an edge of a GTX 480]
+    /// Length of the wire between an SM and a partition, in millimeters, for the energy estimate [default:
+    /// half the edge of a GTX 480]
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = millimetres)]
     pub hop_mm: Option<f64>,
-    /// Threads that share the machine's islands (SMs, crossbars, partitions), with the same result: a number, `auto` for
-    /// the processors there are while that pays, or `step` for all blocks of a cycle together. What follows every cycle
-    /// (checks, waveforms, time series, reports) is run in step, and so are machines with a tracker or recalls and those whose SMs
-    /// have links without delays
+    /// Threads for the machine's islands (SMs, crossbars, partitions); results are identical. A number,
+    /// `auto` (one per processor as long as that is faster), or `step` (all blocks of a cycle together).
+    /// Outputs that follow every cycle (checks, waveforms, time series, reports) always run in step. So do
+    /// machines with a sharing tracker or recalls, and machines whose SMs have links without delay
     #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
     pub threads: Threads,
     /// Print no summary and no progress
@@ -468,7 +479,7 @@ fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
     dump::Format::of(&path).map(|_| path)
 }
 
-/// A name that says how a picture is written.
+/// Accepts the name of a picture whose extension selects a format.
 fn picture(path: PathBuf) -> Result<PathBuf, &'static str> {
     match PictureFormat::of(&path) {
         Some(_) => Ok(path),
@@ -476,7 +487,7 @@ fn picture(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// How a picture is written.
+/// File format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PictureFormat {
     Svg,
@@ -484,7 +495,7 @@ pub(super) enum PictureFormat {
 }
 
 impl PictureFormat {
-    /// The format that the ending of a name stands for, if any.
+    /// Returns the format that the extension of the file name selects, if any.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "svg" => Some(Self::Svg),
@@ -494,25 +505,26 @@ impl PictureFormat {
     }
 }
 
-/// A picture of results, and what it shows.
+/// Options for the picture of the results.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("drawn").args(["plot", "report"]).multiple(true))]
 pub(super) struct PlotArguments {
-    /// Draw it for a paper: bars by launch file, sorted, with their mean; lines over a parameter of numbers; heat maps over two
+    /// Draw the results for a paper: sorted bars by launch file with their mean, lines over a numeric
+    /// parameter, or heat maps over two
     #[arg(long, value_name = "FILE.svg|FILE.pdf", value_parser = PathBufValueParser::new().try_map(picture))]
     pub plot: Option<PathBuf>,
-    /// How wide it is
+    /// Width of the picture
     #[arg(long, value_name = "WIDTH", requires = "plot", value_enum, default_value_t = PlotWidth::Double)]
     pub plot_width: PlotWidth,
-    /// The column that is drawn
+    /// Column to draw
     #[arg(long, value_name = "COLUMN", requires = "drawn", default_value = "speedup")]
     pub plot_of: String,
 }
 
-/// Widths of pictures.
+/// Widths of pictures in a paper of two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum PlotWidth {
-    /// A column of a page of two: 3.3 inches
+    /// One column of a two-column page: 3.3 inches
     Single,
     /// Both columns: 7 inches
     Double,
@@ -527,7 +539,8 @@ impl From<PlotWidth> for Width {
     }
 }
 
-/// A name that no input has: `reproduce` does not know all of its inputs ahead.
+/// Accepts only a name that ends in `.html`. No input has one, so the output cannot overwrite an input,
+/// although `reproduce` does not know all its inputs in advance.
 fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     if path.extension().is_some_and(|ending| ending == "html") {
         Ok(path)
@@ -536,7 +549,7 @@ fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// The name of an SVG.
+/// Accepts only a name that ends in `.svg`.
 fn svg(path: PathBuf) -> Result<PathBuf, &'static str> {
     if path.extension().is_some_and(|ending| ending == "svg") {
         Ok(path)
@@ -545,7 +558,7 @@ fn svg(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// A number of bytes, with K, M or G for powers of 1,024.
+/// Parses a number of bytes. The suffixes K, M and G stand for powers of 1,024.
 fn size(text: &str) -> Result<u64, &'static str> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(digits) if text.ends_with('K') => (digits, 1 << 10),
@@ -565,13 +578,13 @@ pub(super) struct CompareArguments {
     /// Machine: a name from `list machines`, or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
     pub machine: String,
-    /// Design under all that are compared; may be repeated
+    /// Design applied to all compared machines; may be repeated
     #[arg(long = "design", value_name = "NAME|FILE.toml")]
     pub designs: Vec<String>,
     /// Designs to compare
     #[arg(long = "design-set", value_name = "A,B,...", value_delimiter = ',', default_value = "baseline")]
     pub design_set: Vec<String>,
-    /// Values of a field to compare, or one to set; may be repeated
+    /// Values of a field to compare, or one value to set; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE,...")]
     pub sets: Vec<String>,
     /// Compare every run with the golden models; slower
@@ -581,17 +594,18 @@ pub(super) struct CompareArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub max_cycles: Option<u64>,
-    /// Runs at the same time; one a processor if left out
+    /// Number of runs in parallel; default: one per processor
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Folder to keep results of runs in, instead of the user's folder for such things
+    /// Folder for cached results of runs, instead of the user's cache folder
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,
-    /// Columns of the table by their heads, as launch-file,on,cycles; or `all`. On a terminal, those that fit if left out
+    /// Columns of the table by their heads, such as launch-file,on,cycles; or `all`. Default on a terminal:
+    /// those that fit
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Write the table to this file instead of stdout
@@ -599,7 +613,8 @@ pub(super) struct CompareArguments {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub plot: PlotArguments,
-    /// Write a report to read and to send: one HTML file with the table, charts, each run and what changed
+    /// Write a self-contained report: one HTML file with the table, charts, each run and the changes
+    /// between runs
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
     /// Print no progress
@@ -609,32 +624,33 @@ pub(super) struct CompareArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ExplainArguments {
-    /// Statistics of the run that B is held against, as `run --stats` writes them; or a launch file or kernel, which is
-    /// run twice
+    /// Statistics of run A, the reference for B, as `run --stats` writes them; or a launch file or kernel,
+    /// which is run twice
     #[arg(value_name = "A.json|KERNEL|LAUNCH.toml")]
     pub first: PathBuf,
-    /// Statistics of the other run
+    /// Statistics of run B
     #[arg(value_name = "B.json", conflicts_with_all = ["against", "machine", "designs", "sets", "jobs", "cache"])]
     pub second: Option<PathBuf>,
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// What A has instead, of a launch file: a design or a setting; may be repeated
+    /// Design or setting that replaces those of B in run A, for a launch file; may be repeated
     #[arg(long, value_name = "NAME|FILE.toml|KEY=VALUE")]
     pub against: Vec<String>,
-    /// PTX file of the kernels of two statistics, for the lines of loads; a launch file names its own
+    /// PTX file of the kernels, to show the source lines of loads when two statistics are given; a launch
+    /// file names its own
     #[arg(long, value_name = "FILE.ptx", requires = "second")]
     pub ptx: Option<PathBuf>,
-    /// Leave out what did not change by more than this part of the whole
+    /// Omit changes smaller than this percentage of the whole
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, default_value = "1", value_parser = percentage)]
     pub least: f64,
-    /// Runs at the same time; one a processor if left out
+    /// Number of runs in parallel; default: one per processor
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Folder to keep results of runs in, instead of the user's folder for such things
+    /// Folder for cached results of runs, instead of the user's cache folder
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Print no progress
@@ -658,28 +674,28 @@ pub(super) struct SweepArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SweepCommand {
-    /// Have the runs made by a job array of Slurm
+    /// Write a Slurm job array that makes the runs, and submit it
     Slurm(SlurmArguments),
-    /// Join the results that shards have kept, without a run
+    /// Combine the cached results of shards, without simulating
     Gather(GatherArguments),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct SweepHereArguments {
-    /// Sweep file: what is run on what
+    /// Sweep file: the workloads, machines, designs and settings to run
     #[arg(value_name = "SWEEP.toml", required = true)]
     pub file: Option<PathBuf>,
-    /// Leave out what a machine refuses, which else stops everything before the first run
+    /// Skip combinations that a machine rejects, instead of stopping before the first run
     #[arg(long)]
     pub leave_out_refused: bool,
-    /// Make only every N-th run, beginning with number I
+    /// Run only shard I of N: every N-th run, starting with run I
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
-    /// Runs at the same time; one a processor if left out
+    /// Number of runs in parallel; default: one per processor
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Folder to keep results of runs in, instead of the user's folder for such things
+    /// Folder for cached results of runs, instead of the user's cache folder
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
     #[command(flatten)]
@@ -689,29 +705,33 @@ pub(super) struct SweepHereArguments {
     pub quiet: bool,
 }
 
-/// What is written of a sweep besides the table on stdout.
+/// Output files of a sweep, in addition to the table on stdout.
 #[derive(Args, Debug)]
 pub(super) struct SweepOutput {
-    /// Write a row a run and a column a parameter or counter, in full precision (CSV); now and then with what is complete
+    /// Write one row per run and one column per parameter or counter, in full precision (CSV); rewritten as
+    /// runs complete
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Option<PathBuf>,
-    /// Write the same as JSON, an object a line
+    /// Write the rows of the CSV as JSON, one object per line
     #[arg(long, value_name = "FILE.jsonl")]
     pub json: Option<PathBuf>,
     #[command(flatten)]
     pub plot: PlotArguments,
-    /// Write a report to read and to send: one HTML file with the tables, the picture, and what sets the runs apart
+    /// Write a self-contained report: one HTML file with the tables, the picture, and the differences
+    /// between the runs
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
-    /// Columns of the table by their heads, as launch-file,on,cycles; or `all`. On a terminal, those that fit if left out
+    /// Columns of the table by their heads, such as launch-file,on,cycles; or `all`. Default on a terminal:
+    /// those that fit
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// What it is drawn over: one parameter of numbers, or any two; the first two of numbers that vary if left out
+    /// Parameters on the axes: one numeric parameter, or any two; default: the first two numeric parameters
+    /// that vary
     #[arg(long, value_name = "KEY,...", requires = "drawn", value_delimiter = ',')]
     pub plot_over: Vec<String>,
 }
 
-/// A text without a line break or other control character.
+/// Accepts only a text without line breaks and other control characters.
 fn one_line(text: &str) -> Result<String, String> {
     match text.chars().find(|c| c.is_control()) {
         Some(c) => Err(format!("it has the control character `{}`, expected one line", c.escape_default())),
@@ -721,55 +741,55 @@ fn one_line(text: &str) -> Result<String, String> {
 
 #[derive(Args, Debug)]
 pub(super) struct SlurmArguments {
-    /// Sweep file: what is run on what
+    /// Sweep file: the workloads, machines, designs and settings to run
     #[arg(value_name = "SWEEP.toml")]
     pub file: PathBuf,
-    /// Jobs of the array, each of which makes an equal share of the runs
+    /// Number of jobs in the array, each of which makes an equal share of the runs
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub shards: u16,
-    /// Runs at the same time in a job, with a processor each
+    /// Number of runs in parallel in a job, each on one processor
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: u16,
-    /// Folder to keep results of runs in, which all nodes see
+    /// Folder for cached results of runs, which all nodes can access
     #[arg(long, value_name = "FOLDER")]
     pub cache: PathBuf,
-    /// Script to write; SWEEP.sbatch beside the sweep file if left out
+    /// Script to write; default: SWEEP.sbatch next to the sweep file
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// An option of sbatch for the script, such as --sbatch=--time=2:00:00; may be repeated
+    /// Option of sbatch to put into the script, such as --sbatch=--time=2:00:00; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true, value_parser = one_line)]
     pub sbatch: Vec<String>,
-    /// Leave out what a machine refuses, which else stops everything before the first run
+    /// Skip combinations that a machine rejects, instead of stopping before the first run
     #[arg(long)]
     pub leave_out_refused: bool,
-    /// Write the script and do not submit it
+    /// Write the script without submitting it
     #[arg(long)]
     pub write_only: bool,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct GatherArguments {
-    /// Sweep file: what is run on what
+    /// Sweep file: the workloads, machines, designs and settings to run
     #[arg(value_name = "SWEEP.toml")]
     pub file: PathBuf,
-    /// Folder that results were kept in, instead of the user's folder for such things; may be repeated
+    /// Folder that holds cached results, instead of the user's cache folder; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub cache: Vec<PathBuf>,
-    /// Leave out what a machine refuses, as the shards did
+    /// Skip combinations that a machine rejects, as the shards did
     #[arg(long)]
     pub leave_out_refused: bool,
     #[command(flatten)]
     pub output: SweepOutput,
 }
 
-/// A share of the runs.
+/// Share of the runs of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shard {
-    /// Its number, from 1.
+    /// Number of the shard, from 1.
     pub number: usize,
-    /// How many there are.
+    /// Number of shards.
     pub of: usize,
 }
 
@@ -786,10 +806,10 @@ pub(super) struct ProfileArguments {
     pub launch: PathBuf,
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Use this PTX file instead of those that the launch file names
+    /// PTX file to use instead of those that the launch file names
     #[arg(long, value_name = "FILE.ptx")]
     pub ptx: Option<PathBuf>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
@@ -804,19 +824,19 @@ pub(super) struct OptimizeArguments {
     pub output: PathBuf,
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Use this PTX file instead of the one that the launch file names
+    /// PTX file to use instead of the one that the launch file names
     #[arg(long, value_name = "FILE.ptx")]
     pub ptx: Option<PathBuf>,
-    /// How loads are chosen
+    /// Method that chooses the loads to cache
     #[arg(long, value_enum, default_value_t = Method::Heuristic)]
     pub method: Method,
-    /// Where the traffic of a bypassed load comes from
+    /// Estimate of the traffic of a bypassed load
     #[arg(long, value_enum, default_value_t = TOff::Uniform)]
     pub t_off: TOff,
-    /// What counts the hits of loads that are cached alone or in pairs
+    /// Model that counts the hits of loads that are cached alone or in pairs
     #[arg(long, value_enum, default_value_t = Profiled::Untimed)]
     pub profile: Profiled,
-    /// Write all that was measured and decided (JSON)
+    /// Write all measurements and decisions (JSON)
     #[arg(long, value_name = "FILE.json")]
     pub report: Option<PathBuf>,
     /// Write the traffic reduction graph (Graphviz)
@@ -831,9 +851,9 @@ pub(super) struct OptimizeArguments {
 pub(super) enum Method {
     /// Algorithm 1 of the paper
     Heuristic,
-    /// Integer programming
+    /// Integer linear programming
     Ilp,
-    /// Every set of loads
+    /// Exhaustive search over all sets of loads
     Exhaustive,
 }
 
@@ -849,17 +869,17 @@ impl From<Method> for compiler::solve::Method {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Profiled {
-    /// Caches that answer at once, in seconds
+    /// Caches without timing, which takes seconds
     Untimed,
-    /// The clocked machine, a run for each load and each pair
+    /// The clocked machine, with one run per load and per pair of loads
     Clocked,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum TOff {
-    /// The efficiency of all loads together, as the paper has it
+    /// The average efficiency of all loads, as in the paper
     Uniform,
-    /// The sectors of each load
+    /// The number of sectors that each load transfers
     Exact,
 }
 
@@ -874,32 +894,32 @@ impl From<TOff> for compiler::characterise::Bypassed {
 
 #[derive(Args, Debug)]
 pub(super) struct ReproduceArguments {
-    /// Which figures; all if left out
+    /// Figures to measure; default: all
     #[arg(value_name = "FIGURE", value_parser = figures())]
     pub figures: Vec<String>,
     /// Use the small sizes of the tests; files are named `FIGURE-quick`
     #[arg(long)]
     pub quick: bool,
-    /// Runs at the same time; one a processor if left out
+    /// Number of runs in parallel; default: one per processor
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// Folder to write to instead of docs/results beside the folder `kernels`
+    /// Folder to write to, instead of docs/results next to the folder `kernels`
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Folder to keep results of runs in, instead of the user's folder for such things
+    /// Folder for cached results of runs, instead of the user's cache folder
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
-    /// Write the charts as PDF too, for a paper, as wide as a column or both
+    /// Also write the charts as PDF for a paper, one or two columns wide
     #[arg(long, value_name = "WIDTH", value_enum, conflicts_with = "summary")]
     pub pdf: Option<PlotWidth>,
-    /// Write the figures to one HTML file too, to read and to send, with their charts in it
+    /// Also write the figures to one self-contained HTML file that includes their charts
     #[arg(long, value_name = "FILE.html", conflicts_with = "summary", value_parser = PathBufValueParser::new().try_map(page))]
     pub report: Option<PathBuf>,
-    /// Run nothing: count how many of the judged rows hold in the figures that have been written
+    /// Print how many of the rated rows hold in the figures already written, without running anything
     #[arg(long, conflicts_with = "figures")]
     pub summary: bool,
-    /// How to print the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table, requires = "summary")]
     pub format: Format,
     /// Print no progress
@@ -907,50 +927,50 @@ pub(super) struct ReproduceArguments {
     pub quiet: bool,
 }
 
-/// The names of figures.
+/// Accepts the names of figures.
 fn figures() -> PossibleValuesParser {
     PossibleValuesParser::new(papers::names().into_iter().map(|(name, shows)| PossibleValue::new(name).help(shows)))
 }
 
 #[derive(Args, Debug)]
 pub(super) struct ListArguments {
-    /// What to list
+    /// Category to list
     pub what: What,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct SoakArguments {
-    /// Which soak: a name from `soak --list`
+    /// Soak test to run: a name from `soak --list`
     #[arg(required_unless_present_any = ["list", "replay", "totals"])]
     pub name: Option<String>,
-    /// List the soaks
+    /// List the soak tests
     #[arg(long)]
     pub list: bool,
-    /// Cases at most; 100 if neither this nor a time nor `--keep` is given
+    /// Largest number of cases; default: 100, if neither a time limit nor `--keep` is given
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// Begin no case after this time
+    /// Time limit in seconds, after which no new case starts
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub seconds: Option<u64>,
-    /// Seed of the first case; each case after it has the next number
+    /// Seed of the first case; each later case takes the next number
     #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
-    /// Print at the end what the cases have met of what they are to meet, and how often
+    /// Print the coverage at the end: the events that cases should reach, and how often they did
     #[arg(long)]
     pub coverage: bool,
-    /// Keep in a file which seeds have passed, and go on with those that have not; without a limit until interrupted
+    /// Record the seeds that passed in a file and skip them; without a limit, runs until interrupted
     #[arg(long, value_name = "FILE.toml")]
     pub keep: Option<PathBuf>,
-    /// Folder in which a case that fails is kept
+    /// Folder to save failing cases in
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     pub found: PathBuf,
-    /// Run cases that were kept, of the soak that their names begin with or that is given
+    /// Rerun saved cases, with the named soak test or else the one that their file names begin with
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["list", "totals", "keep", "count", "seconds"])]
     pub replay: Vec<PathBuf>,
-    /// List what files of `--keep` say has passed, by soak
+    /// Sum up the passed cases that `--keep` files record, by soak test
     #[arg(long, value_name = "FILE.toml", num_args = 1.., conflicts_with_all = ["name", "list", "keep"])]
     pub totals: Vec<PathBuf>,
 }
@@ -963,47 +983,48 @@ pub(super) struct HdlArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum HdlCommand {
-    /// The parts, with their size in the machine `fermi`
+    /// List the components that have a SystemVerilog module, with their size in the machine `fermi`
     List,
-    /// Write random legal traffic of a part with the outputs that it must give, and a SystemVerilog bench
+    /// Write random legal traffic of a component, with the expected outputs and a SystemVerilog testbench
     Vectors(TrafficArguments),
-    /// Write random legal traffic of a part as two waveforms, of the part and of its module in Verilator
+    /// Write two waveforms of random legal traffic: one of the Rust component, one of its module in
+    /// Verilator
     Waves(TrafficArguments),
-    /// Map a part to standard cells and set them beside what `area` estimates
+    /// Map a module to standard cells and compare the result with the estimate of `area`
     Synth {
-        /// A part from `hdl list`
+        /// Component from `hdl list`
         block: String,
     },
-    /// Prove what holds for all time, whatever happens at the ports of a part
+    /// Prove the properties of a module for all inputs and all time
     Prove(ProveArguments),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct ProveArguments {
-    /// A part from `hdl prove --list`; all of them if left out
+    /// Component from `hdl prove --list`; default: all
     pub block: Option<String>,
-    /// List what can be proven, at which sizes, and which mistakes are found
+    /// List the provable properties, their sizes, and the injected errors that the proofs find
     #[arg(long)]
     pub list: bool,
-    /// Folder for a waveform of each mistake, with the shortest way to break the property
+    /// Folder for the waveforms of injected errors, each the shortest violation of a property
     #[arg(short, long, value_name = "FOLDER")]
     pub waves: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct TrafficArguments {
-    /// A part from `hdl list`
+    /// Component from `hdl list`
     pub block: String,
     /// Folder to write to
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Cycles
+    /// Number of cycles
     #[arg(long, value_name = "N", default_value_t = 10_000, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub cycles: u64,
     /// Seed of the traffic
     #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
-    /// A part so small that everything meets, not that of `fermi`
+    /// Use the smallest size, in which corner cases are frequent, instead of that of `fermi`
     #[arg(long)]
     pub small: bool,
 }
@@ -1018,10 +1039,10 @@ pub(super) struct DramArguments {
     /// Write every command with its cycle
     #[arg(long, value_name = "OUT.csv")]
     pub commands: Option<PathBuf>,
-    /// Write when each request was accepted and complete
+    /// Write the cycles at which each request was accepted and completed
     #[arg(long, value_name = "OUT.csv")]
     pub requests: Option<PathBuf>,
-    /// Check every command and request against the rules of the device; slower
+    /// Check every command and request against the timing rules of the device; slower
     #[arg(long)]
     pub check: bool,
     /// Print no summary and no progress
@@ -1033,7 +1054,7 @@ pub(super) struct DramArguments {
 pub(super) struct ConfigArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Draw the machine's blocks and the links between them, instead of printing the fields
+    /// Draw the machine's blocks and the links between them, instead of printing the configuration
     #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(svg))]
     pub graph: Option<PathBuf>,
 }
@@ -1042,22 +1063,22 @@ pub(super) struct ConfigArguments {
 pub(super) struct AreaArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Print what the machine has more with these designs than with this one, or `baseline` for none
+    /// Print only the difference from the machine with this design instead, or `baseline` for none
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub against: Option<String>,
     /// Technology node in nm
     #[arg(long, value_name = "NM", allow_negative_numbers = true, value_parser = node, default_value = "45")]
     pub node: Node,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = AreaFormat::Table)]
     pub format: AreaFormat,
-    /// Levels of blocks in the table
+    /// Number of levels of blocks in the table
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 3)]
     pub depth: u8,
-    /// Draw where the area goes
+    /// Draw the area of each block
     #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(svg))]
     pub svg: Option<PathBuf>,
-    /// Write an input file for CACTI for each memory
+    /// Write one CACTI input file per memory
     #[arg(long, value_name = "FOLDER")]
     pub cacti: Option<PathBuf>,
 }
@@ -1069,11 +1090,11 @@ fn node(text: &str) -> Result<Node, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum AreaFormat {
-    /// Blocks alike in one row
+    /// A table in which identical blocks share a row
     Table,
-    /// The whole tree with every memory and piece of logic
+    /// The whole tree, with every memory and piece of logic
     Json,
-    /// A row a block
+    /// One row per block
     Csv,
 }
 
@@ -1082,7 +1103,7 @@ pub(super) struct PtxArguments {
     /// PTX file
     #[arg(value_name = "FILE.ptx")]
     pub file: PathBuf,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
@@ -1095,10 +1116,10 @@ pub(super) struct TraceArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TraceCommand {
-    /// Write what the kernels of a launch file do as a trace
+    /// Write an Accel-Sim trace of the kernels of a launch file
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(TraceExportArguments),
-    /// Instructions, footprint, reuse, transactions and strides of each kernel
+    /// Print the instructions, footprint, reuse, transactions and strides of each kernel
     #[command(after_help = INFO_EXAMPLES)]
     Info(TraceInfoArguments),
 }
@@ -1108,18 +1129,18 @@ pub(super) struct TraceExportArguments {
     /// Launch file: buffers, kernels, arguments; or a name from `list kernels`, such as syrk/small
     #[arg(value_name = "KERNEL|LAUNCH.toml")]
     pub launch: PathBuf,
-    /// Folder to write to: kernelslist.g and a file for each launch
+    /// Folder to write to: kernelslist.g and one file per launch
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Use this PTX file instead of those that the launch file names
+    /// PTX file to use instead of those that the launch file names
     #[arg(long, value_name = "FILE.ptx")]
     pub ptx: Option<PathBuf>,
-    /// Compress the traces of the kernels
+    /// Compression of the kernel traces
     #[arg(long, value_enum, default_value_t = Compression::None)]
     pub compress: Compression,
-    /// Whose opcodes: 60 or 61 Pascal, 70 Volta, 75 Turing, 80 or 86 Ampere
+    /// Opcodes of this architecture: 60 or 61 Pascal, 70 Volta, 75 Turing, 80 or 86 Ampere
     #[arg(long, value_name = "VERSION", allow_negative_numbers = true, default_value = "60", value_parser = binary_version)]
     pub binary_version: BinaryVersion,
     /// Begin each instruction with its line of the PTX file, which old versions of Accel-Sim cannot read
@@ -1142,13 +1163,14 @@ pub(super) enum Compression {
 
 #[derive(Args, Debug)]
 pub(super) struct TraceInfoArguments {
-    /// A list (kernelslist.g), the folder that holds it, or one kernel's trace, plain or compressed with xz or zstd
+    /// Trace: kernelslist.g, the folder that holds it, or the trace of one kernel, plain or compressed with
+    /// xz or zstd
     #[arg(value_name = "FOLDER|FILE.g|FILE.traceg")]
     pub file: PathBuf,
-    /// Bytes of a line, the unit of footprint and transactions
+    /// Line size in bytes, the unit of footprint and transactions
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, default_value_t = 128, value_parser = line_bytes)]
     pub line: u64,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Print no progress
@@ -1164,15 +1186,16 @@ pub(super) struct WavesArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WavesCommand {
-    /// Print where one memory request was at which time, or what happened to a line, an instruction or a warp
+    /// Trace one memory request through the blocks it visited, or list the events of a line, an instruction
+    /// or a warp
     #[command(
         after_help = FOLLOW_EXAMPLES,
         override_usage = "warpsieve waves follow [OPTIONS] --request|--line|--pc|--warp <N> <FILE.vcd|FILE.fst>"
     )]
     Follow(FollowArguments),
-    /// Write candel2018 Figure 2 as waveforms: three replacements of a line, without an FRC and with one
+    /// Write candel2018 Figure 2 as waveforms: three replacements of a line, with and without an FRC
     Figure2 {
-        /// Folder of the files
+        /// Folder to write the waveforms to
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
@@ -1184,23 +1207,23 @@ pub(super) struct FollowArguments {
     /// Waveform of a run
     #[arg(value_name = "FILE.vcd|FILE.fst")]
     pub file: PathBuf,
-    /// Number of the request: the signals called `id` and `head_id`
+    /// Number of the request, as in the signals `id` and `head_id`
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub request: Option<u64>,
-    /// Number of a line, which is its address divided by the length of a line: the signals called `line` and
-    /// `head_line`; `0x` begins a hexadecimal one
+    /// Line number, which is the address divided by the line size, as in the signals `line` and
+    /// `head_line`; hexadecimal with the prefix `0x`
     #[arg(long, value_name = "LINE", allow_negative_numbers = true, value_parser = number)]
     pub line: Option<u64>,
-    /// Program counter of an instruction: the signals called `pc` and `issue_pc`
+    /// Program counter of an instruction, as in the signals `pc` and `issue_pc`
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub pc: Option<u64>,
-    /// Warp slot: the signals called `warp` and `issue_warp`
+    /// Warp slot, as in the signals `warp` and `issue_warp`
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub warp: Option<u64>,
-    /// SM that made it; each SM counts its own requests
+    /// SM of the request; each SM numbers its requests separately
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub sm: Option<u64>,
-    /// Core clock of the machine, for times in cycles
+    /// Core clock of the machine, to convert times to cycles
     #[arg(long, value_name = "MHZ", allow_negative_numbers = true, default_value_t = 700,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub core_mhz: u64,
@@ -1232,23 +1255,23 @@ fn line_bytes(text: &str) -> Result<u64, String> {
 pub(super) enum What {
     /// Machine presets
     Machines,
-    /// Designs that can be put on a machine
+    /// Designs that can be applied to a machine
     Designs,
-    /// Kernels with launch files, in the folder `kernels` here or above
+    /// Kernels with launch files, in the folder `kernels` of this or a parent folder
     Kernels,
-    /// Hardware blocks and their parts
+    /// Hardware blocks and their components
     Blocks,
     /// Figures and tables that `reproduce` measures
     Figures,
-    /// Keys of the statistics that `--stats` writes, with what they count
+    /// Keys of the statistics that `--stats` writes, with their meanings
     Counters,
-    /// Reasons for which schedulers, caches and L2 banks wait
+    /// Stall reasons of schedulers, caches and L2 banks
     Stalls,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// Aligned columns
+    /// Table with aligned columns
     Table,
     /// JSON
     Json,
@@ -1256,13 +1279,13 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum TableFormat {
-    /// Aligned columns
+    /// Table with aligned columns
     Table,
     /// A Markdown table
     Markdown,
     /// Comma-separated values
     Csv,
-    /// An array of objects
+    /// JSON array of objects
     Json,
 }
 

@@ -1,39 +1,39 @@
-//! The hardware blocks and their parts, described by the first lines of their own files, which `cli/build/headers.rs`
-//! finds.
+//! Lists the hardware blocks and their components. The names and purposes are the first lines of their
+//! source files, which `cli/build/headers.rs` collects.
 
 use serde::Serialize;
 
-/// A block (evaluated on its own at every clock edge) or a part of one.
+/// Block (evaluated on its own at every clock edge) or component of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hardware {
-    /// Its name: the heading of its file.
+    /// Name of the block or component, the heading of its file.
     pub name: String,
-    /// `block` or `part`.
+    /// `block`, or `part` for a component.
     pub kind: &'static str,
-    /// Its file.
+    /// Path of the source file.
     pub path: &'static str,
-    /// What it does: the first sentence of its file.
+    /// Purpose of the block or component, the first sentence of its file.
     pub purpose: String,
-    /// The files of what it is a part of, the one under which it is listed first.
+    /// Paths of the blocks or components that contain this component. It is listed under the first.
     pub part_of: Vec<&'static str>,
-    /// How many parts it lies within: 0 for a block.
+    /// Nesting depth, which is 0 for a block.
     #[serde(skip)]
     pub depth: usize,
 }
 
-/// A file of a block or a part.
+/// Source file of a block or of a component.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     path: &'static str,
     is_block: bool,
-    /// Its comment, line by line.
+    /// Header comment of the file, with its line breaks.
     header: &'static str,
 }
 
-/// From the SMs to memory.
+/// All source files of blocks and components, in order from the SMs to memory.
 const SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
-/// The blocks from the SMs to memory, each followed by its parts.
+/// Returns the blocks from the SMs to memory, each followed by its components.
 #[must_use]
 pub fn hardware() -> Vec<Hardware> {
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ pub fn hardware() -> Vec<Hardware> {
     found
 }
 
-/// Adds a file and those of its parts.
+/// Adds the entry of a source file, followed by those of its components.
 fn add(source: &Source, depth: usize, found: &mut Vec<Hardware>) {
     found.push(read(source, depth));
     let is_part = |part: &&Source| !part.is_block && part_of(part.header).first() == Some(&source.path);
@@ -58,7 +58,7 @@ fn read(&Source { path, is_block, header }: &Source, depth: usize) -> Hardware {
     Hardware { name, kind: if is_block { "block" } else { "part" }, path, purpose, part_of: part_of(header), depth }
 }
 
-/// The files that a header names behind `Part of`.
+/// Returns the files that a header names after `Part of`.
 fn part_of(header: &str) -> Vec<&str> {
     let line = header.lines().find_map(|line| line.strip_prefix("Part of "));
     line.map(|line| line.split('`').skip(1).step_by(2).collect()).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! `warpsieve compare`: the short form of `sweep`, for launch files on several designs and settings of one machine.
+//! `warpsieve compare`: the short form of `sweep`, for launch files on several designs and settings of one
+//! machine.
 
 mod variants;
 
@@ -52,7 +53,8 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
     let Looked { jobs, done, refused } = runs::look(&runners, plan.jobs()?);
     runs::left_out(&refused, false)?;
-    // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
+    // Opened before the runs, so that a name that cannot be written is reported at once and not hours
+    // later.
     let file = Mutex::new(output.map(open).transpose()?);
     let report = arguments.report.as_deref().map(report::open).transpose()?;
     let plot = match &arguments.plot.plot {
@@ -99,7 +101,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         if let Some(report) = report {
             let text = reported(&plan, &runners[0], &jobs, &done.results)?;
             let path = report::keep(report, &text)?;
-            // Stdout is for the table, whatever its format.
+            // Stdout carries the table, in every format.
             if !quiet {
                 output::complain(&format!("wrote {}", path.display()));
             }
@@ -108,7 +110,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     Ok(done.judge(&jobs))
 }
 
-/// The report of the runs that came to an end.
+/// Returns the report page of the completed runs.
 fn reported(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &Results) -> Result<String, Report> {
     let mut sources = Vec::new();
     for workload in &plan.workloads {

@@ -1,4 +1,4 @@
-//! `warpsieve config`: the fields of a machine, and a drawing of its netlist.
+//! `warpsieve config`: prints the fields of a machine, or draws its netlist.
 
 mod graph;
 

@@ -1,4 +1,4 @@
-//! `warpsieve counters`: what a key of the statistics holds.
+//! `warpsieve counters`: prints the meaning of a key of the statistics.
 
 use miette::{IntoDiagnostic, Report, miette};
 use serde::Serialize;
@@ -9,26 +9,26 @@ use super::output::folded;
 use super::{Exit, output};
 use warpsieve::config::near;
 
-/// Names offered where no key is meant.
+/// Number of suggestions for an unknown key.
 const OFFERED: usize = 8;
-/// What the keys of single units begin with.
+/// Prefix of the keys of single units.
 const UNIT: &str = "units.";
-/// Whose cycles are not those of the cores.
+/// Groups of keys whose cycles are not core cycles, each with the name of its clock.
 const CLOCKS: [(&str, &str); 5] =
     [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "network"), ("dram", "DRAM")];
 
-/// A key with all that is known of it.
+/// Key of the statistics, with all its metadata.
 #[derive(Debug, Serialize)]
 struct Entry {
     key: String,
     meaning: &'static str,
-    /// What the key that it stands in means.
+    /// Meaning of the enclosing key.
     within: Option<&'static str>,
-    /// Its unit, unless the meaning says what is counted.
+    /// Unit of the counter, unless the meaning already names it.
     unit: Option<String>,
-    /// The metric of Nsight Compute that counts the same.
+    /// Nsight Compute metric that counts the same events.
     nsight: Option<&'static str>,
-    /// Where it stands in the file, as `jq` has it.
+    /// Path of the key in the statistics file, as a `jq` filter.
     path: String,
 }
 
@@ -38,7 +38,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
     let is_meant: [&dyn Fn(&str) -> bool; 3] =
-        // What is counted of all units is counted of each of them too.
+        // The second pattern excludes single units, since each unit repeats the counters of the sum over
+        // all units.
         [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
     let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
     let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
@@ -53,7 +54,7 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Every key, those that are listed elsewhere too.
+/// Returns every key, including those nested in keys that share the structure of another key.
 fn keys() -> Vec<(String, &'static Counter)> {
     let mut keys = Vec::new();
     for counter in dictionary::counters() {
@@ -62,7 +63,8 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key, and those that stand in it but are listed elsewhere; what holds its like ends there.
+/// Adds a key and, if it has the structure of another key (`like`), all keys below that one under this
+/// prefix. Keys that lie within their own `like` are not expanded, which ends the recursion.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
     let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));
@@ -74,7 +76,7 @@ fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static 
     }
 }
 
-/// What may have been meant.
+/// Returns the suggestion for an unknown key.
 fn help(name: &str, keys: &[(String, &Counter)]) -> String {
     let whole = keys.iter().map(|(key, _)| &**key);
     let ends = keys.iter().filter_map(|(key, _)| key.rsplit('.').next());
@@ -116,7 +118,7 @@ impl Entry {
     }
 }
 
-/// Cycles of the clock that a group counts by.
+/// Returns the unit of a key that counts cycles: those of the clock of its group.
 fn clock(key: &str) -> String {
     let of = key.trim_start_matches(UNIT).split(['.', '[']).next().unwrap_or("");
     let clock = CLOCKS.iter().find(|(group, _)| *group == of).map_or("core", |(_, clock)| clock);

@@ -1,4 +1,4 @@
-//! What the counters and the stall reasons mean: the sentences that stand beside them in the sources.
+//! Provides the meanings of the counters and stall reasons, which are their doc comments in the sources.
 
 use std::sync::LazyLock;
 
@@ -10,26 +10,26 @@ use serde::Serialize;
 pub use warpsieve::statistics::Entry as Counter;
 use warpsieve::statistics::dictionary;
 
-/// A reason to wait.
+/// Stall reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stall {
-    /// Who waits.
+    /// Unit that stalls.
     pub unit: &'static str,
-    /// Its name.
+    /// Name of the reason.
     pub reason: &'static str,
-    /// When it holds.
+    /// Condition under which the reason applies.
     pub meaning: &'static str,
-    /// The counter of its cycles.
+    /// Key of the counter of stall cycles.
     pub counted: String,
 }
 
-/// Every key of the statistics, in their order.
+/// Returns every key of the statistics, in the order of the file.
 pub fn counters() -> &'static [Counter] {
     static COUNTERS: LazyLock<Vec<Counter>> = LazyLock::new(dictionary);
     &COUNTERS
 }
 
-/// Every reason, from the schedulers to the L2.
+/// Returns every stall reason, from the schedulers to the L2.
 pub fn stalls() -> &'static [Stall] {
     static STALLS: LazyLock<Vec<Stall>> = LazyLock::new(|| {
         let schedulers = reasons::<StallReason>("SM scheduler", "stalls");
@@ -47,13 +47,13 @@ fn reasons<R: Reason>(unit: &'static str, group: &'static str) -> impl Iterator<
     named.map(move |(reason, meaning)| Stall { unit, reason, meaning, counted: format!("{group}.{reason}") })
 }
 
-/// Name and counter of each stage of a load, in their order.
+/// Returns the name and counter of each stage of a load, in pipeline order.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
     let stage = |counter: &'static Counter| Some((counter.key.strip_prefix("stages.")?, counter));
     counters().iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
 }
 
-/// What a key holds, and where its keys are listed.
+/// Returns the meaning of a key, followed by the key that lists its subkeys and its Nsight Compute metric.
 #[must_use]
 pub fn sentence(counter: &Counter) -> String {
     let Counter { meaning, like, nsight, .. } = counter;

@@ -1,4 +1,4 @@
-//! `warpsieve dram`.
+//! `warpsieve dram`: drives the DRAM channels of a machine from a trace of requests.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter};
@@ -24,11 +24,11 @@ use warpsieve::dram::tables::Table;
 use warpsieve::dram::trace::{self, TraceRequest};
 use warpsieve::run::{HostTime, Stopwatch, ratio};
 
-/// Violations shown; the rest is counted.
+/// Number of violations printed; any further ones are only counted.
 const MAX_REPORTS: usize = 8;
-/// Steps of the progress line.
+/// Number of steps of the progress line.
 const PROGRESS: u64 = 1_000_000;
-/// Width of the longest bar of the histogram.
+/// Width of the longest bar of the histogram, in characters.
 const BAR: u64 = 40;
 
 type File = Table<BufWriter<PartFile>>;
@@ -43,7 +43,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     files.writes("`--requests`", arguments.requests.as_deref());
     files.check()?;
     let interrupt = interrupt::asked();
-    // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
+    // Opened before the run, so that a name that cannot be written is reported at once and not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
     let requests = open(arguments.requests.as_deref(), |to| Table::of_requests(to, channels))?;
@@ -62,7 +62,8 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     interrupt::ended(ended, |ended| told(arguments, run, &ended, simulating, signal()))
 }
 
-/// Writes and prints what came out of a run, which `signal` ended if it is not 0.
+/// Writes and prints the results of a run. A nonzero `signal` is the number of the signal that ended the
+/// run.
 fn told(
     arguments: &DramArguments,
     mut run: Run<'_>,
@@ -70,7 +71,7 @@ fn told(
     simulating: HostTime,
     signal: usize,
 ) -> Result<Exit, Report> {
-    // Of requests that are not served nothing can be said.
+    // While requests are unserved, the check gives no verdict.
     let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(Witness::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
@@ -116,7 +117,7 @@ fn keep(file: File) -> Result<PathBuf, Report> {
     kept.and_then(PartFile::keep).into_diagnostic().wrap_err("the results cannot be written")
 }
 
-/// A run and what it leaves.
+/// Trace-driven run and its outputs.
 struct Run<'a> {
     resolved: &'a Resolved,
     trace: &'a [TraceRequest],
@@ -146,7 +147,8 @@ impl Run<'_> {
             Event::Progress { cycle, taken } => {
                 let last = self.trace.last().map_or(0, |request| request.cycle);
                 let requests = self.trace.len() as u64;
-                // A request comes when it is due and those before it are taken.
+                // A request is offered once its cycle has come and all earlier requests are accepted, so
+                // progress is the smaller of both fractions.
                 let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
                 bar.set_position((done * PROGRESS as f64) as u64);
                 let [taken, requests, cycle] = [taken, requests, cycle].map(grouped);
@@ -157,7 +159,7 @@ impl Run<'_> {
     }
 }
 
-/// What is printed for a human reader.
+/// Summary for a human reader.
 struct Summary<'a> {
     run: &'a Run<'a>,
     name: &'a Path,
@@ -219,7 +221,7 @@ impl Summary<'_> {
         let classes = latencies.classes();
         let most = classes.iter().map(|(.., requests)| *requests).max().unwrap_or(1);
         for (first, last, requests) in classes {
-            // Not even one request is nothing.
+            // Rounded up, so that a class of a single request still has a visible bar.
             let bar = "#".repeat((requests * BAR).div_ceil(most) as usize);
             let class = format!("{} to {}", grouped(first), grouped(last));
             row(f, "", &[format!("{class:<20} {:>12} {bar}", grouped(requests))])?;
@@ -227,7 +229,7 @@ impl Summary<'_> {
         Ok(())
     }
 
-    /// A line a channel.
+    /// Writes a table with one row per channel.
     fn channels(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cells = |(channel, c): (usize, &Counts)| {
             let requests = c.reads + c.writes;

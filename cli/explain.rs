@@ -1,4 +1,4 @@
-//! `warpsieve explain`: what changed between two runs of the same kernels, and why.
+//! `warpsieve explain`: shows what changed between two runs of the same kernels, and why.
 
 pub(super) mod changes;
 pub(super) mod side;
@@ -24,7 +24,7 @@ use sources::Sources;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::content::Content;
 
-/// Bytes by which a file is told to be one of statistics.
+/// Number of leading bytes by which a statistics file is recognized.
 const HEAD: u64 = 4096;
 
 pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
@@ -50,10 +50,11 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// What is missing where one side is given alone: other statistics, or what a launch file is to run on as well.
+/// Returns the error for a command with a single run: it lacks a second statistics file, or the second
+/// machine for a launch file.
 fn lacks_side(first: &Path) -> Report {
     let mut head = Vec::new();
-    // What cannot be read is refused as what it was meant to be, a launch file.
+    // An unreadable file is reported as an unreadable launch file, its expected kind.
     let _ = File::open(first).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let given = first.display();
     match Content::of(&head) {
@@ -64,7 +65,8 @@ fn lacks_side(first: &Path) -> Report {
     }
 }
 
-/// Runs a launch file on both machines, or finds what was kept of it; how the command ends if one did not come out well.
+/// Runs a launch file on both machines, or takes the results from the cache. Returns the exit status if a
+/// run failed.
 fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], Exit>, Report> {
     let ExplainArguments { machine, against, jobs, cache, quiet, .. } = arguments;
     let request = machine.request();
@@ -106,7 +108,8 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     Ok(Ok([side(0)?, side(1)?]))
 }
 
-/// What a request is held against: the same with these designs instead of its own, and these settings over its own.
+/// Returns the request of the reference run: the given one, with the designs and settings in `against` in
+/// place of its own.
 fn held_against(request: &Request, against: &[String]) -> Request {
     let key = |set: &str| set.split('=').next().unwrap_or("").trim().to_owned();
     let (sets, designs): (Vec<_>, Vec<_>) = against.iter().cloned().partition(|text| text.contains('='));

@@ -1,5 +1,5 @@
-//! The files of a command. All that it reads and all that it writes are one list, in which no output may be another
-//! file of the list: it would take the place of an input, or of an earlier output.
+//! Checks the files of a command. All inputs and outputs are in one list. No output may be another file of
+//! the list, since it would overwrite an input or an earlier output.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +10,22 @@ use waves::view;
 use warpsieve::config::Resolved;
 use warpsieve::launch::LaunchFile;
 
-/// The list.
+/// Input and output files of a command.
 #[derive(Default)]
 pub(super) struct Files(Vec<Entry>);
 
 struct Entry {
-    /// What it is to the user: an option, or the kind of file.
+    /// Role of the file for the user: an option, or the kind of file.
     what: String,
     path: PathBuf,
     identity: Identity,
     is_written: bool,
-    /// It is no folder.
+    /// False if the path may also be a folder.
     is_file: bool,
 }
 
 impl Files {
-    /// The machine and design files of a configuration.
+    /// Returns a list with the machine and design files of a configuration.
     pub fn of(resolved: &Resolved) -> Self {
         let mut files = Self::default();
         files.reads_machine(resolved);
@@ -36,12 +36,12 @@ impl Files {
         resolved.files.iter().for_each(|path| self.reads("the machine or design file", path));
     }
 
-    /// A launch file and what it names.
+    /// Adds a launch file and the files that it names as inputs.
     pub fn reads_launch(&mut self, launch: &LaunchFile) {
         launch.reads().for_each(|(what, path)| self.reads(what, path));
     }
 
-    /// What the outputs of a launch file ask for.
+    /// Adds the output files that a launch file names.
     pub fn writes_outputs(&mut self, launch: &LaunchFile) {
         launch.writes().for_each(|(buffer, path)| self.writes(&format!("output `{buffer}`"), Some(path)));
     }
@@ -50,19 +50,19 @@ impl Files {
         self.add(what, path, false);
     }
 
-    /// The file of an option, if it is given.
+    /// Adds the output file of an option, if the option is given.
     pub fn writes(&mut self, what: &str, path: Option<&Path>) {
         if let Some(path) = path {
             self.add(what, path, true);
         }
     }
 
-    /// A waveform with all that comes along beside it.
+    /// Adds a waveform and the files that are written next to it.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
         for path in view::beside(path) {
             self.add(&format!("what {what} brings along"), &path, true);
-            // Some of it are folders.
+            // Some of these paths are folders.
             self.0.last_mut().into_iter().for_each(|entry| entry.is_file = false);
         }
     }
@@ -72,15 +72,17 @@ impl Files {
         self.0.push(Entry { what, path, identity, is_written, is_file: true });
     }
 
-    /// Refuses an output that is a folder or another file of the list.
+    /// Rejects an output that is a folder or another file of the list.
     pub fn check(&self) -> Result<(), Report> {
-        // What several are to write, the later option is told of; an input is older than any option.
+        // Files that take precedence over an output: all inputs, and the outputs of earlier options. The
+        // error names the later option.
         let older = |at: usize| {
             let earlier = self.0.iter().enumerate().filter(move |&(other, _)| other < at);
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // It would be said to be above some other file.
+            // Checked first, since the comparison below would only report that the folder contains another
+            // file.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, a folder, expected the name of a file",
@@ -98,8 +100,8 @@ impl Files {
 }
 
 impl Entry {
-    /// Whether what this one writes would be lost in the other, or the other in it. A terminal can be both read and
-    /// written.
+    /// True if writing one of the two files would destroy the other. A device, such as a terminal, can be
+    /// both read and written.
     fn clashes(&self, other: &Self) -> bool {
         self.identity.meets(&other.identity) && (other.is_written || !other.identity.is_device())
     }

@@ -1,4 +1,4 @@
-//! `warpsieve hdl`: the parts that exist as SystemVerilog.
+//! `warpsieve hdl`: lists, exercises, synthesizes and proves the components that exist as SystemVerilog.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn list() -> Result<Exit, Report> {
             text.lines().count().to_string(),
             grouped(bits),
             noticed.to_string(),
-            // The matrix of an index is long.
+            // The matrix of an index function is too long to print.
             parameters
                 .iter()
                 .filter(|(_, value)| value.len() < 20)
@@ -186,7 +186,7 @@ fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// A waveform of each mistake of a proof, which shows how it breaks the property.
+/// Writes one waveform per injected error of a proof, which shows how the error violates the property.
 fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let first = (proof.sizes)().into_iter().next().unwrap_or_default();

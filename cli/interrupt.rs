@@ -1,6 +1,6 @@
-//! SIGINT and SIGTERM. Work that can be completed up to where it is gets a moment to do so: a simulation ends at its next
-//! look at the clock with all its files complete, a table gets the rows that are done. All else is abandoned at once. No
-//! part of a file stays, nor a temporary file.
+//! Handles SIGINT and SIGTERM. Work with partial results gets a short time to complete them. A simulation
+//! stops at its next check of the clock and completes its files; a table gets the finished rows. All other
+//! work is abandoned at once. No partial or temporary file remains.
 
 use std::io;
 use std::panic;
@@ -18,27 +18,28 @@ use waves::part_file::{self, Unhurried};
 
 use super::{Exit, output};
 
-/// Shells give a process ended by signal `n` the status 128 + `n`.
+/// Base of the exit status: shells give a process ended by signal `n` the status 128 + `n`.
 pub(super) const STATUS_BASE: u8 = 128;
-/// A signal that comes so soon after the first is the same request, sent to the process and to its group.
+/// Time within which a second signal counts as the same request, sent to both the process and its group.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// Time for completing what can be completed. Nobody is to wait longer than a second.
+/// Time for completing partial results. The process should end within a second.
 const GRACE: Duration = Duration::from_millis(700);
-/// Time for files that are being given their names, and for a checkpoint, from which alone a run can go on.
+/// Time for renaming files into place, and for writing a checkpoint, without which an interrupted run is
+/// lost.
 const UNHURRIED: Duration = Duration::from_secs(60);
-/// Time for saying on stderr that the process ends, which may be a pipe that nobody reads.
+/// Time for the final message on stderr, which may be a pipe without a reader.
 const WORDS: Duration = Duration::from_millis(100);
-/// Stack of the thread that works, as large as that of the first usually is.
+/// Stack size of the worker thread in bytes, the usual size of a main thread's stack.
 const STACK_BYTES: usize = 8 << 20;
-/// Time between two looks at the thread that works, if nothing wakes who looks.
+/// Interval at which the worker thread is polled if nothing wakes the polling thread.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Number of the signal that asks for the end, or 0.
+/// Number of the signal that requests the end, or 0.
 static ASKED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
-/// Whether somebody looks at it, and completes what can be.
+/// True if some code polls `ASKED` and completes partial results.
 static IS_HEARD: AtomicBool = AtomicBool::new(false);
 
-/// From now on signals end the process.
+/// Starts to catch SIGINT and SIGTERM, which end the process.
 pub(super) fn listen() -> Result<(), Report> {
     let asked = Arc::clone(ASKED.get_or_init(Arc::default));
     let listening = || -> io::Result<()> {
@@ -54,7 +55,7 @@ pub(super) fn listen() -> Result<(), Report> {
                         first = Some(Instant::now());
                         asked.store(signal as usize, Ordering::Relaxed);
                         waiting.unpark();
-                        // The next signal is waited for meanwhile.
+                        // A separate thread waits, so that this one can receive the next signal.
                         thread::spawn(move || end_late(signal as usize));
                     }
                 }
@@ -65,13 +66,14 @@ pub(super) fn listen() -> Result<(), Report> {
     listening().into_diagnostic().wrap_err("signals cannot be caught")
 }
 
-/// Holds the number of the signal that asks for the end, or 0. Whoever asks for it looks at it, and ends when told to.
+/// Returns the cell that holds the number of the signal that requests the end, or 0. A caller must poll it,
+/// and end once it is nonzero.
 pub(super) fn asked() -> Arc<AtomicUsize> {
     IS_HEARD.store(true, Ordering::Relaxed);
     Arc::clone(ASKED.get_or_init(Arc::default))
 }
 
-/// Ends the process if it has not ended by itself in time: at once if nobody looks whether it was asked to.
+/// Ends the process unless it ends by itself in time. Ends it at once if no code polls the request.
 fn end_late(signal: usize) {
     let begun = Instant::now();
     if IS_HEARD.load(Ordering::Relaxed) {
@@ -85,8 +87,8 @@ fn end_late(signal: usize) {
     end(signal)
 }
 
-/// Has work done that does not look whether it was asked to end. If it was, `tell` says on this thread what is complete
-/// and what is missing, and the process ends.
+/// Runs work that does not poll for interrupts on a thread of its own. If a signal arrives, this thread
+/// calls `tell` to report what is complete and what is missing, and ends the process.
 pub(super) fn guarded<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (asked(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
@@ -109,8 +111,8 @@ pub(super) fn guarded<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnc
     done.into_diagnostic().wrap_err("no thread can be started")
 }
 
-/// How a command ends: as `then` says of what its work came to, or, if the model broke one of its own rules in it, with
-/// what was caught and the status of a run that cannot be trusted.
+/// Returns how a command ends. `then` decides if the work completed. If the model violated one of its own
+/// rules, prints the caught message and returns the status of a run that cannot be trusted.
 pub(super) fn ended<T, E>(
     caught: Result<Result<T, E>, String>,
     then: impl FnOnce(T) -> Result<Exit, Report>,
@@ -127,15 +129,16 @@ where
     }
 }
 
-/// Ends the process, whatever its threads are at.
+/// Ends the process at once, whatever its threads are doing.
 fn end(signal: usize) -> ! {
     hdl::end_tools();
     part_file::discard_all();
     process::exit(i32::from(STATUS_BASE) + signal as i32)
 }
 
-/// From now on a file that grows beyond the limit of the process is an error of who writes it, as a full disk is.
+/// Turns exceeding the file size limit of the process into a write error, like that of a full disk.
 pub(super) fn outlive_file_limit() {
-    // Without, the process is ended by the signal, which the error status of the shell tells just as well.
+    // If this fails, the signal ends the process, and the shell's exit status reports the error just as
+    // well.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -1,5 +1,5 @@
 //! # The command `warpsieve`
-//! Results go to stdout or a named file, everything else to stderr. Exit status:
+//! Prints results to stdout or a named file, and everything else to stderr. Exit status:
 //!
 //! | code | meaning                                                                      |
 //! |------|------------------------------------------------------------------------------|
@@ -9,7 +9,7 @@
 //! | 2    | bad input: usage, configuration, launch file, PTX, an illegal address of the |
 //! |      | kernel; nothing is written                                                   |
 //! | 3    | no progress, or `--max-cycles` reached                                       |
-//! | 130  | interrupted by SIGINT; 143 by SIGTERM: a file is complete or not there       |
+//! | 130  | interrupted by SIGINT (143: by SIGTERM); files are complete or absent        |
 
 mod area;
 mod args;
@@ -53,15 +53,15 @@ use warpsieve::run::RunError;
 
 use args::{Arguments, Command};
 
-/// How a command that understood its input ended.
+/// Outcome of a command that understood its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
     Done,
     CheckFailed,
     NoProgress,
-    /// The input of some runs was at fault.
+    /// The input of some runs was invalid.
     BadInput,
-    /// By the signal of this number.
+    /// Interrupted by the signal with this number.
     Interrupted(u8),
 }
 
@@ -83,12 +83,12 @@ pub fn main() -> ExitCode {
     main_with(&[])
 }
 
-/// The same with designs besides those that are built in: what a binary with schemes of its own calls. Schemes are there
-/// because they are linked.
+/// Runs the command with the given designs in addition to the built-in ones, for binaries that add schemes
+/// of their own. The schemes themselves need no registration beyond being linked.
 #[must_use]
 pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
     add_designs(designs);
-    // Usage errors, help and version end here, with the exit status of the table above.
+    // Usage errors, help and version end the process here, with the exit status of the table above.
     let mut arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
     interrupt::outlive_file_limit();
     if arguments.command.simulates() {
@@ -113,7 +113,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
     }
 }
 
-/// Gives launch files that are called by the names of kernels their paths.
+/// Replaces launch files that are given as kernel names by their paths.
 fn find_launches(command: &mut Command) -> Result<(), Report> {
     command.launches().into_iter().try_for_each(|launch| {
         *launch = launch_file(launch)?;

@@ -1,4 +1,4 @@
-//! `warpsieve list`.
+//! `warpsieve list`: lists machines, designs, kernels, blocks, figures, counters and stall reasons.
 
 use std::fs;
 use std::path::Path;
@@ -30,9 +30,9 @@ struct DesignEntry {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct KernelEntry {
     name: String,
-    /// The launch file of the main size.
+    /// Launch file of the main size.
     launch: String,
-    /// Launch files of other sizes.
+    /// Launch files of the other sizes.
     others: Vec<String>,
     title: String,
 }
@@ -98,7 +98,7 @@ fn printed<T: Serialize>(
     }
 }
 
-/// All but the one that stands for every other.
+/// Returns all figures except the name that stands for all of them.
 fn figure_entries() -> Vec<FigureEntry> {
     let names = papers::names().into_iter().filter(|(name, _)| *name != papers::ALL);
     names.map(|(name, shows)| FigureEntry { name: name.to_owned(), shows }).collect()
@@ -140,7 +140,8 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
     Ok(entries)
 }
 
-/// The title that a launch file states; a broken file is refused when it is run, not when listed.
+/// Returns the title that a launch file states. A broken file is rejected when it runs, not when it is
+/// listed.
 fn title_of(launch: &Path) -> String {
     let text = fs::read_to_string(launch).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The command `warpsieve`.
+//! Binary of the command `warpsieve`.
 
 use std::process::ExitCode;
 

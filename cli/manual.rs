@@ -1,4 +1,4 @@
-//! `warpsieve completions` and `warpsieve man`: the command line for shells and for `man`.
+//! `warpsieve completions` and `warpsieve man`: generates shell completions and manual pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,11 +25,11 @@ pub(super) fn completions(shell: Shell) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// The names that arguments take, by the names of the arguments.
+/// Values to offer in completions: for each group of argument ids, the names that the arguments take.
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
 impl Names {
-    /// Those of this build, and of the kernels that are found from here.
+    /// Returns the names in this build, and those of the kernels found from the current folder.
     fn new() -> Self {
         let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
         let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name);
@@ -43,7 +43,7 @@ impl Names {
         ])
     }
 
-    /// A command that offers the names in all of its arguments.
+    /// Returns the command with the names as possible values of all its arguments.
     fn told(&self, command: Command) -> Command {
         let command = command.mut_args(|arg| match self.of(&arg) {
             Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
@@ -57,7 +57,8 @@ impl Names {
         self.0.iter().find(is_one).map(|(_, names)| names.clone())
     }
 
-    /// A script that offers files beside the names: bash does where no name fits, the others must be told.
+    /// Returns the script, changed to offer files in addition to the names. Bash offers files by itself if
+    /// no name fits; zsh and fish need the change.
     fn with_files(&self, shell: Shell, script: String) -> String {
         self.0.iter().fold(script, |script, (_, names)| {
             let words = names.join(" ");
@@ -77,12 +78,12 @@ impl Names {
     }
 }
 
-/// True if every shell reads the name as one plain word. Folder names may contain anything.
+/// True if every shell reads the name as one plain word. Folder names may contain any character.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }
 
-/// Writes a page for every command.
+/// Writes a manual page for every command.
 pub(super) fn pages(folder: &Path) -> Result<Exit, Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let mut command = Arguments::command().disable_help_subcommand(true);

@@ -1,5 +1,5 @@
-//! `warpsieve new`: a crate with a scheme of one's own, whose binary is this command line with the scheme in it. What it
-//! writes is `examples/new-scheme` under another name.
+//! `warpsieve new`: writes a crate for a scheme of one's own, whose binary is this command line with the
+//! scheme added. The crate is a renamed copy of `examples/new-scheme`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::args::NewArguments;
 use super::{Exit, output};
 use warpsieve::config::{Request, Resolved, designs};
 
-/// Where this binary was built from.
+/// Folder that this binary was built from.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-/// The commit that it was built from; empty if that is not known.
+/// Commit that this binary was built from; empty if unknown.
 const COMMIT: &str = env!("WARPSIEVE_COMMIT");
 
-/// The files, by their path in the crate.
+/// Files of the crate, by their path in it.
 const FILES: [(&str, &str); 6] = [
     ("Cargo.toml", include_str!("../examples/new-scheme/Cargo.toml")),
     ("new-scheme.toml", include_str!("../examples/new-scheme/new-scheme.toml")),
@@ -26,22 +26,22 @@ const FILES: [(&str, &str); 6] = [
     ("tests/checked.rs", include_str!("../examples/new-scheme/tests/checked.rs")),
 ];
 
-/// The manifest of the workspace, whose profiles the crate needs too: without them it runs slowly.
+/// Manifest of the workspace. The crate needs its build profiles too, without which it runs slowly.
 const WORKSPACE: &str = include_str!("../Cargo.toml");
-/// The versions of the workspace.
+/// Lock file of the workspace, with the versions of all dependencies.
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// Words that Rust keeps for itself.
+/// Keywords of Rust, including the reserved ones.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
     "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
     "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
     "try", "type", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
-/// Crates that come with Rust, and folders and targets of Cargo.
+/// Names of crates that come with Rust, and of folders and targets of Cargo.
 const OF_RUST: [&str; 11] =
     ["alloc", "core", "proc-macro", "std", "test", "build", "deps", "examples", "incremental", "bench", "doc"];
-/// Devices of Windows, where no file has their name.
+/// Device names of Windows, which no file there can have.
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
@@ -51,7 +51,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     if folder.symlink_metadata().is_ok() {
         return Err(miette!("{name} is there already, expected a name that no file or folder has"));
     }
-    // Beside its place: paths from it are those from there.
+    // Written next to its final place, so that relative paths from it are already the final ones.
     let part = PathBuf::from(format!("{name}.warpsieve.part"));
     let written = write_all(&part, name, &sources);
     let locked = written.and_then(|()| {
@@ -59,7 +59,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
         fs::rename(&part, folder).into_diagnostic().map(|()| locked)
     });
     if locked.is_err() {
-        // Whatever of it is there; the first error says more.
+        // Removes what was written. A failure here is ignored, since the first error is more useful.
         let _ = fs::remove_dir_all(&part);
     }
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
@@ -77,7 +77,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// A name that can be that of a package, a library, a kind and a design.
+/// Returns the name if it is valid for a package, a library, a scheme kind and a design.
 fn checked(name: &str) -> Result<&str, Report> {
     let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -107,19 +107,19 @@ fn checked(name: &str) -> Result<&str, Report> {
     Ok(name)
 }
 
-/// True if there is a kind of bypass scheme of this name.
+/// True if a kind of bypass scheme with this name exists.
 fn is_kind(name: &str) -> bool {
     let sets = vec![format!("l1.bypass={{ kind = \"{name}\" }}")];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
-    // A kind that lacks keys or does not fit the machine is one all the same.
+    // A kind that lacks keys or does not fit the machine exists all the same.
     Resolved::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
 }
 
-/// Where the crate finds warpsieve.
+/// Location of warpsieve's sources, as the crate refers to it.
 enum Sources {
-    /// A folder, as seen from the crate.
+    /// A folder, as a path from the crate.
     Folder(String),
-    /// A repository.
+    /// URL of a git repository.
     Git(String),
 }
 
@@ -144,7 +144,7 @@ impl Sources {
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).into_diagnostic();
         let here = here.wrap_err("the current folder cannot be found")?;
         let seen = match &arguments.path {
-            // As it is given: the crate lies one folder below.
+            // The crate is one folder below the current one, so a relative path gets a `..`.
             Some(given) if given.is_absolute() => given.clone(),
             Some(given) => Path::new("..").join(given),
             None => relative(&here, &found).unwrap_or(found),
@@ -161,7 +161,7 @@ impl Sources {
         }
     }
 
-    /// The table by which a manifest names a package of the workspace.
+    /// Returns the table by which a manifest refers to a package of the workspace.
     fn dependency(&self, package: &str) -> String {
         match self {
             Self::Folder(folder) => format!("{{ path = {} }}", toml::Value::from(format!("{folder}/{package}"))),
@@ -171,24 +171,25 @@ impl Sources {
     }
 }
 
-/// The way from a folder in `here` to another, if they have more in common than the root.
+/// Returns the path from a folder inside `here` to `to`, if both share more than the root.
 fn relative(here: &Path, to: &Path) -> Option<PathBuf> {
     let common = here.components().zip(to.components()).take_while(|(one, other)| one == other).count();
-    // The root alone says nothing about whether both are moved together.
+    // Two folders that share only the root are unlikely to be moved together.
     (common > 1).then(|| {
         let up = here.components().skip(common).map(|_| "..").chain([".."]);
         up.map(PathBuf::from).chain(to.components().skip(common).map(|part| PathBuf::from(part.as_os_str()))).collect()
     })
 }
 
-/// Has Cargo take out of the lock file what the crate does not need, and put the crate in; true if that went well.
+/// Runs Cargo to remove unneeded packages from the lock file and to add the crate. True on success.
 fn lock(folder: &Path) -> bool {
     let mut cargo = Command::new("cargo");
     let cargo = cargo.args(["update", "--workspace", "--offline"]).current_dir(folder);
     cargo.stdin(Stdio::null()).output().is_ok_and(|ran| ran.status.success())
 }
 
-/// The profiles of the workspace as text: those of its own packages that the crate has not are left out.
+/// Returns the build profiles of the workspace as TOML, without settings for packages that the crate does
+/// not have.
 fn profiles() -> String {
     let mut workspace: toml::Table = WORKSPACE.parse().unwrap_or_default();
     let mut profiles = workspace.remove("profile").and_then(|profiles| profiles.try_into().ok()).unwrap_or_default();
@@ -209,7 +210,7 @@ fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
             for package in ["golden", "rtl", "sim", "cli"] {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
             }
-            // It may lie in the folder of another workspace.
+            // The crate may be inside the folder of another workspace.
             text = format!("{text}\n[workspace]\n\n# Those of warpsieve: without them it runs slowly.\n{}", profiles());
         }
         fs::create_dir_all(path.parent().unwrap_or(part)).into_diagnostic()?;
@@ -221,7 +222,7 @@ fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
     fs::write(part.join(".gitignore"), "/target\n").into_diagnostic()
 }
 
-/// The text with the name in all its forms.
+/// Returns the text with the crate's name in all its forms.
 fn renamed(text: &str, name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     let camel: String = name.split('-').map(capital).collect();

@@ -1,4 +1,5 @@
-//! `warpsieve optimize`.
+//! `warpsieve optimize`: profiles the loads of a PTX file and writes the file with cache operators
+//! (xie2013).
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     files.writes("`--report`", arguments.report.as_deref());
     files.writes("`--graph`", arguments.graph.as_deref());
     files.check()?;
-    // Opened ahead of the runs: a name that cannot be written is found out now.
+    // Opened before the runs, so that a name that cannot be written is reported at once.
     let outputs = Outputs {
         ptx: open(&arguments.output)?,
         report: arguments.report.as_deref().map(open).transpose()?,
@@ -47,7 +48,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     )?
 }
 
-/// The files to be written.
+/// Output files of the command.
 struct Outputs {
     ptx: PartFile,
     report: Option<PartFile>,
@@ -66,7 +67,8 @@ fn optimized(
     interrupt::ended(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
-/// What is optimised, and what was counted of it: as the arguments ask, and without time beside a clocked profile.
+/// Subject of the optimization, its profile as the arguments request it, and for a clocked profile also the
+/// untimed one.
 type Profile = (Subject, Vec<Characterisation>, Option<Vec<Characterisation>>);
 
 fn profiled(
@@ -88,7 +90,7 @@ fn profiled(
     Ok((subject, kernels, untimed))
 }
 
-/// Decides by a profile, and writes and prints what came of it.
+/// Chooses the loads to cache from a profile, and writes and prints the results.
 fn written(
     arguments: &OptimizeArguments,
     resolved: &Resolved,
@@ -130,10 +132,11 @@ fn keep(file: PartFile, text: &str) -> Result<PathBuf, Report> {
     output::keep(file, text).wrap_err("the result cannot be written")
 }
 
-/// Edges of the graph that are shown; the report has all.
+/// Number of edges of the traffic reduction graph that are printed; the report has all.
 const EDGES: usize = 12;
 
-/// Loads with their decisions, the heaviest edges, and what each method came to.
+/// Returns the printed result: loads with their decisions, the heaviest edges, and the outcome of each
+/// method.
 fn shown(
     optimised: &Optimised<'_>,
     method: Method,
@@ -164,7 +167,8 @@ fn shown(
     text + "\n" + &methods(optimised, method)
 }
 
-/// Hits on the clocked machine beside those without time, of each load alone.
+/// Returns a table that compares the hits of each load, cached alone, on the clocked machine with those of
+/// the untimed profile.
 fn compared(clocked: &[Characterisation], untimed: &[Characterisation]) -> String {
     let row = |(clocked, untimed): (&Characterisation, &Characterisation), i: usize| {
         let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
@@ -183,7 +187,7 @@ fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
     let Optimised { subject, kernels, how, .. } = optimised;
     let row = |(number, decision): (usize, &Decision)| {
         let mut cells = vec![number.to_string(), subject.loads[number].line.to_string()];
-        // A load of several kernels counts in all of them.
+        // A load that several kernels use counts in all of them.
         let mut sums = [0.0; 5];
         for kernel in kernels {
             let Ok(i) = kernel.loads.binary_search(&number) else { continue };
@@ -200,7 +204,8 @@ fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
     columns(&LOADS, &decisions.iter().enumerate().map(row).collect::<Vec<_>>())
 }
 
-/// What the graph and the caches say of every solution.
+/// Returns a table of all solutions, with the savings predicted by the graph and the L2 traffic measured on
+/// the caches.
 fn methods(optimised: &Optimised<'_>, method: Method) -> String {
     let all = optimised.graph.value(&vec![true; optimised.graph.len()]);
     let bytes = optimised.bypass_all_bytes;

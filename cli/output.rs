@@ -1,4 +1,4 @@
-//! Writing to stdout and stderr.
+//! Writes to stdout and stderr.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -16,7 +16,8 @@ use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::grouped;
 use waves::part_file::PartFile;
 
-/// Prints a result, in which nothing controls a terminal. A reader that has seen enough and closed the pipe is no error.
+/// Prints a result, with all terminal control characters escaped. It is no error if the reader closes the
+/// pipe early.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
     match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
@@ -27,40 +28,41 @@ pub(super) fn print(text: &str) -> Result<(), Report> {
     }
 }
 
-/// Whether an output is to go to stdout instead of a file.
+/// True if an output goes to stdout instead of a file.
 pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Writes a file that has been opened, and gives the file its name, which is returned.
+/// Writes an open file, renames it to its final name, and returns its path.
 pub(super) fn keep(mut file: PartFile, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
     file.write_all(content.as_ref()).and_then(|()| file.keep()).into_diagnostic()
 }
 
-/// Writes a whole file, or nothing. Returns its path.
+/// Writes a complete file, or none on failure, and returns its path.
 pub(super) fn write(path: &Path, text: &str) -> Result<PathBuf, Report> {
     let written = PartFile::create(path).into_diagnostic().and_then(|file| keep(file, text));
     written.wrap_err_with(|| format!("{} cannot be written", path.display()))
 }
 
-/// Text as it stands in SVG.
+/// Escapes a text for use in SVG.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Lists files that were written, unless nobody wants to know.
+/// Prints the paths of the files that were written, unless `is_quiet`.
 pub(super) fn wrote(is_quiet: bool, files: impl IntoIterator<Item = PathBuf>) -> Result<(), Report> {
     let line = |path: PathBuf| format!("wrote {}\n", visible_line(&path.display().to_string()));
     let lines: String = files.into_iter().map(line).collect();
     if is_quiet { Ok(()) } else { print(&lines) }
 }
 
-/// What is said of a folder that cannot be made.
+/// Returns the message for a folder that cannot be created.
 pub(super) fn no_folder(folder: &Path) -> String {
     format!("{}: no folder can be made here", folder.display())
 }
 
-/// Prints a message on stderr, cut to a few lines, where a closed pipe leaves nobody to tell.
+/// Prints a message on stderr, cut to a few lines. Write errors are ignored, since no other channel is left
+/// to report them.
 pub(super) fn complain(text: &str) {
     complain_as_is(&cut(text));
 }
@@ -69,7 +71,8 @@ fn complain_as_is(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
-/// Ends the process as a usage error, help or version asks for, in colours where nothing of it controls a terminal.
+/// Prints a usage error, the help or the version, and ends the process. The output has colors unless its
+/// text contains control characters.
 pub(super) fn end_usage(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
     let shown = if error.use_stderr() { Cow::Owned(cut(&plain)) } else { visible(&plain) };
@@ -85,29 +88,29 @@ pub(super) fn end_usage(error: &clap::Error) -> ! {
     process::exit(error.exit_code())
 }
 
-/// Prints what is odd in a trace.
+/// Prints the warnings about a trace.
 pub(super) fn warn(warnings: &[Warning]) {
     let warnings: Vec<_> = warnings.iter().map(|warning| format!("warning: {warning}")).collect();
     limit::lines(&warnings, "warning").iter().for_each(|line| complain(line));
 }
 
-/// Prints what is wrong, each problem with an excerpt of its file.
+/// Prints an error, each problem with an excerpt of its file.
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    // A message stays on one line: terminals wrap it, and what is redirected can be searched.
+    // A message stays on one line: terminals wrap it, and redirected output can be searched.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
     let mut text = String::new();
     let limited = Limited::of(report.as_ref());
     match handler.render_report(&mut text, &limited) {
-        // All of it can be shown: what is left are the colours of the renderer.
+        // The text is already free of control characters, so the remaining ones are the renderer's colors.
         Ok(()) => complain_as_is(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
         Err(_) => complain(&limited.to_string()),
     }
 }
 
-/// Width that a text on stdout may have: on a terminal what `COLUMNS` says, or else the terminal; anywhere else, where
-/// programs read it, any.
+/// Returns the maximal width of text on stdout: on a terminal `COLUMNS` or else the terminal's width;
+/// unlimited elsewhere, where programs read it.
 pub(super) fn width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
@@ -120,12 +123,13 @@ fn width_of(wanted: Option<usize>, has: Option<usize>) -> usize {
     [wanted, has].into_iter().flatten().find(|columns| *columns > 0).unwrap_or(usize::MAX)
 }
 
-/// A line of words, wrapped where it is wider than the terminal; the lines that follow are indented so far.
+/// Wraps a line that is wider than the terminal at its blanks. Continuation lines are indented by `indent`
+/// columns.
 pub(super) fn folded(line: &str, indent: usize) -> String {
     folded_within(width(), line, indent)
 }
 
-/// Wraps a line that is wider than `most` columns; continuation lines are indented.
+/// Wraps a line that is wider than `most` columns. Continuation lines are indented by `indent` columns.
 pub(super) fn folded_within(most: usize, line: &str, indent: usize) -> String {
     if line.chars().count() <= most {
         return line.to_owned();
@@ -136,22 +140,23 @@ pub(super) fn folded_within(most: usize, line: &str, indent: usize) -> String {
     textwrap::fill(line, options)
 }
 
-/// Columns aligned by spaces, the last one open to the right. Where they are wider than the terminal, words of the widest
-/// are wrapped, and the columns move closer together.
+/// Returns a table with columns aligned by spaces, the last one unpadded. If it is wider than the terminal,
+/// the words of the widest columns are wrapped, and the gaps between columns shrink.
 pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     columns_within(width(), head, rows)
 }
 
-/// Width below which no column is wrapped.
+/// Width below which no column is wrapped, in characters.
 const LEAST_WRAPPED: usize = 20;
-/// Least width of a wrapped column in the narrowest layout, if its longest word is longer.
+/// Smallest width of a wrapped column in the narrowest layout, unless its longest word is shorter.
 const NARROWEST: usize = 10;
-/// Stands between two ends of a range of names, behind which one may be wrapped.
+/// Separator of the two ends of a range of names. A range may be wrapped after it.
 const RANGE: &str = "..";
 
 fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    // A tab shifts nothing in the last column, which is where lines of a source stand.
+    // Tabs are kept in the last column, which holds source lines, because nothing follows that they could
+    // misalign.
     let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
         true => visible(cell).replace('\n', "\\n"),
         false => visible_line(cell).into_owned(),
@@ -172,8 +177,8 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The widths of columns and what is between two of them, as they fit: words are wrapped, then the columns move together,
-/// then words are wrapped narrowly. What does not fit even then is wrapped as if it did.
+/// Returns the widths of the columns and the gap between them. It tries in turn: wrapping words, smaller
+/// gaps, and narrower wrapping. If nothing fits, it uses the first of these layouts.
 fn fitted(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     let natural = widths(rows);
     let in_column = |column: usize| rows.iter().map(move |row| &row[column]);
@@ -198,7 +203,7 @@ fn fitted(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     layouts.into_iter().nth(fits.unwrap_or(0)).unwrap_or_default()
 }
 
-/// The lines of a cell in a column, each indented as the cell is.
+/// Returns the lines of a wrapped cell, each with the indentation of the cell.
 fn wrapped(cell: &str, width: usize) -> Vec<String> {
     if cell.chars().count() <= width {
         return vec![cell.to_owned()];
@@ -214,23 +219,23 @@ fn wrapped(cell: &str, width: usize) -> Vec<String> {
     lines.map(|line| format!("{indent}{line}")).collect()
 }
 
-/// Text between two columns.
+/// Gap between two columns.
 pub(super) const GAP: &str = "  ";
 
-/// The widths of columns.
+/// Returns the natural widths of the columns.
 pub(super) fn widths(rows: &[&Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, |row| row.len());
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     (0..columns).map(width).collect()
 }
 
-/// The width of columns with what is between them.
+/// Returns the total width of columns and the gaps between them.
 pub(super) fn total(widths: &[usize], gap: &str) -> usize {
     widths.iter().sum::<usize>() + gap.len() * widths.len().saturating_sub(1)
 }
 
-/// What something took of this host, and how many of something that was in a second of CPU time, which other programs on
-/// the host change little.
+/// Formats the wall time and CPU time of an activity, and its rate per second of CPU time. Other programs
+/// on the host hardly affect CPU time.
 pub(super) fn host(time: HostTime, count: u64, what: &str) -> [String; 3] {
     let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
     let rate = grouped((count as f64 / cpu.max(1e-6)) as u64);
@@ -263,7 +268,7 @@ mod tests {
             let words = |text: &str| text.split_whitespace().count();
             assert_eq!(words(&text), words(&wide), "{text}");
         }
-        // A name is never cut.
+        // Names are never cut.
         assert!(columns_within(10, &["NAME", "WHAT", "FILE"], &rows).contains("a-file-without-blanks.toml"));
     }
 

@@ -1,4 +1,4 @@
-//! `warpsieve profile`.
+//! `warpsieve profile`: counts the accesses and hits of each load on caches without timing.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -46,7 +46,7 @@ fn print(kernels: &[KernelProfile], format: Format) -> Result<(), Report> {
 
 const HEAD: [&str; 9] = ["pc", "line", "warps", "lanes", "lines", "a warp", "most", "L1 hit %", "L2 hit %"];
 
-/// A kernel with a row for each load.
+/// Returns the table of a kernel, with one row per load.
 fn table(kernel: &KernelProfile) -> String {
     let all = kernel.all();
     let row = |pc: String, line: String, load: &Load| {
@@ -91,7 +91,7 @@ struct Entry<'a> {
     launches: Vec<Counted>,
 }
 
-/// A launch, or several.
+/// Counts of one launch, or of all launches of a kernel.
 #[derive(Serialize)]
 struct Counted {
     warp_instructions: u64,
@@ -101,7 +101,7 @@ struct Counted {
     write_backs: u64,
 }
 
-/// A static load.
+/// Counts of a static load instruction.
 #[derive(Serialize)]
 struct Row {
     pc: u32,

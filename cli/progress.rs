@@ -1,4 +1,4 @@
-//! How far a command is: one line on a terminal, or a line now and then where there is none.
+//! Shows the progress of a command: as one line on a terminal, otherwise as a message every ten seconds.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -11,7 +11,7 @@ use papers::progress::progress_line;
 use super::output::{self, counted, grouped};
 use warpsieve::run::Progress;
 
-/// The progress line; nothing where stderr is no terminal.
+/// Progress line; invisible unless stderr is a terminal.
 pub(super) struct ProgressLine {
     bar: ProgressBar,
     started: Instant,
@@ -45,16 +45,17 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Time between two lines where stderr is no terminal.
+/// Interval between two messages where stderr is no terminal.
 const SAY_EVERY: Duration = Duration::from_secs(10);
-/// Time between two changes of a line on a terminal.
+/// Interval between two updates of a line on a terminal.
 const TURN_EVERY: Duration = Duration::from_millis(100);
 
-/// Says again and again how far a command is, until it is dropped: logs of batch jobs show that it lives.
+/// Reports the progress of a command periodically until it is dropped, so that logs of batch jobs show that
+/// it is alive.
 pub(super) struct Heartbeat(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Heartbeat {
-    /// Writes to stderr every ten seconds, unless that is a terminal or nothing is to be said.
+    /// Writes to stderr every ten seconds, unless stderr is a terminal or `is_quiet` is set.
     pub fn off_terminal(is_quiet: bool, say: impl Fn() -> String + Send + 'static) -> Self {
         if is_quiet || io::stderr().is_terminal() {
             return Self(None);
@@ -77,13 +78,13 @@ impl Drop for Heartbeat {
     fn drop(&mut self) {
         if let Some((end, speaker)) = self.0.take() {
             drop(end);
-            // It has nothing to return.
+            // The thread returns no value.
             let _ = speaker.join();
         }
     }
 }
 
-/// Shows that another program is at work, and for how long.
+/// Shows that an external program is running, and for how long.
 pub(super) struct Busy {
     bar: ProgressBar,
     _heartbeat: Heartbeat,
@@ -127,7 +128,7 @@ mod tests {
         let after = said.load(Ordering::Relaxed);
         thread::sleep(Duration::from_millis(5));
         assert_eq!(said.load(Ordering::Relaxed), after);
-        // One of a long period ends at once all the same.
+        // A heartbeat with a long period still ends at once.
         let own = Arc::clone(&counter);
         drop(Heartbeat::every(Duration::from_secs(3600), move || {
             own.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! `warpsieve ptx`.
+//! `warpsieve ptx`: lists the kernels of a PTX file, and the instructions that cannot run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,13 +20,13 @@ use super::output::{self, columns, counted, folded, grouped};
 use warpsieve::content::Content;
 use warpsieve::limit;
 
-/// What of a PTX file can be run, and what its kernels do.
+/// Contents of a PTX file: its kernels, and which of them can run.
 #[derive(Serialize)]
 struct File {
     file: String,
     version: String,
     target: String,
-    /// Initialised or not, of the whole file.
+    /// Size of all `.global` variables of the file, initialized or not, in bytes.
     global_bytes: u64,
     const_bytes: u64,
     kernels: Vec<Kernel>,
@@ -35,19 +35,19 @@ struct File {
 #[derive(Serialize)]
 struct Kernel {
     name: String,
-    /// `null` if the kernel cannot be run.
+    /// Listing of the kernel; `null` if it cannot run.
     program: Option<Listing>,
     refused: Vec<Refusal>,
 }
 
-/// A kernel that can be run.
+/// Listing of a kernel that can run.
 #[derive(Serialize)]
 struct Listing {
     params: Vec<Param>,
     instructions: usize,
-    /// Instructions of each unit.
+    /// Number of instructions per execution unit.
     units: Vec<(String, usize)>,
-    /// 32-bit registers of a thread.
+    /// 32-bit registers per thread.
     registers: u16,
     predicates: u16,
     shared_bytes: u32,
@@ -64,20 +64,20 @@ struct Param {
     bytes: u32,
 }
 
-/// An instruction that accesses memory other than parameters.
+/// Instruction that accesses memory other than parameters.
 #[derive(Serialize)]
 struct Access {
     pc: usize,
     line: u32,
     what: &'static str,
     space: &'static str,
-    /// Bytes of a thread.
+    /// Bytes accessed per thread.
     bytes: u32,
-    /// The instruction as it is written.
+    /// Instruction as written in the PTX file.
     text: String,
 }
 
-/// Something that keeps a kernel from being run.
+/// Problem that prevents a kernel from running.
 #[derive(Serialize)]
 struct Refusal {
     line: u32,
@@ -145,7 +145,7 @@ fn listed(prepared: &Prepared<'_>, kernel: &Function<'_>, lines: &[&str]) -> Ker
 }
 
 impl Listing {
-    /// The listing of a program in the physical form.
+    /// Returns the listing of a program after register allocation.
     fn new(program: &Program, lines: &[&str]) -> Self {
         let count = |unit| program.insts.iter().filter(|inst| inst.unit == unit).count();
         let units = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::Tensor, Unit::Mem, Unit::Control];
@@ -210,7 +210,7 @@ fn table(found: &File) -> String {
                 };
                 let reasons: Vec<_> = refused.iter().map(reason).collect();
                 text.extend(limit::lines(&reasons, "reason").iter().map(|line| format!("  {line}\n")));
-                // Many refusals have the same remedy.
+                // Many problems share a remedy, so each is printed once.
                 let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
                 text.extend(helps.iter().map(|help| format!("  help: {}\n", cut(help))));
             }

@@ -1,17 +1,18 @@
-//! `--report`: what a command found as one HTML file to send to somebody. It needs nothing else: no script, no font, no
-//! picture from elsewhere. It is XML as well, so that programs can read it, and the same runs give the same bytes.
+//! `--report`: writes the results of a command as one self-contained HTML file, without scripts, fonts or
+//! pictures from elsewhere. The file is also well-formed XML, so that programs can read it, and equal runs
+//! give equal bytes.
 //!
-//! | file        | gives                                                       |
-//! |-------------|-------------------------------------------------------------|
-//! | `html`      | the page around everything, tables and bars                 |
-//! | `single`    | the report of `run` and `replay`                            |
-//! | `side`      | that of `compare`                                           |
-//! | `sweep`     | that of `sweep`                                             |
-//! | `figures`   | that of `reproduce`                                         |
-//! | `machine`   | the fields of a configuration, and the area of its blocks   |
-//! | `course`    | charts over the time of a run                               |
-//! | `counted`   | what a run counted: loads, stalls, refusals, latencies      |
-//! | `changes`   | what `explain` says of two runs                             |
+//! | file      | gives                                                     |
+//! |-----------|-----------------------------------------------------------|
+//! | `html`    | the page frame, tables, bars and charts                   |
+//! | `single`  | the report of `run` and `replay`                          |
+//! | `side`    | the report of `compare`                                   |
+//! | `sweep`   | the report of `sweep`                                     |
+//! | `figures` | the report of `reproduce`                                 |
+//! | `machine` | the fields of a configuration, and the area of its blocks |
+//! | `course`  | charts over the cycles of a run                           |
+//! | `counted` | counts of a run: loads, stalls, refusals, latencies       |
+//! | `changes` | the comparison of two runs by `explain`                   |
 
 mod changes;
 mod counted;
@@ -30,7 +31,8 @@ use waves::part_file::PartFile;
 
 use super::output;
 
-/// A report to write. It is opened ahead of the runs: a name that cannot be written is found out now, not hours later.
+/// Opens a report before the runs, so that a name that cannot be written is reported at once and not hours
+/// later.
 pub fn open(path: &Path) -> Result<PartFile, Report> {
     PartFile::create(path).into_diagnostic().wrap_err(UNWRITTEN)
 }

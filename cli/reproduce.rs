@@ -1,4 +1,4 @@
-//! `warpsieve reproduce`: measures what a paper shows and writes it down beside the paper's own figures.
+//! `warpsieve reproduce`: measures the figures of a paper and writes them next to the published ones.
 
 mod summary;
 
@@ -23,7 +23,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let kernels = kernels_folder()?;
     let folder = match &arguments.output {
         Some(folder) => folder.clone(),
-        // From elsewhere the sources that this was built from are read, and not written to.
+        // Outside a clone, the kernels come from the sources of this build, whose folder must not be
+        // written.
         None if kernels.is_absolute() && !arguments.summary => {
             return Err(miette!("there is no folder `kernels` here or above: `--output` names a folder to write to"));
         }
@@ -57,7 +58,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     Ok(exit)
 }
 
-/// Draws a figure and writes it, or says on stderr why not.
+/// Draws a figure and writes it, or reports the failure on stderr.
 fn drawn(figure: &Figure, desk: &Desk, folder: &Path, printed: Option<Width>) -> Result<(Exit, Option<Page>), Report> {
     let page = match crash::caught(|| (figure.draw)(desk)) {
         Ok(Ok(page)) => page,
@@ -74,7 +75,8 @@ fn drawn(figure: &Figure, desk: &Desk, folder: &Path, printed: Option<Width>) ->
     for path in page.write(folder, printed)? {
         output::print(&format!("wrote {}\n", path.display()))?;
     }
-    // What follows from the paper's text alone must come out; what depends on kernels and inputs is a finding.
+    // Rows of class `Exact` follow from the paper's text alone, so a failing one is an error. Other rows
+    // depend on kernels and inputs, and are findings either way.
     let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
     Ok((if holds { Exit::Done } else { Exit::CheckFailed }, Some(page)))
 }

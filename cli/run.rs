@@ -1,4 +1,4 @@
-//! `warpsieve run` and `warpsieve replay`.
+//! `warpsieve run` and `warpsieve replay`: simulate a launch file or a trace and report the results.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -67,31 +67,31 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     })
 }
 
-/// The same machine with as many address bits as a trace needs.
+/// Returns the machine with its address width set to the number of bits that a trace needs.
 pub(super) fn widened(mut request: Request, needed: u32) -> Request {
     request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
     request.sets.push(format!("addr_bits={needed}"));
     request
 }
 
-/// What is simulated.
+/// Workload and machine of a simulation, with the warnings about them.
 struct Subject<'a> {
-    /// The launch file or the trace.
+    /// Launch file or trace.
     file: &'a Path,
     resolved: &'a Resolved,
-    /// For the report.
+    /// PTX sources of the kernels, for the report.
     sources: Sources,
-    /// What was said of it ahead of the run.
+    /// Warnings issued before the run.
     warnings: Vec<String>,
 }
 
-/// Where statistics go.
+/// Destination of the statistics.
 enum StatsTo {
     Stdout,
     File(PartFile),
 }
 
-/// Runs a simulation and reports on it; `files` is what there is but the outputs of the options.
+/// Runs a simulation and reports the results. `files` holds all files except the outputs of the options.
 fn simulate(
     arguments: &SimulationArguments,
     mut files: Files,
@@ -100,7 +100,7 @@ fn simulate(
 ) -> Result<Exit, Report> {
     writes(arguments, &mut files);
     files.check()?;
-    // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
+    // Opened before the run, so that a name that cannot be written is reported at once and not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let html = arguments.report.as_deref().map(report::open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
@@ -109,7 +109,7 @@ fn simulate(
     interrupt::ended(ran, |report| told(arguments, subject, report, stats, html))
 }
 
-/// Writes and prints what came out of a simulation.
+/// Writes and prints the results of a simulation.
 fn told(
     arguments: &SimulationArguments,
     subject: &Subject<'_>,
@@ -136,14 +136,14 @@ fn told(
     if !arguments.quiet {
         let energy = energy.as_ref().filter(|_| arguments.energy);
         let summary = Summary { launch: file, resolved, report: &report, energy }.to_string();
-        // Who reads statistics from stdout finds nothing else there.
+        // Stdout then carries only the statistics, for the program that reads them.
         if is_taken { output::complain(&summary) } else { output::print(&summary)? }
     }
     report.notes.iter().for_each(|note| output::complain(note));
     Ok(judge(&report))
 }
 
-/// The energy of a run that counted its structures.
+/// Returns the energy estimate of a run, if the run counted the activity of its structures.
 fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<Energy>, Report> {
     let Some(activity) = Activity::of(report) else { return Ok(None) };
     let technology = Technology::built_in().into_diagnostic()?;
@@ -151,7 +151,7 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
     Ok(Some(Energy::of(&activity, technology, arguments.node, hop_mm)))
 }
 
-/// What the options of a simulation write.
+/// Adds the output files of the simulation options.
 fn writes(arguments: &SimulationArguments, files: &mut Files) {
     let SimulationArguments { stats, report, wave, series, timeline, pipeline, checkpoint, resume, .. } = arguments;
     files.writes("`--stats`", stats.as_deref().filter(|path| !output::is_stdout(path)));
@@ -162,7 +162,7 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
     files.writes("`--series`", series.as_deref());
     files.writes("`--timeline`", timeline.as_deref());
     files.writes("`--pipeline`", pipeline.as_deref());
-    // A run may go on writing the file that it goes on from.
+    // A run may overwrite the checkpoint from which it resumed.
     let is_same = checkpoint == resume;
     files.writes("`--checkpoint`", checkpoint.as_deref());
     if let Some(path) = resume.as_deref().filter(|_| !is_same) {
@@ -170,7 +170,8 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
     }
 }
 
-/// What the options say of checkpoints of a run that reads these files.
+/// Returns the checkpoint settings of the options, with digests of the program and of all files that the
+/// run reads.
 fn checkpoints<'a, W: AsRef<str>>(
     arguments: &SimulationArguments,
     resolved: &Resolved,
@@ -238,7 +239,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
     })
 }
 
-/// What went wrong.
+/// Returns the messages about failed checks and an early end of the run.
 fn troubles(report: &RunReport) -> Vec<String> {
     let mut troubles = Vec::new();
     if let Verdict::Failed(checks) = &report.verdict {
@@ -259,7 +260,7 @@ fn troubles(report: &RunReport) -> Vec<String> {
     troubles
 }
 
-/// Says what went wrong, on stderr, and chooses the exit status.
+/// Prints the messages about failures on stderr, and returns the exit status.
 fn judge(report: &RunReport) -> Exit {
     troubles(report).iter().for_each(|trouble| output::complain(trouble));
     match (&report.outcome, &report.verdict) {
@@ -279,7 +280,7 @@ fn open(path: &Path) -> Result<StatsTo, Report> {
     PartFile::create(path).map(StatsTo::File).into_diagnostic().wrap_err("the statistics cannot be written")
 }
 
-/// Writes statistics. Gives the file, if it is one.
+/// Writes statistics. Returns the path, unless they go to stdout.
 fn write(to: StatsTo, statistics: &Sheet) -> Result<Option<PathBuf>, Report> {
     let text = serde_json::to_string_pretty(statistics).into_diagnostic()? + "\n";
     match to {

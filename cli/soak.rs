@@ -1,4 +1,4 @@
-//! `warpsieve soak`.
+//! `warpsieve soak`: runs randomized checks until a limit is reached or one fails.
 
 pub mod inputs;
 pub mod kept;
@@ -21,7 +21,7 @@ use tb::soak::{Begun, Failed, Found, Limits, Soak, Tally};
 use warpsieve::config::suggestion;
 use warpsieve::kernels::kernels_folder;
 
-/// Time for making a case that fails smaller.
+/// Time limit for reducing a failing case.
 const SHRINK: Duration = Duration::from_secs(120);
 
 pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
@@ -42,7 +42,7 @@ pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
     }
 }
 
-/// The soaks of the library and those of what only the command reads.
+/// Returns the soak tests of the library and those of the readers that only this command links.
 pub fn soaks() -> Vec<Soak> {
     let mut soaks = tb::soak::soaks();
     soaks.extend(inputs::inputs().iter().map(Soak::of_input));
@@ -57,7 +57,7 @@ fn of_name(name: &str) -> Result<Soak, Report> {
     Ok(soaks.swap_remove(at))
 }
 
-/// What is known of a soak that runs.
+/// State of a running soak test.
 #[derive(Default)]
 struct State {
     keeper: Option<Keeper>,
@@ -158,7 +158,7 @@ fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says what failed, makes it smaller, and keeps that.
+/// Reports a failure, reduces the case, and saves the reduced case.
 fn fails(soak: &Soak, failed: &Failed, folder: &Path) -> Result<(), Report> {
     let Failed { seed, reproduce, tally, wrong, .. } = failed;
     let passed = told(soak, tally);
@@ -177,7 +177,7 @@ fn fails(soak: &Soak, failed: &Failed, folder: &Path) -> Result<(), Report> {
     Ok(())
 }
 
-/// Runs cases that were kept.
+/// Reruns saved cases.
 fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
     let kernels = kernels_folder()?;
     let mut exit = Exit::Done;
@@ -213,7 +213,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
     Ok(exit)
 }
 
-/// What files have kept, by soak.
+/// Returns a table of the cases recorded in `--keep` files, by soak test.
 fn table(files: &[PathBuf]) -> Result<String, Report> {
     let mut soaks: BTreeMap<String, (Tally, Seeds, usize)> = BTreeMap::new();
     for path in files {
@@ -240,12 +240,13 @@ fn sum(passed: &Passed) -> Tally {
     passed.builds.iter().fold(Tally::default(), |all, build| all.plus(build.tally()))
 }
 
-/// What was kept of a soak, all pieces together.
+/// Formats all recorded work of a soak test, summed over the builds.
 fn all(soak: &Soak, passed: &Passed) -> String {
     format!("{}, seeds {}", told(soak, &sum(passed)), passed.seeds())
 }
 
-/// What was done; a soak of readers has no cycles, one of parts no instructions.
+/// Formats the work done. Soak tests of file readers have no cycles, those of single components no
+/// instructions.
 fn told(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
     let (cases, runs) = (counted(cases, "case", "cases"), counted(runs, "run", "runs"));

@@ -1,4 +1,4 @@
-//! What a run prints: one table for a human reader.
+//! Prints the results of a run as one table for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,33 +16,33 @@ use warpsieve::config::Resolved;
 use warpsieve::estimate::{Energy, Unit};
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
 
-/// Reasons shown; the others are in the statistics.
+/// Number of stall reasons printed; the statistics have all.
 const REASONS_SHOWN: usize = 4;
-/// Levels of blocks for which the energy is shown; the others are in the statistics.
+/// Number of block levels for which the energy is printed; the statistics have all.
 const LEVELS_SHOWN: usize = 2;
-/// Part of all energy below which a block has no row.
+/// Fraction of the total energy below which a block gets no row.
 const LEAST_SHOWN: f64 = 0.001;
 
-/// The table of a run.
+/// Results of a run, to be printed as a table.
 pub(super) struct Summary<'a> {
     pub launch: &'a Path,
     pub resolved: &'a Resolved,
     pub report: &'a RunReport,
-    /// What it took, if that is to be shown.
+    /// Energy of the run, if it is to be printed.
     pub energy: Option<&'a Energy>,
 }
 
-/// A label and what stands behind it.
+/// Label of a row, and its cells.
 pub(super) type Row = (&'static str, Vec<String>);
 
 impl Summary<'_> {
-    /// Machine and designs.
+    /// Returns the names of the machine and its designs.
     pub fn machine(&self) -> String {
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
         machine.map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
-    /// What was counted.
+    /// Returns the rows of the counts.
     pub fn counted(&self) -> Vec<Row> {
         let RunReport { kernels, warp_limits, counters, .. } = self.report;
         let launched = kernels.iter().map(|(name, launches)| match launches {
@@ -71,7 +71,7 @@ impl Summary<'_> {
         rows.push(("L1D", l1(&totals.l1)));
         rows.extend(refusals("L1D refusals", totals.l1.refusals()));
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
-            // Most kernels have none of either.
+            // Most kernels access neither of these caches.
             if cache.accesses > 0 {
                 rows.push((label, loads(cache)));
             }
@@ -85,7 +85,7 @@ impl Summary<'_> {
         rows
     }
 
-    /// What came of it.
+    /// Returns the rows of the checks and of an early end.
     pub fn judged(&self) -> Vec<Row> {
         let check = match self.report.verdict {
             Verdict::Off => "off: nothing to compare with",
@@ -122,7 +122,7 @@ fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result
     lines(output::width(), label, cells).iter().try_for_each(|line| writeln!(f, "{line}"))
 }
 
-/// A row, in as many lines as it needs where a terminal is narrow.
+/// Returns the lines of a row, more than one if the terminal is narrow.
 fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
     let mut lines = vec![format!("  {label:<13}")];
     let mut at = 0;
@@ -139,7 +139,7 @@ fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
     lines.iter().map(|line| folded_within(width, line.trim_end(), 16)).collect()
 }
 
-/// Cycles by reason, those of all units together, the most first; those without any left out.
+/// Returns the nonzero cycles by reason, summed over all units, the largest first.
 pub(super) fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static str, u64)> {
     let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
     refusals
@@ -150,14 +150,16 @@ pub(super) fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Ve
     reasons
 }
 
-/// The reasons for which caches refused accesses, if they did: a cycle of waiting counts once.
+/// Returns the row of the reservation fails of a kind of cache, by reason, if there were any. A stalled
+/// cycle counts once.
 fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u64)>) -> Option<Row> {
     let cells: Vec<_> =
         reasons(refusals).iter().map(|(reason, cycles)| format!("{reason} {}", grouped(*cycles))).collect();
     (!cells.is_empty()).then_some((label, cells))
 }
 
-/// A row for some blocks, and one for those inside, as far as they take a part of the whole that shows.
+/// Prints the row of a group of blocks and the rows of the blocks inside, if their share of the energy is
+/// large enough.
 fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -> fmt::Result {
     if unit.dynamic_pj + unit.leakage_pj < LEAST_SHOWN * whole_pj {
         return Ok(());
@@ -174,7 +176,7 @@ fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -
     Ok(())
 }
 
-/// A block and its cells, closer together where a terminal is narrow.
+/// Returns the line of a block with its cells, which move closer together on a narrow terminal.
 fn unit_line(width: usize, label: &str, cells: &[String]) -> String {
     let line = |apart: usize| {
         let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<apart$}")).collect();
@@ -194,7 +196,7 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
-/// How fetches fared. A miss is a read of the L2.
+/// Returns the cells of the instruction fetches. A miss is a read of the L2.
 fn fetches(icache: &InstructionStats) -> Vec<String> {
     let InstructionStats { accesses, hits, hit_pending, misses, .. } = *icache;
     vec![
@@ -211,7 +213,7 @@ fn l1(cache: &L1Stats) -> Vec<String> {
     cells
 }
 
-/// How the loads of a kind of cache fared.
+/// Returns the cells of the loads in a kind of cache.
 fn loads(cache: &L1Stats) -> Vec<String> {
     let L1Stats { accesses, hits, hit_pending, .. } = *cache;
     vec![
@@ -235,7 +237,7 @@ fn l2(bank: &L2Stats) -> Vec<String> {
     cells
 }
 
-/// Lines evicted by each kind of cache, and which kinds evicted none.
+/// Returns a row of the lines evicted by each kind of cache, and a row of the kinds that evicted none.
 fn evictions(report: &RunReport) -> Vec<Row> {
     let all = report.evictions();
     let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
@@ -251,7 +253,7 @@ fn evictions(report: &RunReport) -> Vec<Row> {
     rows
 }
 
-/// What candel2018 section 5 measures of them.
+/// Returns the cells of the L2 misses, as candel2018 section 5 measures them.
 fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
     let mut cells = vec![
         grouped(counters.l2_misses()),
@@ -274,7 +276,7 @@ fn dram(channels: &Counts) -> Vec<String> {
     ]
 }
 
-/// The reasons that cost most, in parts of all scheduler cycles.
+/// Returns the most frequent stall reasons, as percentages of all issue slots.
 fn stalls(counters: &Counters) -> Vec<String> {
     let slots = counters.slots();
     let all = slots.sum();

@@ -1,4 +1,5 @@
-//! `warpsieve sweep`: everything that a file asks for, kept run by run, as tables and pictures.
+//! `warpsieve sweep`: runs all combinations that a sweep file lists, caches each result, and writes tables
+//! and pictures.
 
 pub(super) mod file;
 pub(super) mod plan;
@@ -49,7 +50,7 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
-    // Only a command goes without.
+    // The file is missing only if there is a subcommand.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
@@ -63,7 +64,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
         }
         outputs.write_csv(&Tidy::new(&plan, results)).map(drop)
     };
-    // What was kept is there at once.
+    // Cached results are written at once.
     show(&done.results, false)?;
     let kept = done.results.len();
     if kept > 0 && !quiet {
@@ -74,7 +75,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     ended(&outputs, &plan, &jobs, done)
 }
 
-/// Joins what shards have kept.
+/// Combines the cached results of shards.
 fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
     let GatherArguments { cache, leave_out_refused, output, .. } = arguments;
     let mut files = Files::default();
@@ -99,7 +100,7 @@ fn ended(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: Done) 
     Ok(done.judge(jobs))
 }
 
-/// Reads a sweep file, and finds out which machines it asks for there cannot be.
+/// Reads a sweep file, and checks its machines for invalid configurations.
 fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, Plan), Report> {
     files.reads("the sweep file", path);
     let file = SweepFile::read(path)?;
@@ -114,10 +115,10 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
     Ok((file, plan))
 }
 
-/// The jobs that machines do not refuse.
+/// Returns the jobs that are cached or that their machine accepts.
 ///
 /// # Errors
-/// If there are others, and they are not to be left out.
+/// Fails if a machine rejects some jobs, unless these may be skipped.
 fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Looked<'a>, Report> {
     let all = jobs.len();
     let all = counted(all as u64, "run", "runs");
@@ -128,20 +129,20 @@ fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> 
     Ok(looked)
 }
 
-/// What is written.
+/// Outputs of a sweep.
 struct Outputs<'a> {
-    /// The sweep file.
+    /// Path of the sweep file.
     file: &'a Path,
     options: &'a SweepOutput,
     is_quiet: bool,
-    /// The picture, if any output has it.
+    /// Picture, if an output contains it.
     plot: Option<Plot>,
-    /// The columns of the table.
+    /// Columns of the table.
     shown: Shown,
 }
 
 impl<'a> Outputs<'a> {
-    /// Refuses outputs that would take the place of what is read, or of one another.
+    /// Checks the outputs. Rejects those that would overwrite an input or each other.
     fn new(
         file: &'a Path,
         options: &'a SweepOutput,
@@ -155,14 +156,15 @@ impl<'a> Outputs<'a> {
             files.writes(option, path.as_deref());
         }
         files.check()?;
-        // Now is the time to find out that one cannot be written, not hours later.
+        // Opened before the runs, so that a name that cannot be written is reported at once and not hours
+        // later.
         [csv, json, &plot.plot, report].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
         let is_drawn = plot.plot.is_some() || report.is_some();
         let plot = is_drawn.then(|| Plot::new(plot, plot_over, plan)).transpose()?;
         Ok(Self { file, options, is_quiet, plot, shown })
     }
 
-    /// Writes all there is, and prints the table.
+    /// Writes all outputs, and prints the table.
     fn write(&self, plan: &Plan, results: &Results) -> Result<(), Report> {
         let tidy = Tidy::new(plan, results);
         let mut written: Vec<PathBuf> = self.write_csv(&tidy)?.into_iter().collect();
@@ -183,13 +185,13 @@ impl<'a> Outputs<'a> {
         output::wrote(self.is_quiet, written)
     }
 
-    /// Writes the rows that there are, in their order, in place of those that there were.
+    /// Replaces the CSV file by the rows that are complete so far, in their order.
     fn write_csv(&self, tidy: &Tidy) -> Result<Option<PathBuf>, Report> {
         self.options.csv.as_ref().map(|path| keep(path, &tidy.csv()?)).transpose()
     }
 }
 
-/// The rows of the table on the terminal.
+/// Returns the rows of the table on the terminal.
 pub(super) fn rows(plan: &Plan, results: &Results) -> Vec<table::Row> {
     let row = |(id, record): (&Id, &Arc<Record>)| {
         let (workload, variant) = (&plan.workloads[id.0], &plan.variants[id.1]);

@@ -1,4 +1,4 @@
-//! `warpsieve trace`.
+//! `warpsieve trace`: writes Accel-Sim traces, and analyzes them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,9 +24,9 @@ use warpsieve::run::{Exported, TraceForm, export_into, replaceable};
 use warpsieve::trace::list_of;
 use warpsieve::trace::profile::Profile;
 
-/// Strides shown; all that were kept are in the JSON.
+/// Number of strides printed; the JSON output has all recorded ones.
 const STRIDES_SHOWN: usize = 6;
-/// Time between two lines of progress.
+/// Shortest interval between two updates of the progress line.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
@@ -108,7 +108,7 @@ fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// A kernel and what it does.
+/// Kernel of a trace, with its analysis.
 struct Kernel {
     file: String,
     header: Header,
@@ -116,7 +116,7 @@ struct Kernel {
     profile: Profile,
 }
 
-/// All kernels of a command.
+/// All kernels that a command analyzes.
 struct Found {
     kernels: Vec<Kernel>,
     copied_bytes: u64,
@@ -170,7 +170,7 @@ struct KernelJson<'a> {
     warps: u64,
     warp_instructions: u64,
     thread_instructions: u64,
-    /// Warp instructions without any active lane.
+    /// Number of warp instructions without an active lane.
     without_lanes: u64,
     distinct_instructions: usize,
     classes: Vec<CountJson>,
@@ -198,7 +198,7 @@ struct TrafficJson {
 struct FootprintJson {
     lines: u64,
     accesses: u64,
-    /// Whether there were more lines than can be counted.
+    /// True if the kernel touched more lines than the analysis counts.
     is_cut: bool,
     reuse: Vec<ReuseJson>,
 }
@@ -268,7 +268,7 @@ fn kernel_json(kernel: &Kernel) -> KernelJson<'_> {
     }
 }
 
-/// Classes, the most frequent first.
+/// Returns the instruction classes, the most frequent first.
 fn by_count(profile: &Profile) -> Vec<(Class, u64)> {
     let mut classes: Vec<_> = profile.classes.iter().map(|(&class, &count)| (class, count)).collect();
     classes.sort_by_key(|&(class, count)| (std::cmp::Reverse(count), class));
@@ -343,7 +343,7 @@ fn table(kernel: &Kernel) -> String {
     text
 }
 
-/// Strides in bytes from lane to lane, and how many of the accesses have them.
+/// Returns the strides between adjacent lanes in bytes, each with its share of the accesses.
 fn strides(profile: &Profile) -> Vec<String> {
     let strides = &profile.strides;
     let constant = strides.most_frequent();
@@ -358,7 +358,7 @@ fn strides(profile: &Profile) -> Vec<String> {
     cells.into_iter().map(|(name, times)| format!("{name}: {}", percent(times, all))).collect()
 }
 
-/// A line on a terminal that says how far a file is read.
+/// Progress line on a terminal, which shows how much of a file has been read.
 struct Progress {
     bar: ProgressBar,
     shown: Option<Instant>,

@@ -1,5 +1,6 @@
-//! A hook of a scheme that never returns holds a run up for ever: no signal is looked at any more, no cycle counted. The
-//! watchdog sees that a call is the same as seconds ago, says which it is, and ends the process.
+//! Ends the process if a hook of a scheme never returns. Such a hook blocks the simulation: it counts no
+//! cycles and polls no signals. The watchdog notices that the same call is still running after several
+//! seconds, reports it, and ends the process.
 
 use std::collections::HashMap;
 use std::process;
@@ -12,15 +13,15 @@ use waves::part_file;
 
 use super::{Exit, output};
 
-/// Time between two looks.
+/// Interval between two polls.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Looks at one call after which it is taken to last for ever: a slow machine calls a hook thousands of times in a second.
-/// Looks are counted, not seconds: a process that is stopped does not look either.
+/// Number of polls after which a call counts as endless; even a slow machine calls a hook thousands of
+/// times per second. Polls are counted instead of seconds, since a stopped process polls nothing either.
 const MOST_LOOKS: u32 = 10;
 
-/// Watches the hooks of this process from now on.
+/// Starts to watch the hooks of this process.
 pub(super) fn watch() {
-    // Without a thread for it nobody watches, and all else is as it was.
+    // If the thread cannot start, the process runs without a watchdog.
     let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(|| {
         let mut looks: HashMap<(u64, u64), u32> = HashMap::new();
         loop {

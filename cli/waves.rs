@@ -1,4 +1,5 @@
-//! `warpsieve waves`.
+//! `warpsieve waves`: follows requests, lines, instructions and warps through a waveform, and draws
+//! candel2018 Figure 2.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +46,7 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
         match (subject, request) {
             (Some(subject), _) => Ok(seen(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz)),
             (None, request) => {
-                // One of them is there: the arguments say so.
+                // The argument group guarantees that a request is given if there is no other subject.
                 let request = request.unwrap_or_default();
                 Ok(table(&follow(wave, request, *sm).into_diagnostic()?, request, *core_mhz))
             }
@@ -57,17 +58,17 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     })
 }
 
-/// A time in core cycles. Cycle n stands at n periods, rounded to a picosecond.
+/// Converts a time to core cycles. Cycle n is at n periods, rounded to a picosecond.
 fn cycles(picoseconds: u64, core_mhz: u64) -> String {
     format!("{:.1}", picoseconds as f64 * core_mhz as f64 / 1e6)
 }
 
-/// How long a stay was.
+/// Returns the duration of a stay in core cycles.
 fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
     to.map_or_else(|| "end of dump".to_owned(), |to| cycles(to - from, core_mhz))
 }
 
-/// A line for each sighting, in core cycles.
+/// Returns a table with one row per sighting, in core cycles.
 fn seen(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     let row = |Sighting { path, from, to, besides }: &Sighting| {
         let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -77,7 +78,7 @@ fn seen(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     format!("{subject}\n{}", output::columns(&["cycle", "cycles", "at", ""], &rows))
 }
 
-/// A line for each stay, in core cycles.
+/// Returns a table with one row per stay, in core cycles.
 fn table(life: &Life, request: u64, core_mhz: u64) -> String {
     let rows: Vec<Vec<String>> = life
         .stays

@@ -1,8 +1,8 @@
-//! How far our numbers are from others.
+//! Statistics of the difference between our numbers and reference numbers.
 
 use crate::judge::{geometric_mean, mean};
 
-/// How far numbers are from others.
+/// Difference between our numbers and reference numbers.
 pub(crate) struct Apart {
     ratio: f64,
     error: f64,
@@ -10,15 +10,16 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Of pairs of ours and theirs; `None` without any.
+    /// Computes the statistics of pairs of our number and the reference; `None` if there are no pairs or a
+    /// mean is undefined.
     pub(crate) fn of(pairs: &[[f64; 2]]) -> Option<Self> {
         let ratios: Vec<_> = pairs.iter().map(|[ours, theirs]| ours / theirs).collect();
         let errors: Vec<_> = ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect();
         Some(Self { ratio: geometric_mean(&ratios)?, error: mean(&errors)?, rank_correlation: rank_correlation(pairs) })
     }
 
-    /// As cells of a table: whose they are, the geometric mean of the ratios, the mean error in percent, and the correlation of
-    /// the ranks.
+    /// Formats table cells: the two labels, the geometric mean of the ratios, the mean absolute error in
+    /// percent, and the rank correlation.
     pub(crate) fn cells(&self, ours: &str, theirs: &str) -> Vec<String> {
         let &Self { ratio, error, rank_correlation } = self;
         let numbers = [format!("{ratio:.2}"), format!("{:.1}", 100.0 * error), format!("{rank_correlation:.3}")];
@@ -26,7 +27,8 @@ impl Apart {
     }
 }
 
-/// Spearman's: 1 if both have one order, -1 if one has the other's reversed. Ties have the mean of their ranks.
+/// Computes Spearman's rank correlation: 1 if both series have the same order, -1 if one has the reverse
+/// order of the other. Ties get the mean of their ranks.
 fn rank_correlation(pairs: &[[f64; 2]]) -> f64 {
     let ranks = [0, 1].map(|side| {
         let rank = |one: &[f64; 2]| {
@@ -52,7 +54,7 @@ mod tests {
     fn ranks_correlate_as_their_orders_do() {
         assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
         assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
-        // One pair of neighbours of four changed places: 1 - 6 x 2 / (4 x 15).
+        // Four pairs, two neighbors swapped: 1 - 6 x 2 / (4 x 15).
         let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
         assert!((changed - 0.8).abs() < 1e-12, "{changed}");
         // Ties: ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.

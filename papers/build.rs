@@ -1,5 +1,5 @@
-//! Gives the crate a fingerprint of all sources that decide what a run results in, so that results
-//! kept from an older build are not taken for those of this one (`papers/store.rs`).
+//! Embeds a fingerprint of all sources that determine the results of a run. Cached results of another build
+//! are therefore never mistaken for results of this build (`papers/store.rs`).
 
 #[path = "fingerprint.rs"]
 mod fingerprint;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 fn main() -> io::Result<()> {
     let root = Path::new("..");
-    // A folder stands for all that is in it.
+    // Cargo watches a folder with everything below it.
     for place in fingerprint::places(root)? {
         println!("cargo::rerun-if-changed={}", place.display());
     }

@@ -1,6 +1,6 @@
 //! # Charts
-//! Groups of bars, or lines over the same groups, as SVG text. Series are told apart by hatches or markers as well as by
-//! colour, so that a chart can be read in grey. The same numbers give the same bytes on every host.
+//! Grouped bars, or lines over the same groups, as SVG text. Hatches and markers distinguish series in
+//! addition to color, so charts are readable in gray. Equal numbers give equal bytes on every host.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -10,68 +10,68 @@ use super::judge::{geometric_mean, mean};
 use super::marks::{MARKER, colour, fill, marker};
 use super::picture::{Anchor, Label, Picture, Point, Width, fitted, room_of, width_of};
 
-/// A chart: a number, or none, for each group and series.
+/// Chart with one optional value per group and series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What it shows; nothing is written above it if empty.
+    /// Title above the chart; not drawn if empty.
     pub title: String,
-    /// What the vertical axis counts.
+    /// Label of the vertical axis.
     pub unit: String,
-    /// What the horizontal axis counts; empty if the groups speak for themselves.
+    /// Label of the horizontal axis; empty if the group names suffice.
     pub across: String,
-    /// Names along the horizontal axis.
+    /// Names of the groups along the horizontal axis.
     pub groups: Vec<String>,
-    /// What is drawn in each group.
+    /// Series, each with one value per group.
     pub series: Vec<Series>,
-    /// Bars or lines.
+    /// Shape of the marks: bars or lines.
     pub form: Form,
-    /// Whether the vertical axis is logarithmic; only numbers above zero are drawn then.
+    /// True for a logarithmic vertical axis, on which only values above zero are drawn.
     pub is_log: bool,
-    /// A line across at this height: where nothing is gained or lost.
+    /// Value of the horizontal reference line that marks neither gain nor loss.
     pub neutral: Option<f64>,
-    /// Groups at the end that are means of the others and stand apart.
+    /// Number of groups at the end that are means of the others; they are drawn apart.
     pub means: usize,
 }
 
-/// A number for each group.
+/// Values of one series, one per group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// Name of the series.
     pub name: String,
-    /// Its numbers; none where nothing is known.
+    /// Values in group order; `None` where the value is unknown.
     pub values: Vec<Option<f64>>,
 }
 
-/// How the numbers are drawn.
+/// Shape in which values are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Bars, beside one another in their group.
+    /// Bars, side by side within their group.
     #[default]
     Bars,
-    /// A line a series.
+    /// One line per series.
     Lines,
 }
 
 impl Chart {
-    /// A chart without numbers yet.
+    /// Creates a chart without values.
     #[must_use]
     pub fn new(title: &str, unit: &str) -> Self {
         Self { title: title.to_owned(), unit: unit.to_owned(), ..Self::default() }
     }
 
-    /// A chart of ratios, of which one is neither gained nor lost.
+    /// Creates a chart of ratios, with the reference line at 1.
     #[must_use]
     pub fn relative(title: &str, unit: &str) -> Self {
         Self { neutral: Some(1.0), ..Self::new(title, unit) }
     }
 
-    /// The same with a logarithmic axis.
+    /// Makes the vertical axis logarithmic.
     #[must_use]
     pub fn logarithmic(self) -> Self {
         Self { is_log: true, ..self }
     }
 
-    /// The same with the groups in the order of the means of their numbers, least first.
+    /// Sorts the groups by the mean of their values, in ascending order. Means stay at the end.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         let key = |group: usize| {
@@ -88,8 +88,8 @@ impl Chart {
         self
     }
 
-    /// The same with the mean of each series at the end, which is geometric for ratios. A series that lacks a number has no
-    /// mean.
+    /// Appends a group with the mean of each series: the geometric mean for ratios, the arithmetic mean
+    /// otherwise. A series with an unknown value has no mean.
     #[must_use]
     pub fn with_mean(mut self) -> Self {
         let (name, of) = match self.neutral {
@@ -107,71 +107,73 @@ impl Chart {
 }
 
 impl Series {
-    /// A series that knows all its numbers.
+    /// Creates a series whose values are all known.
     #[must_use]
     pub fn new(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
         Self { name: name.to_owned(), values: values.into_iter().map(Some).collect() }
     }
 }
 
-/// All lengths are in points, or relative to the size of letters where named `EMS`.
+/// Lengths are in points; names that end in `EMS` are relative to the font size.
 const MARGIN: f64 = 4.0;
 /// Height of a line of text.
 const LINE_EMS: f64 = 1.4;
-/// From the axis to its numbers and names.
+/// Distance from an axis to its tick labels and group names.
 const APART: f64 = 3.0;
-/// Numbers beside the axis, at most, and their places after the point.
+/// Maximum number of tick labels.
 const TICKS: usize = 7;
+/// Maximum number of decimal places of tick labels.
 const MOST_PLACES: usize = 6;
-/// Height of the plot where the width is that of a column, and where the picture decides.
+/// Height of the plot area in a picture of given width, and in a picture of natural width.
 const HEIGHT: (f64, f64) = (118.0, 190.0);
-/// Width of a plot that decides itself: least, most, of a group without bars, and of a bar.
+/// Natural width of the plot area: minimum, maximum, width of a group without its bars, and width of a bar.
 const WIDTH: (f64, f64, f64, f64) = (330.0, 900.0, 8.0, 6.0);
-/// Widest name of a group.
+/// Maximum width of a group name.
 const NAME: f64 = 150.0;
-/// Part of a group's width that its bars take.
+/// Fraction of a group's width that its bars fill.
 const FILLED: f64 = 0.8;
-/// Groups that means stand apart from the others.
+/// Gap before the means, relative to the width of a group.
 const GAP: f64 = 0.6;
-/// Lines that are nearer than this share their way.
+/// Distance below which two lines count as coincident.
 const COINCIDENT: f64 = 1.2;
-/// Length of the dashes of lines that share their way.
+/// Dash length of coincident lines.
 const DASH: f64 = 5.0;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
-/// Where a chart draws.
+/// Positions and axis range of a chart.
 struct Layout {
     letters: f64,
     left: f64,
     top: f64,
     right: f64,
     bottom: f64,
-    /// Ends of the vertical axis, on its scale.
+    /// Lower end of the vertical axis, as a scaled value.
     low: f64,
+    /// Upper end of the vertical axis, as a scaled value.
     high: f64,
 }
 
 impl Layout {
-    /// The height of a number on the scale of the axis.
+    /// Returns the vertical position of a scaled value.
     fn y(&self, scaled: f64) -> f64 {
         self.bottom - (scaled - self.low) / (self.high - self.low) * (self.bottom - self.top)
     }
 }
 
 impl Chart {
-    /// The chart as SVG, as wide as it needs.
+    /// Returns the chart as SVG, in its natural width.
     ///
     /// # Panics
-    /// If a series has not one number, or none, for each group.
+    /// If a series does not have exactly one entry per group.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(Width::Free).svg()
     }
 
-    /// The chart of some width.
+    /// Draws the chart in the given width.
     ///
     /// # Panics
-    /// If a series has not one number, or none, for each group.
+    /// If a series does not have exactly one entry per group.
     #[must_use]
     pub fn picture(&self, width: Width) -> Picture {
         for series in &self.series {
@@ -240,7 +242,7 @@ impl Chart {
         picture
     }
 
-    /// Places of groups, and the gap ahead of means.
+    /// Returns the number of group widths on the horizontal axis, including the gap before means.
     fn slots(&self) -> f64 {
         self.groups.len().max(1) as f64 + if self.has_gap() { GAP } else { 0.0 }
     }
@@ -249,13 +251,14 @@ impl Chart {
         self.means > 0 && self.means < self.groups.len()
     }
 
-    /// The middle of a group.
+    /// Returns the horizontal center of a group.
     fn x(&self, layout: &Layout, group: usize) -> f64 {
         let gap = if self.has_gap() && group >= self.groups.len() - self.means { GAP } else { 0.0 };
         layout.left + (group as f64 + gap + 0.5) * (layout.right - layout.left) / self.slots()
     }
 
-    /// The names of the series above the plot: row, place from the left, text and number.
+    /// Lays out the legend above the plot. Each entry has a row, a left edge, the text and the index of its
+    /// series.
     fn legend(&self, letters: f64, right: f64) -> Vec<(usize, f64, String, usize)> {
         let (mut legend, mut row, mut x) = (Vec::new(), 0, MARGIN);
         if self.series.len() < 2 {
@@ -285,7 +288,7 @@ impl Chart {
         }
     }
 
-    /// Grid, numbers and names of the axes.
+    /// Draws grid lines, axes, tick labels and axis labels.
     fn axes(&self, picture: &mut Picture, layout: &Layout, ticks: &[(f64, String)]) {
         let &Layout { letters, left, top, right, bottom, .. } = layout;
         for (scaled, text) in ticks {
@@ -322,7 +325,7 @@ impl Chart {
                         fill(picture, (left, y.min(foot)), (left + width, y.max(foot)), number);
                     }
                     None => {
-                        // A cross, so that nothing known is not taken for zero.
+                        // A cross marks an unknown value, so that it is not mistaken for zero.
                         let (x, y, arm) = (left + width / 2.0, foot - 2.5, (width / 2.0).min(1.5));
                         picture.line(&[(x - arm, y - arm), (x + arm, y + arm)], 0.6, colour(number));
                         picture.line(&[(x - arm, y + arm), (x + arm, y - arm)], 0.6, colour(number));
@@ -332,8 +335,8 @@ impl Chart {
         }
     }
 
-    /// A line and markers for each series. Where lines share their way, each has dashes in turn, and their markers stand
-    /// side by side.
+    /// Draws a line with markers for each series. Coincident lines alternate their dashes, and coincident
+    /// markers stand side by side.
     fn lines(&self, picture: &mut Picture, layout: &Layout) {
         let height = |number: usize, at: usize| Some(layout.y(self.scaled(self.series[number].values[at]?)?));
         let is_near = |one: Option<f64>, other: Option<f64>, by: f64| {
@@ -371,12 +374,12 @@ impl Chart {
         }
     }
 
-    /// Where bars begin: at zero, or at the neutral line of a logarithmic axis.
+    /// Returns the value at which bars begin: zero, or the reference line on a logarithmic axis.
     fn foot(&self) -> f64 {
         if self.is_log { self.neutral.unwrap_or(1.0) } else { 0.0 }
     }
 
-    /// A number on the axis, if it has a place there.
+    /// Maps a value to the scale of the axis; `None` if it cannot be drawn there.
     fn scaled(&self, value: f64) -> Option<f64> {
         match self.is_log {
             true => (value > 0.0 && value.is_finite()).then(|| value.log10()),
@@ -384,18 +387,19 @@ impl Chart {
         }
     }
 
-    /// Ends of the vertical axis: all numbers, the feet of bars and the neutral line, with some room above.
+    /// Returns the ends of the vertical axis. They cover all values, the bases of bars and the reference
+    /// line, plus a margin above. Values below zero also add a margin below.
     fn range(&self) -> (f64, f64) {
         let values = self.series.iter().flat_map(|series| series.values.iter().copied().flatten());
         let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scaled(value));
         let (low, high) =
             heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(height), high.max(height)));
-        // Of numbers that are all alike an axis shows whether they are large.
+        // If all values are equal, the axis extends one unit above them, so that their size is visible.
         let room = if high > low { ((high - low) * 0.05).max(1e-3) } else { 1.0 };
         (if low < 0.0 { low - room } else { low }, high + room)
     }
 
-    /// Places on the scale of the axis, and the numbers beside them.
+    /// Returns the ticks of the vertical axis, each with its scaled position and its label.
     fn ticks(&self, low: f64, high: f64) -> Vec<(f64, String)> {
         if !self.is_log {
             return linear_ticks(low, high, TICKS);
@@ -405,7 +409,7 @@ impl Chart {
     }
 }
 
-/// The dashes of one of several lines that share their way: of one alone, the whole.
+/// Draws the dashes of one of several coincident lines; a line without coincident lines is solid.
 fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, usize), colour: RGBColor) {
     let length = (to.0 - from.0).hypot(to.1 - from.1);
     let at = |way: f64| {
@@ -422,15 +426,15 @@ fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, 
     }
 }
 
-/// Numbers beside an axis from `low` to `high`, at most `count`.
+/// Returns at most `count` ticks on a linear axis from `low` to `high`, each with its label.
 pub(crate) fn linear_ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let ticks = RangedCoordf64::from(low..high).key_points(count);
     let of_all = places(&ticks);
     ticks.into_iter().map(|tick| (tick, shown(tick, of_all))).collect()
 }
 
-/// Numbers beside a logarithmic axis from `least` to `most`, about `count`: round ones of each decade, or if the axis is
-/// short of even distances.
+/// Returns about `count` ticks on a logarithmic axis from `least` to `most`. They are round numbers of each
+/// decade, or equidistant numbers if the axis covers less than a factor of 4.
 pub(crate) fn log_ticks(least: f64, most: f64, count: usize) -> Vec<(f64, String)> {
     if most / least < 4.0 {
         let ticks = linear_ticks(least, most, count);
@@ -447,13 +451,14 @@ pub(crate) fn log_ticks(least: f64, most: f64, count: usize) -> Vec<(f64, String
     ticks.into_iter().map(|tick| (tick, short(tick))).collect()
 }
 
-/// A number with two digits that count.
+/// Formats a value with two significant digits.
 fn short(value: f64) -> String {
     let text = format!("{value:.*}", (1 - value.abs().log10().floor() as i32).max(0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Places after the point for ticks some of which are large, or so near that two places do not tell them apart.
+/// Returns the number of decimal places that all labels share, if a tick is at least 10 or two places do not
+/// distinguish the ticks. Returns `None` otherwise.
 pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {
@@ -464,7 +469,8 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
 }
 
-/// A number beside the axis, with as many places as all there, or as it needs by itself.
+/// Formats a tick label with the shared number of decimal places, or with a number that suits its size if
+/// none is shared.
 pub(crate) fn shown(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
         (0.0, _) => 0,
@@ -496,7 +502,7 @@ mod tests {
         }
     }
 
-    /// Width and height [inches].
+    /// Returns width and height of a picture in inches.
     fn size(svg: &str) -> (f64, f64) {
         let number = |key: &str| svg.split_once(key).unwrap().1.split_once("in\"").unwrap().0.parse().unwrap();
         (number(" width=\""), number(" height=\""))
@@ -505,11 +511,11 @@ mod tests {
     #[test]
     fn a_bar_is_drawn_for_each_known_number_and_hatched_from_the_second_series_on() {
         let svg = chart(Form::Bars).svg();
-        // The legend has a box as well.
+        // The legend has one box as well.
         let boxes = |fill: &str| svg.matches(&format!("fill=\"{fill}\"")).count();
         assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
         assert_eq!(svg.matches("fill=\"url(#hatch-").count(), 1 + 1, "{svg}");
-        // Crosses for the two that are not known.
+        // Two crosses mark the unknown values.
         assert_eq!(svg.matches("stroke=\"#E69F00\"").count(), 2 * 2, "{svg}");
     }
 
@@ -544,7 +550,7 @@ mod tests {
         long.groups[0] = "kernels/a-folder-with-a-long-name/that-goes-on/launch.toml".to_owned();
         let after = size(&long.svg());
         assert!(after.0 >= before.0 && after.1 > before.1 + 1.0, "{before:?} {after:?}");
-        // Names of series fill as many rows as they need.
+        // The legend has as many rows as the names of the series need.
         long.series.extend((0..12).map(|number| Series::new(&format!("bypass-all, {number} sets"), [1.0; 3])));
         assert!(size(&long.picture(Width::Single).svg()).1 > size(&long.picture(Width::Double).svg()).1);
         assert!(long.picture(Width::Single).svg().contains('…'));
@@ -573,7 +579,7 @@ mod tests {
         };
         let strokes = |svg: &str, colour: &str| svg.matches(&format!("stroke=\"{colour}\"")).count();
         let (apart, shared) = (lines([2.0, 1.0]), lines([1.0, 2.0]));
-        // One in the plot, one in the legend.
+        // One stroke in the plot and one in the legend.
         assert_eq!([strokes(&apart, "#0072B2"), strokes(&apart, "#E69F00")], [2, 2], "{apart}");
         let [one, other] = ["#0072B2", "#E69F00"].map(|colour| strokes(&shared, colour));
         assert!(one > 5 && other > 5 && one.abs_diff(other) <= 1, "{one} {other}");

@@ -1,5 +1,5 @@
-//! # What pages count in a run
-//! Cycles, loads, traffic and energy: what designs are compared by.
+//! # Metrics of a run
+//! Cycles, loads, DRAM traffic and energy: the metrics by which pages compare designs.
 
 use ::area::{Node, Technology};
 use serde::{Deserialize, Serialize};
@@ -9,31 +9,34 @@ use crate::{Desk, Halt};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
-/// The node of all area and energy.
+/// Technology node for all area and energy figures.
 pub(crate) const NODE: Node = Node::N45;
 
-/// What a kernel did on a machine.
+/// Metrics of one kernel run on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub cycles: u64,
-    /// Line requests of loads, and those that found the line in the L1 or on its way there.
+    /// Line requests of loads.
     pub loads: u64,
+    /// Line requests of loads that found their line in the L1 or in flight to it.
     pub found: u64,
-    /// Lines evicted from the L1s, and from the L2.
+    /// Lines evicted from the L1s.
     pub l1_evictions: u64,
+    /// Lines evicted from the L2.
     pub l2_evictions: u64,
-    /// Bytes over the DRAM's buses.
+    /// Bytes moved over the DRAM data buses.
     pub dram_bytes: u64,
-    /// Energy of the events and of leakage, in pJ.
+    /// Dynamic energy of all events, in pJ.
     pub dynamic_pj: f64,
+    /// Leakage energy of all structures, in pJ.
     pub leakage_pj: f64,
 }
 
 impl Measured {
-    /// Names of [`Self::cells`].
+    /// Column names of [`Self::cells`].
     pub const HEAD: [&str; 6] = ["cycles", "loads", "found", "dram_bytes", "dynamic_pj", "leakage_pj"];
 
-    /// All of it as text.
+    /// Formats the metrics of [`Self::HEAD`] as text.
     pub fn cells(&self) -> [String; 6] {
         let &Self { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj, .. } = self;
         let [cycles, loads, found, dram_bytes] = [cycles, loads, found, dram_bytes].map(|count| count.to_string());
@@ -41,7 +44,8 @@ impl Measured {
         [cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj]
     }
 
-    /// True if lines were evicted from the L1s and from the L2: a run without says nothing of what is kept in a cache.
+    /// True if lines were evicted from the L1s and from the L2. A run without evictions cannot show how well
+    /// a design retains lines.
     pub fn has_evictions(&self) -> bool {
         self.l1_evictions > 0 && self.l2_evictions > 0
     }
@@ -50,31 +54,32 @@ impl Measured {
         self.dynamic_pj + self.leakage_pj
     }
 
-    /// Loads that find their line in the L1 or on its way there, in percent; none if nothing is loaded.
+    /// Hit rate of loads in percent, where a hit on a pending line counts as a hit; `None` if nothing was
+    /// loaded.
     pub fn hits(&self) -> Option<f64> {
         (self.loads > 0).then(|| 100.0 * ratio(self.found, self.loads))
     }
 }
 
-/// A number of each kernel, in parts of the same on another machine.
+/// Returns, for each kernel, the ratio of a metric on one machine to the same metric on another machine.
 pub(crate) fn parts(with: &[Measured], without: &[Measured], of: impl Fn(&Measured) -> f64) -> Vec<f64> {
     let parts = with.iter().zip(without).map(|(with, without)| (of(with), of(without)));
-    // What the other machine has nothing of says nothing of this one.
+    // A metric that is 0 on the other machine has no ratio; it counts as unchanged.
     parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
 }
 
-/// How many times as fast each kernel is.
+/// Returns the speedup of each kernel: its cycles in `without` divided by its cycles in `with`.
 pub(crate) fn speedups(with: &[Measured], without: &[Measured]) -> Vec<f64> {
     parts(with, without, |one| one.cycles as f64).into_iter().map(f64::recip).collect()
 }
 
-/// Runs points, and counts.
+/// Runs points and returns their metrics.
 pub(crate) fn counted(desk: &Desk, points: &[Point]) -> Result<Vec<Measured>, Halt> {
     let options = RunOptions { structures: true, ..RunOptions::default() };
     desk.runner.reports("measured", points, &options, &|report| measured(&report))
 }
 
-/// What a run counted, and the energy of it.
+/// Extracts the metrics from the report of a run and computes its energy.
 fn measured(report: &RunReport) -> Result<Measured, Trouble> {
     let failed = |why: &dyn ToString| Trouble::Failed(why.to_string());
     let technology = Technology::built_in().map_err(|e| failed(&e))?;
@@ -112,7 +117,7 @@ mod tests {
         let one = of(true).unwrap();
         assert!(one.loads > 0 && one.found <= one.loads && one.dram_bytes > 0);
         assert!(one.dynamic_pj > 0.0 && one.leakage_pj > 0.0);
-        // A small vector addition fits both caches of this machine.
+        // A small vector addition fits into both caches of this machine.
         assert!(!one.has_evictions());
         assert!(matches!(of(false), Err(Trouble::Failed(why)) if why.contains("not counted")));
     }

@@ -1,5 +1,5 @@
 //! # Curves
-//! A number over the course of something, as SVG text: a step for each stretch of it, and a gap where nothing is known.
+//! Step plot of one metric over time or another axis, as SVG text. Intervals without a value appear as gaps.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -8,34 +8,36 @@ use plotters::prelude::*;
 use super::chart::{places, shown};
 use warpsieve::text::grouped;
 
-/// A number over a course.
+/// Metric over the intervals of an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Title of the plot.
     pub title: String,
-    /// What its axis counts.
+    /// Unit of the vertical axis.
     pub unit: String,
-    /// What the course counts.
+    /// Label of the horizontal axis.
     pub across: String,
-    /// Stretches, from where to where, in order; none where nothing is known.
+    /// Intervals in ascending order, each as start, end and value; `None` where the value is unknown.
     pub steps: Vec<(f64, f64, Option<f64>)>,
-    /// The least upper end of its axis.
+    /// Minimum upper end of the vertical axis.
     pub top: f64,
 }
 
 const SIZE: (u32, u32) = (900, 220);
-/// Room around the plot, for the numbers beside it, and for those below it.
+/// Margin around the plot, in pixels.
 const AROUND: u32 = 10;
+/// Width of the tick labels of the vertical axis, in pixels.
 const BESIDE: u32 = 64;
+/// Height of the tick labels of the horizontal axis, in pixels.
 const BELOW: u32 = 40;
-/// Numbers beside and below the plot, at most.
+/// Maximum number of tick labels on the vertical and on the horizontal axis.
 const TICKS: (usize, usize) = (5, 7);
 const COLOUR: RGBColor = RGBColor(0, 114, 178);
 
 type Failed<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
 
 impl Curve {
-    /// The curve as SVG.
+    /// Returns the plot as SVG.
     #[must_use]
     pub fn svg(&self) -> String {
         let mut text = String::new();

@@ -1,17 +1,18 @@
-//! Fingerprint of the sources that a run is built from, shared by the build script, which makes it, and tests.
+//! Fingerprint of the sources that determine the results of runs. The build script computes it; tests check
+//! it.
 //!
-//! All files of all crates that the pages are built on count, tests and benchmarks excepted: what a run results in may come
-//! from any of them, data that are built in included. Machines and designs are in no crate: a result is kept under
-//! the values that they give.
+//! It covers all files of all crates on which the pages are built, including embedded data, but no tests or
+//! benchmarks. Any of these files may affect a result. Machines and designs belong to no crate; instead, the
+//! key of each result contains their resolved values.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Files of the workspace itself: which crates there are, how they are built, and on which versions of others.
+/// Files of the workspace that determine its crates, build settings and dependency versions.
 const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// What decides, in the workspace at `root`: its own files, and the folders of its crates.
+/// Lists the files and crate folders that determine results, for the workspace at `root`.
 ///
 /// # Errors
 /// If `root` cannot be read.
@@ -19,7 +20,7 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     for folder in folders.iter().map(fs::DirEntry::path) {
-        // What is built on the pages decides nothing of what they hold, nor does what is a workspace of its own.
+        // Crates that depend on this one cannot affect its results, and neither can separate workspaces.
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
         let is_other = |text: &str| text.contains("papers.workspace") || text.lines().any(|line| line == "[workspace]");
         if manifest.is_ok_and(|text| !is_other(&text)) {
@@ -30,7 +31,8 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(places)
 }
 
-/// The fingerprint of the workspace at `root`: of names and contents, wherever it lies.
+/// Computes the fingerprint of the workspace at `root` from relative file names and contents, so it does not
+/// depend on the location.
 ///
 /// # Errors
 /// If something in it cannot be read.
@@ -66,7 +68,7 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file or folder has the name of one that is built for tests and benchmarks only, or of a hidden one.
+/// True if the name marks a file or folder as hidden, or as part of tests or benchmarks.
 fn is_left_out(place: &Path) -> bool {
     let stem = place.file_stem().unwrap_or_default().to_string_lossy();
     stem == "tests" || stem == "benches" || stem.ends_with("_tests") || stem.starts_with('.')
@@ -76,7 +78,7 @@ fn is_left_out(place: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// A workspace of one file a line, each with its own name as content.
+    /// Creates a workspace with the given files; each contains its own path as text.
     fn workspace(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("cli")).unwrap();

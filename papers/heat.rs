@@ -1,7 +1,7 @@
 //! # Heat maps
-//! A number for each pair of two parameters, as SVG text: a field whose colour goes with the number that is written in
-//! it. All maps of a picture have one scale, which a bar shows: of ratios a logarithmic one that diverges at 1, so that a gain
-//! and the loss that undoes it are as dark.
+//! Heat maps of a metric over two parameters, as SVG text. The color of each cell encodes the value written
+//! in it. All maps of a picture share one color scale, shown by a bar. The scale of ratios is logarithmic and
+//! diverges at 1, so that a gain and its inverse loss are equally dark.
 
 use plotters::prelude::*;
 
@@ -12,46 +12,49 @@ use super::picture::{Anchor, Label, Picture, Point, Width, fitted, room_of, widt
 /// Heat maps over the same two parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMaps {
-    /// What the numbers count.
+    /// Unit of the values.
     pub unit: String,
-    /// The parameter across, and its values.
+    /// Name and values of the parameter on the horizontal axis.
     pub across: (String, Vec<String>),
-    /// The parameter down, and its values.
+    /// Name and values of the parameter on the vertical axis.
     pub down: (String, Vec<String>),
-    /// Each with its name, and its numbers row by row; none where nothing is known.
+    /// Maps, each with its name and its values row by row; `None` where the value is unknown.
     pub maps: Vec<(String, Vec<Option<f64>>)>,
-    /// True if the numbers are ratios, of which 1 is neither gain nor loss.
+    /// True if the values are ratios, for which 1 means neither gain nor loss.
     pub are_ratios: bool,
 }
 
-/// All lengths are in points, or relative to the size of letters where named `EMS`.
+/// Lengths are in points; names that end in `EMS` are relative to the font size.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
-/// Width of a field: least and most; height of one.
+/// Minimum width, maximum width, and height of a cell.
 const FIELD_EMS: (f64, f64, f64) = (2.9, 6.0, 1.7);
-/// Widest name of a row, and of a map or column.
+/// Maximum width of the name of a row, a column or a map.
 const NAME: f64 = 110.0;
-/// The bar of the scale: width, what parts it from the maps, its least height, and steps of colour.
+/// Bar of the color scale: width, distance from the maps, and minimum height.
 const BAR: (f64, f64, f64) = (9.0, 12.0, 90.0);
 const STEPS: usize = 48;
-/// Numbers beside the bar, at most.
+/// Maximum number of tick labels at the bar.
 const TICKS: usize = 6;
-/// Pictures that decide themselves are at most as wide as a page.
+/// Maximum width of a picture without a given width: the width of a page.
 const WIDEST: f64 = 504.0;
-/// Ends of the scale of ratios, and its middle: orange, which greys differently, for losses, blue for gains.
+/// Color of the largest loss: orange, whose gray level differs from that of the blue of gains.
 const LOSS: [f64; 3] = [179.0, 88.0, 6.0];
+/// Color of the largest gain: blue.
 const GAIN: [f64; 3] = [8.0, 69.0, 148.0];
+/// Color of the ratio 1.
 const NONE: [f64; 3] = [247.0, 247.0, 247.0];
-/// Ends of the scale of other numbers.
+/// Color of the lowest value on a scale of values other than ratios.
 const PALE: [f64; 3] = [236.0, 243.0, 250.0];
+/// Color of the highest value on a scale of values other than ratios.
 const DARK: [f64; 3] = [8.0, 64.0, 129.0];
-/// Fields darker than this have white letters.
+/// Lightness below which a cell gets white text.
 const IS_DARK: f64 = 0.52;
-/// The least ratio, or its inverse, at the ends of the scale, so that noise is not dark.
+/// Minimum ratio at the ends of the ratio scale, so that noise does not look dark.
 const LEAST_RATIO: f64 = 1.02;
 
-/// What a number's colour is.
+/// Mapping from values to colors.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     low: f64,
@@ -60,7 +63,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// The place of a number from 0 to 1.
+    /// Returns the position of a value on the scale, from 0 to 1.
     fn place(self, value: f64) -> f64 {
         let part = match self.is_ratio {
             true => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
@@ -97,36 +100,37 @@ impl Scale {
     }
 }
 
-/// Where maps stand.
+/// Positions and sizes of the maps in a picture.
 struct Layout {
     letters: f64,
     line: f64,
-    /// Room for the names of rows.
+    /// Width reserved for row names.
     names: f64,
     field: Point,
-    /// Maps beside one another, and the width and height of each with its name.
+    /// Number of maps side by side.
     columns: usize,
+    /// Width and height of a map with its name.
     map: Point,
-    /// Room for the names of columns.
+    /// Height reserved for column names.
     below: f64,
     is_upright: bool,
     across: Vec<String>,
 }
 
 impl HeatMaps {
-    /// The maps as SVG, as wide as they need.
+    /// Returns the maps as SVG, in their natural width.
     ///
     /// # Panics
-    /// If a map has not one number, or none, for each pair of values.
+    /// If a map does not have exactly one entry per pair of parameter values.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(Width::Free).svg()
     }
 
-    /// The maps of some width.
+    /// Draws the maps in the given width.
     ///
     /// # Panics
-    /// If a map has not one number, or none, for each pair of values.
+    /// If a map does not have exactly one entry per pair of parameter values.
     #[must_use]
     pub fn picture(&self, width: Width) -> Picture {
         for (name, values) in &self.maps {
@@ -153,7 +157,7 @@ impl HeatMaps {
             let (row, column) = (number / layout.columns, number % layout.columns);
             let left = MARGIN + layout.names + column as f64 * layout.map.0;
             let top = MARGIN + row as f64 * layout.map.1;
-            // Maps in a column share the names below the lowest.
+            // Maps in one column of the picture share the column names below the lowest map.
             let is_lowest = number + layout.columns >= self.maps.len();
             self.map(&mut picture, &layout, (left, top), (column == 0, is_lowest), name);
             self.fields(&mut picture, &layout, (left, top + line), values, scale);
@@ -171,7 +175,8 @@ impl HeatMaps {
         let names = line + widest(&self.down.1).min(NAME) + APART;
         let fields = self.across.1.len().max(1) as f64;
         let gap = line;
-        // As many maps beside one another as there is room for; wide fields where there is more.
+        // Maximizes the number of maps side by side at the minimum cell width; the remaining width makes
+        // cells wider.
         let columns = ((room - names) / (fields * least * letters + gap)).floor().max(1.0);
         let columns = (columns as usize).clamp(1, self.maps.len().max(1));
         let field = ((room - names) / columns as f64 - gap) / fields;
@@ -184,7 +189,7 @@ impl HeatMaps {
         Layout { letters, line, names, field: (field, high * letters), columns, map, below, is_upright, across }
     }
 
-    /// The names around a map.
+    /// Draws the names around a map.
     fn map(
         &self,
         picture: &mut Picture,
@@ -227,13 +232,14 @@ impl HeatMaps {
             let colour = scale.colour(scale.place(value));
             picture.rect((x, y), (x + width - 0.5, y + height - 0.5), colour);
             let letters = if lightness(colour) < IS_DARK { WHITE } else { BLACK };
-            // As many digits as the field has room for: the bar tells what fewer than two would hide.
+            // The text has as many digits as fit into the cell. Below two digits it would mislead, and the
+            // bar shows the value well enough.
             let text = (2..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
             picture.text(&text.unwrap_or_default(), middle, Label { colour: letters, ..label });
         }
     }
 
-    /// The bar that shows the scale.
+    /// Draws the bar of the color scale.
     fn bar(
         &self,
         picture: &mut Picture,
@@ -279,7 +285,7 @@ impl HeatMaps {
     }
 }
 
-/// A number with at most some digits that count, but all ahead of its point.
+/// Formats a value with at most `digits` significant digits, but never drops digits before the decimal point.
 fn short(value: f64, digits: usize) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
@@ -322,7 +328,8 @@ mod tests {
         {
             assert!(svg.contains(&format!("\n{text}\n")), "no {text}: {svg}");
         }
-        // The background, and the steps of the bar.
+        // The picture has one rectangle for the background, three for the known cells, and one per step of
+        // the bar.
         assert_eq!(svg.matches("<rect").count(), 1 + 3 + STEPS, "{svg}");
         assert!(svg.contains("#ECF3FA") && svg.contains("#084081"), "{svg}");
     }
@@ -334,7 +341,7 @@ mod tests {
         let values = (0..20).map(|at| Some(1.05 + 0.04 * f64::from(at))).collect();
         let maps = vec![("a".to_owned(), values)];
         let svg = HeatMaps { unit: "x".to_owned(), across, down, maps, are_ratios: true }.picture(Width::Single).svg();
-        // The bar may have a 1 and a 2 beside it.
+        // The bar may have tick labels 1 and 2.
         assert!(["1", "2"].iter().all(|digit| svg.matches(&format!("\n{digit}\n")).count() <= 1), "{svg}");
     }
 
@@ -346,7 +353,7 @@ mod tests {
         let greys = [0.25, 4.0, 1.0].map(|value| lightness(scale.colour(scale.place(value))));
         assert!(greys[0] < 0.5 && greys[1] < 0.5 && greys[2] > 0.9, "{greys:?}");
         assert_eq!(scale.ticks().iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["0.5", "1", "2"]);
-        // Hardly anything is not drawn as much.
+        // A negligible difference gets a color near the middle of the scale.
         let same = maps([Some(1.0), Some(1.001), None, None], true).scale();
         assert!((same.place(1.001) - 0.5).abs() < 0.05);
         assert_eq!(maps([Some(0.0), Some(2.0), None, None], true).scale().place(1.0), 0.5);

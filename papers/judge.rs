@@ -1,33 +1,33 @@
 //! # Published numbers and the rules that ours are held to
-//! A row states one finding of a paper: a number that its text or a table gives, or an order that it
-//! states. What is expected of ours depends on how far machine, kernels and inputs can be those of the
-//! paper:
+//! A row compares one finding of a paper with ours. A finding is a number from the paper's text or tables, or
+//! an order that it states. Its class says how close ours is expected to be, given how far machine, kernels
+//! and inputs can match those of the paper:
 //!
-//! | class    | holds if                                                                             |
-//! |----------|--------------------------------------------------------------------------------------|
-//! | exact    | our number is the published one                                                      |
-//! | sign     | our distance from a neutral value is at least a third of the published one, on the   |
-//! |          | same side, and at least a least effect; where the published one is none, so is ours  |
-//! | ordering | ours follow one another as the published ones do; equal ones may                     |
-//! | factor   | our distance from the neutral value is half to twice the published one; of a share,  |
-//! |          | our number is within so many points of it                                            |
+//! | class    | holds if                                                                            |
+//! |----------|-------------------------------------------------------------------------------------|
+//! | exact    | our number equals the published one                                                 |
+//! | sign     | our distance from a neutral value has the sign of the published one, and at least a |
+//! |          | third of its size and a minimum effect; without a published effect, ours has none   |
+//! | ordering | our numbers do not rise in the published order; equal numbers are allowed           |
+//! | factor   | our distance from the neutral value is half to twice the published one; of a share, |
+//! |          | our number is within a given number of percentage points                            |
 //!
-//! A row that could not have come out otherwise, because it repeats what the configuration or another row says, or that no
-//! paper states, is no evidence: it is shown and not counted.
+//! A row is no evidence if it could not have failed, because it repeats the configuration or another row. The
+//! same is true if no paper states it. Such a row is shown, but not counted.
 
 use serde::{Deserialize, Serialize};
 
-/// What is expected of a number of ours.
+/// Rule that our finding is expected to satisfy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// The published number.
+    /// Our number equals the published one.
     Exact,
-    /// Its direction.
+    /// Our effect has the published direction and at least a third of its size.
     Sign,
-    /// Who comes before whom.
+    /// Our numbers follow the published order.
     Ordering,
-    /// Its size, roughly.
+    /// Our number has roughly the published size.
     Factor,
 }
 
@@ -35,7 +35,7 @@ impl Class {
     /// All classes, in the order of the summary.
     pub const ALL: [Self; 4] = [Self::Exact, Self::Sign, Self::Ordering, Self::Factor];
 
-    /// As pages and options write it.
+    /// Returns the name used on pages and in options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,47 +47,48 @@ impl Class {
     }
 }
 
-/// A finding of a paper beside ours.
+/// Comparison of a published finding with ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// What was measured.
+    /// Quantity that is compared.
     pub what: String,
     /// Our finding.
     pub ours: String,
-    /// The published one.
+    /// Published finding.
     pub published: String,
-    /// What is expected of ours.
+    /// Rule that our finding is expected to satisfy.
     pub class: Class,
-    /// Whether it does what is expected.
+    /// True if our finding satisfies the rule.
     pub passed: bool,
-    /// Whether it could have come out otherwise, so that it says something of ours.
+    /// True if the row could have failed and therefore counts as evidence.
     #[serde(default = "is_evidence")]
     pub is_evidence: bool,
-    /// Why not, or what else there is to know; may be empty.
+    /// Explanation of a failure, or a remark; may be empty.
     pub why: String,
 }
 
-/// A row is evidence unless it says otherwise.
+/// Default of `is_evidence` in stored rows that lack the field.
 fn is_evidence() -> bool {
     true
 }
 
-/// What a number is far from if there is an effect, and how far.
+/// Neutral value of a metric, and the smallest distance from it that counts as an effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
-    /// The number without effect.
+    /// Value of the metric without an effect.
     pub neutral: f64,
-    /// How far from it is none yet.
+    /// Largest distance from `neutral` that still counts as no effect.
     pub none: f64,
 }
 
 impl Effect {
-    /// On a ratio: none up to 2 %.
+    /// Effect on a ratio; up to 2 % counts as none.
     pub const RATIO: Self = Self { neutral: 1.0, none: 0.02 };
-    /// On a change in percent: none up to 2.
+    /// Effect on a change in percent; up to 2 percentage points count as none.
     pub const PERCENT: Self = Self { neutral: 0.0, none: 2.0 };
 
-    /// The number that shows a third of a published effect; `None` if that is none.
+    /// Returns the number that shows a third of the published effect; `None` if the published number shows no
+    /// effect.
     #[must_use]
     pub fn least(self, published: f64) -> Option<f64> {
         let published = published - self.neutral;
@@ -95,7 +96,7 @@ impl Effect {
         (published.abs() > self.none).then_some(self.neutral + least.copysign(published))
     }
 
-    /// Whether ours shows the published effect, or none where that is none.
+    /// True if our number shows the published effect, or shows none if the published number shows none.
     #[must_use]
     pub fn shows(self, ours: f64, published: f64) -> bool {
         match self.least(published) {
@@ -106,18 +107,19 @@ impl Effect {
     }
 }
 
-/// How far two numbers may be apart and still count as equal in an [`Row::ordering`].
+/// Largest increase that still counts as equal in a [`Row::ordering`].
 const SAME: f64 = 1e-9;
 
 impl Row {
-    /// A finding judged by a rule of its own, which `published` states.
+    /// Creates a row with a custom rule, which `published` states.
     #[must_use]
     pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
         let [what, ours, published] = [what, ours, published].map(str::to_owned);
         Self { what, ours, published, class, passed, is_evidence: true, why: String::new() }
     }
 
-    /// Our number shows the published effect, or none if the published one shows none.
+    /// Creates a row of class sign: our number must show the published effect, or none if the published
+    /// number shows none.
     #[must_use]
     pub fn sign(what: &str, ours: f64, published: f64, effect: Effect) -> Self {
         let least = match effect.least(published) {
@@ -131,20 +133,21 @@ impl Row {
         Self::claim(Class::Sign, what, &number(ours), &published_and_least, effect.shows(ours, published))
     }
 
-    /// Our distance from `neutral` is half to twice the published one, on the same side.
+    /// Creates a row of class factor: our distance from `neutral` must be half to twice the published one, on
+    /// the same side.
     #[must_use]
     pub fn factor(what: &str, ours: f64, published: f64, neutral: f64) -> Self {
         let part = (ours - neutral) / (published - neutral);
         Self::of(Class::Factor, what, ours, published, (0.5..=2.0).contains(&part))
     }
 
-    /// Two shares in percent, at most so many points apart.
+    /// Creates a row of class factor for shares: they may differ by at most `most` percentage points.
     #[must_use]
     pub fn points(what: &str, ours: f64, published: f64, most: f64) -> Self {
         Self::of(Class::Factor, what, ours, published, (ours - published).abs() <= most)
     }
 
-    /// Numbers of ours that should not rise, in the order that the paper states.
+    /// Creates a row of class ordering: our numbers, given in the order that the paper states, must not rise.
     #[must_use]
     pub fn ordering(what: &str, ours: &[(&str, f64)]) -> Self {
         let passed = ours.is_sorted_by(|(_, one), (_, next)| *next <= *one + SAME);
@@ -153,26 +156,26 @@ impl Row {
         Self::claim(Class::Ordering, what, &cells.join(", "), &names.join(" ≥ "), passed)
     }
 
-    /// A text or a count of ours that is the published one.
+    /// Creates a row of class exact: our text or count must equal the published one.
     #[must_use]
     pub fn exact(what: &str, ours: impl ToString, published: impl ToString) -> Self {
         let [ours, published] = [ours.to_string(), published.to_string()];
         Self::claim(Class::Exact, what, &ours, &published, ours == published)
     }
 
-    /// The row, which says why if it does not hold.
+    /// Adds an explanation if the row does not hold.
     #[must_use]
     pub fn explained(self, why: impl FnOnce() -> String) -> Self {
         if self.passed { self } else { self.because(&why()) }
     }
 
-    /// The row, which says nothing of ours for this reason: it is shown, and not counted.
+    /// Marks the row as no evidence for the given reason. It is shown, but not counted.
     #[must_use]
     pub fn no_evidence(self, why: &str) -> Self {
         Self { is_evidence: false, why: why.to_owned(), ..self }
     }
 
-    /// The row with the reason why it is as it is.
+    /// Adds an explanation to the row.
     #[must_use]
     pub fn because(self, why: &str) -> Self {
         Self { why: why.to_owned(), ..self }
@@ -183,34 +186,34 @@ impl Row {
     }
 }
 
-/// Two places after the point for what is about one, less for what is large.
+/// Formats a number with two decimal places below 10, one below 100, and none above.
 #[must_use]
 pub fn number(value: f64) -> String {
     let places = if value.abs() < 10.0 { 2 } else { usize::from(value.abs() < 100.0) };
     format!("{value:.places$}")
 }
 
-/// The geometric mean; none of nothing, or of what has a number that is not positive.
+/// Returns the geometric mean; `None` if there are no values or one is not positive.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let is_defined = !values.is_empty() && values.iter().all(|value| *value > 0.0);
     is_defined.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
-/// The harmonic mean; none of nothing, or of what has a number that is not positive.
+/// Returns the harmonic mean; `None` if there are no values or one is not positive.
 #[must_use]
 pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
     let is_defined = !values.is_empty() && values.iter().all(|value| *value > 0.0);
     is_defined.then(|| values.len() as f64 / values.iter().map(|value| value.recip()).sum::<f64>())
 }
 
-/// The arithmetic mean; none of nothing.
+/// Returns the arithmetic mean; `None` if there are no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The number in the middle, the higher of two; none of nothing.
+/// Returns the median, or the upper of the two middle values; `None` if there are no values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
@@ -218,8 +221,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// The lowest and the highest mean of all but one of several things: how far a single one of them decides it. None of
-/// fewer than two, or if one of the means is none.
+/// Returns the lowest and the highest mean with one element left out, which shows how much a single element
+/// decides. `None` if there are fewer than two elements, or if one of these means is undefined.
 #[must_use]
 pub fn leave_one_out<T: Clone>(of: &[T], mean: impl Fn(&[T]) -> Option<f64>) -> Option<(f64, f64)> {
     let without = |at: usize| mean(&[&of[..at], &of[at + 1..]].concat());
@@ -274,7 +277,7 @@ mod tests {
     fn a_mean_that_one_number_makes_is_far_from_that_without_it() {
         assert_eq!(leave_one_out(&[1.0, 2.0, 9.0], mean), Some((1.5, 5.5)));
         assert_eq!(leave_one_out(&[4.0, 4.0], geometric_mean), Some((4.0, 4.0)));
-        // One number left out leaves nothing, and no mean of the others is one.
+        // Leaving out the only number leaves no numbers, so there is no range.
         assert_eq!(leave_one_out(&[1.0], |of| Some(of.len() as f64)), None);
         assert_eq!(leave_one_out(&[1.0, 0.0, 2.0], geometric_mean), None);
     }

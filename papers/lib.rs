@@ -1,8 +1,8 @@
-//! # The figures of the papers, measured again
-//! A figure says which runs it needs, and gets them from the [`runs::Runner`]: several at a time, and
-//! from disk where they have been made before ([`store`]). It sets its numbers beside the published
-//! ones and has each judged by rule ([`judge`]), draws them ([`chart`]), and hands over a [`page`]:
-//! Markdown, CSV and SVG that appear whole or not at all.
+//! # Reproduced figures of the papers
+//! Each figure lists its simulation points and gets their results from the [`runs::Runner`]. The runner
+//! simulates several points in parallel and reuses results from disk ([`store`]). A figure compares its
+//! numbers with the published ones by fixed rules ([`judge`]), draws charts ([`chart`]) and returns a
+//! [`page`]. A page consists of Markdown, CSV and SVG files, each written atomically.
 
 mod accelsim;
 mod anssari2012;
@@ -44,14 +44,14 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use runs::Runner;
 use warpsieve::kernels::{name_of, sorted};
 
-/// Why a figure was not drawn.
+/// Error that keeps a figure from being drawn.
 #[derive(Debug)]
 pub enum Halt {
-    /// Bad input, or a file that cannot be read or written.
+    /// The input is invalid, or a file cannot be read or written.
     Input(Report),
-    /// Runs that broke a rule of the model, computed something wrong, or did not come to an end.
+    /// Runs violated a rule of the model, computed wrong results, or did not finish.
     Failed(String),
-    /// A signal of this number asked for the end. What was done by then is kept.
+    /// A signal with this number requested termination. Results finished before it are kept.
     Interrupted(usize),
 }
 
@@ -61,21 +61,21 @@ impl From<Report> for Halt {
     }
 }
 
-/// A figure, a table, or what else is measured together and written on one page.
+/// Figure, table or other set of measurements that is published on one page.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name, and the path of its files below the folder of results: `li2015/fig8`.
+    /// Name of the figure, and path of its files below the results folder: `li2015/fig8`.
     pub name: &'static str,
-    /// What it shows.
+    /// Short description of the content, for listings.
     pub shows: &'static str,
-    /// Measures and draws it.
+    /// Function that runs the measurements and draws the page.
     pub draw: fn(&Desk) -> Result<Page, Halt>,
 }
 
-/// The name under which every figure is asked for.
+/// Name that selects every figure on the command line.
 pub const ALL: &str = "all";
 
-/// Every figure, in the order in which they are drawn.
+/// Returns every figure, in drawing order.
 pub fn figures() -> impl Iterator<Item = &'static Figure> {
     [
         suite::FIGURES,
@@ -94,7 +94,8 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
     .flatten()
 }
 
-/// What may be asked for, and what it shows: all figures, those of a paper, each.
+/// Returns the names that select figures, each with a description: `all`, every paper, and every single
+/// figure.
 #[must_use]
 pub fn names() -> Vec<(&'static str, String)> {
     let mut names = vec![(ALL, "Every figure".to_owned())];
@@ -110,7 +111,7 @@ pub fn names() -> Vec<(&'static str, String)> {
 }
 
 impl Figure {
-    /// Whether it is asked for by this name: its own, that of its paper, or that of all.
+    /// True if `asked` selects this figure: by its own name, by the name of its paper, or as `all`.
     #[must_use]
     pub fn is_named(&self, asked: &str) -> bool {
         let is_of = || self.name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
@@ -118,39 +119,41 @@ impl Figure {
     }
 }
 
-/// On the simulator of li2015 and khairy2015, GPGPU-Sim 3.2 with the GTX 480, a load asks for the parts of a
-/// line that its warp needs, down to 32 bytes; only a miss in the L1 fetches the whole line. So what goes
-/// past the L1 asks for the sectors that it touches.
+/// Setting under which loads that bypass the L1 request only the 32-byte sectors that they touch. It follows
+/// GPGPU-Sim 3.2 with the GTX 480, the simulator of li2015 and khairy2015. There a load requests the segments
+/// of a line that its warp needs, down to 32 bytes; only a miss in the L1 fetches the whole line.
 const SECTORS: &str = "l1.bypass_sectors=32";
 
-/// What a figure is drawn from.
+/// Session in which figures are drawn: kernels, options and runner.
 #[derive(Debug)]
 pub struct Desk {
-    /// The folder of the kernels.
+    /// Folder of the kernels.
     pub kernels: PathBuf,
-    /// Whether the small sizes are used.
+    /// True to use the small problem sizes.
     pub is_quick: bool,
-    /// Whether no progress is shown.
+    /// True to suppress the progress display.
     pub is_quiet: bool,
-    /// Measures.
+    /// Runner that simulates points or takes their results from the store.
     pub runner: Runner,
 }
 
 impl Desk {
-    /// The launch file of a kernel: of the small size, or `size`.
+    /// Returns the path of the launch file of a kernel: `small` in quick mode, `size` otherwise.
     fn launch(&self, kernel: &str, size: &str) -> PathBuf {
         let size = if self.is_quick { "small" } else { size };
         self.kernels.join(kernel).join(format!("{size}.toml"))
     }
 
-    /// The kernels with a usual size, and its launch file; that of the small size if that is used.
+    /// Returns the kernels that have a launch file of the main size, each with its path. Quick mode uses the
+    /// small size instead.
     fn suite(&self) -> Result<Vec<(String, PathBuf)>, Report> {
         let names = sorted(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
         let kernels = names.map(|kernel| (self.launch(&kernel, "launch"), kernel));
         Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
     }
 
-    /// Does the same with each of several things, which is no run of the machine, on the threads of the runner.
+    /// Applies `work` to every element on the runner's threads, with a progress display. For work other than
+    /// simulations.
     fn each<T: Sync, U: Send>(
         &self,
         things: &[T],
@@ -168,7 +171,7 @@ impl Desk {
     }
 }
 
-/// What a page has a row for, by its name in the paper.
+/// Entity that has a row on a page, identified by its name in the paper.
 trait Named {
     fn name(&self) -> &'static str;
 }
@@ -179,7 +182,7 @@ impl<T: Named> Named for &T {
     }
 }
 
-/// The place of the one with this name.
+/// Returns the index of the element with this name.
 fn place(all: &[impl Named], name: &str) -> usize {
     match all.iter().position(|one| one.name() == name) {
         Some(at) => at,

@@ -1,11 +1,12 @@
-//! # Marks
-//! What tells series apart: a colour, a hatch of bars and a marker of lines, so that neither colour nor sight of it is needed.
+//! # Marks of series
+//! Color, bar hatch and line marker of each series. Hatches and markers distinguish series without color, for
+//! gray prints and for readers who cannot see the colors.
 
 use plotters::style::{BLACK, HSLColor, RGBColor, WHITE};
 
 use super::picture::{Hatch, Lines, Picture, Point};
 
-/// Colours that can be told apart without telling red from green (Okabe and Ito).
+/// Colors that remain distinguishable with red-green color blindness (Okabe and Ito).
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -16,14 +17,15 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 150, 150),
     RGBColor(60, 60, 60),
 ];
-/// Half the size of a marker [points].
+/// Half the size of a marker, in points.
 pub(crate) const MARKER: f64 = 2.3;
-/// Shapes of markers.
+/// Number of marker shapes.
 const SHAPES: usize = 8;
-/// Colours darker than this have white hatches.
+/// Lightness below which a color gets white hatch lines.
 const IS_DARK: f64 = 0.5;
 
-/// The colour of a series: of those beyond the named ones no two neighbours are near.
+/// Returns the color of a series. Beyond the predefined colors, consecutive series get clearly different
+/// generated colors.
 pub(crate) fn colour(number: usize) -> RGBColor {
     COLOURS.get(number).copied().unwrap_or_else(|| {
         let further = (number - COLOURS.len()) as f64;
@@ -33,12 +35,12 @@ pub(crate) fn colour(number: usize) -> RGBColor {
     })
 }
 
-/// How light a colour looks, from 0 to 1.
+/// Returns the perceived lightness of a color, from 0 to 1.
 pub(crate) fn lightness(RGBColor(red, green, blue): RGBColor) -> f64 {
     (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) / 255.0
 }
 
-/// Hatches of the second series and the next ones: rising, falling, level, upright.
+/// Hatches from the second series on; the flags mean rising, falling, horizontal and vertical lines.
 const HATCHES: [[bool; 4]; 7] = [
     [true, false, false, false],
     [false, true, false, false],
@@ -49,7 +51,8 @@ const HATCHES: [[bool; 4]; 7] = [
     [true, false, true, false],
 ];
 
-/// The hatch of a series; the first has none. Series of one colour have different ones.
+/// Returns the hatch of a series; the first series has none. The pattern shifts by one after every eight
+/// series, so series `n` and `n + 8` differ.
 fn hatch(number: usize) -> Option<Hatch> {
     let kind = (number + number / COLOURS.len()) % (HATCHES.len() + 1);
     let [rising, falling, level, upright] = *HATCHES.get(kind.checked_sub(1)?)?;
@@ -57,14 +60,14 @@ fn hatch(number: usize) -> Option<Hatch> {
     Some(Hatch { lines, is_white: lightness(colour(number)) < IS_DARK })
 }
 
-/// A box of a bar.
+/// Draws the box of a bar in the color and hatch of its series.
 pub(crate) fn fill(picture: &mut Picture, from: Point, to: Point, number: usize) {
     picture.hatched(from, to, colour(number), hatch(number));
     let (left, right) = (from.0, to.0);
     picture.line(&[from, (right, from.1), to, (left, to.1), from], 0.3, BLACK);
 }
 
-/// A marker of a line, on a white ground that parts it from others.
+/// Draws the marker of a series on a white disk, which separates it from other marks.
 pub(crate) fn marker(picture: &mut Picture, at: Point, half: f64, number: usize) {
     let colour = colour(number);
     picture.circle(at, 1.2 * half, WHITE);

@@ -1,6 +1,6 @@
-//! # All that is kept of a run
-//! What any table is made of: the report of a run, without what is large or of this host, and what the machine's
-//! structures cost.
+//! # Stored metrics of a run
+//! Data of a run from which tables are made: its report, without large and host-specific data, and the cost
+//! of the machine's structures.
 
 use std::path::PathBuf;
 
@@ -14,45 +14,45 @@ use crate::store::Input;
 use warpsieve::estimate::{Activity, Block, Energy, Unit};
 use warpsieve::run::{Outcome, Recording, RunError, RunOptions, RunReport, fits, replay, run};
 
-/// Node of the energy and the area.
+/// Technology node for energy and area.
 const NODE: Node = Node::N45;
 
-/// What runs.
+/// Workload of a run.
 #[derive(Debug)]
 pub enum Subject {
-    /// A launch file.
+    /// Launch file.
     Launch(PathBuf),
-    /// A trace.
+    /// Trace.
     Trace(Recording),
 }
 
-/// What is kept of a run that came to an end of some kind, an interruption excepted.
+/// Stored metrics of a run that ended in any way other than an interruption.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Measured {
-    /// Its report.
+    /// Report of the run.
     pub report: RunReport,
-    /// Area of the machine, in mm2.
+    /// Area of the machine in mm2.
     pub mm2: f64,
-    /// Energy of the run: of all, of each kind of outermost block, and of what SMs and partitions consist of.
+    /// Energy of the run, in the order of [`Part::all`].
     pub energy: Vec<Part>,
 }
 
-/// The energy of a block, or of all blocks alike.
+/// Energy of a block, or the sum over all blocks of one kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Part {
-    /// Its path: `sm.l1`; empty for the whole machine.
+    /// Path of the block, such as `sm.l1`; empty for the whole machine.
     pub block: String,
-    /// Of all events.
+    /// Dynamic energy of all events, in pJ.
     pub dynamic_pj: f64,
-    /// Of all structures over the time.
+    /// Leakage energy of all structures over the simulated time, in pJ.
     pub leakage_pj: f64,
 }
 
 impl Subject {
-    /// What its results are kept under.
+    /// Returns the content hash of the workload, which is part of the key of its results.
     ///
     /// # Errors
-    /// If its files cannot be read.
+    /// If the files of the workload cannot be read.
     pub fn input(&self) -> Result<Input, Report> {
         match self {
             Self::Launch(path) => Input::launch(path),
@@ -60,10 +60,10 @@ impl Subject {
         }
     }
 
-    /// Whether it can run on a machine, as far as that shows without running it.
+    /// Checks whether the workload can run on a machine, as far as this is possible without running it.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it cannot run.
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         match self {
             Self::Launch(path) => fits(path, config),
@@ -73,10 +73,10 @@ impl Subject {
 }
 
 impl Measured {
-    /// Runs something on a machine. A run that does not end by itself, or whose results are wrong, is measured too.
+    /// Runs a workload on a machine. A run that stops early, or whose results are wrong, is measured too.
     ///
     /// # Errors
-    /// Bad input, or an interruption.
+    /// Invalid input, or an interruption.
     pub fn of(subject: &Subject, config: &MachineConfig, options: &RunOptions) -> Result<Self, Trouble> {
         let options = RunOptions { structures: true, ..options.clone() };
         let report = match subject {
@@ -102,14 +102,15 @@ impl Measured {
 }
 
 impl Part {
-    /// The whole, each kind of outermost block, and what SMs and partitions consist of.
+    /// Lists the energies of the whole machine, of each kind of outermost block, and of the units inside SMs
+    /// and partitions.
     #[must_use]
     pub fn all(energy: &Energy) -> Vec<Self> {
         let &Energy { dynamic_pj, leakage_pj, .. } = energy;
         let mut parts = vec![Self { block: String::new(), dynamic_pj, leakage_pj }];
         for unit in &energy.blocks {
             parts.push(Self::of(unit, unit.block.clone()));
-            // What there are several of is where the caches are.
+            // Only kinds with several blocks are split, because they contain the caches.
             let inside = unit.children.iter().filter(|_| unit.units > 1);
             parts.extend(inside.map(|child| Self::of(child, format!("{}.{}", unit.block, child.block))));
         }

@@ -1,6 +1,6 @@
 //! # Pages
-//! A figure as files below `docs/results`: the page, its numbers as CSV, its charts, and the judged rows
-//! that the summary counts. Each appears whole or not at all.
+//! Output of a figure below `docs/results`: the Markdown page, its numbers as CSV, its charts, and the
+//! comparison rows that the summary counts. Each file is written atomically.
 
 use std::fs;
 use std::io::Write;
@@ -15,32 +15,32 @@ use super::judge::Row;
 use super::picture::{Picture, Width};
 use super::scatter::Scatter;
 
-/// A figure, ready to be written.
+/// Complete output of a figure, ready to be written.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Path of its files below the folder of results, without their endings: `li2015/fig8`.
+    /// Path of the files below the results folder, without extensions: `li2015/fig8`.
     pub name: String,
-    /// The page.
+    /// Text of the page, in Markdown.
     pub markdown: String,
-    /// Its numbers.
+    /// Numbers of the page, in CSV.
     pub csv: String,
-    /// Charts, each with what it adds to the name of its file; may be empty.
+    /// Charts, each with the suffix of its file name; the suffix may be empty.
     pub charts: Vec<(String, Drawing)>,
-    /// Judged rows; none where a paper states nothing to be held to.
+    /// Rows that compare our findings with published ones; empty where no paper states a comparable finding.
     pub rows: Vec<Row>,
 }
 
-/// A chart of some kind.
+/// Chart of one of the supported types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawing {
-    /// Bars or lines.
+    /// Bar chart or line chart.
     Chart(Chart),
-    /// Things by two numbers.
+    /// Scatter plot of two metrics.
     Scatter(Scatter),
 }
 
 impl Drawing {
-    /// The chart with its title, as wide as it needs.
+    /// Returns the chart with its title as SVG, in its natural width.
     #[must_use]
     pub fn svg(&self) -> String {
         match self {
@@ -49,7 +49,7 @@ impl Drawing {
         }
     }
 
-    /// The chart for a paper, whose captions are its titles.
+    /// Returns the chart for print, without its title, which becomes the caption.
     #[must_use]
     pub fn printed(&self, width: Width) -> Picture {
         match self.clone() {
@@ -66,17 +66,18 @@ impl Drawing {
     }
 }
 
-/// Ending of the files with judged rows.
+/// Extension of the files with comparison rows.
 const ROWS: &str = "rows.csv";
 
 impl Page {
-    /// The name of a figure's files, of small sizes or not.
+    /// Returns the path of a figure's files below the results folder, without extension. Quick mode has its
+    /// own files.
     #[must_use]
     pub fn name(figure: &str, is_quick: bool) -> String {
         if is_quick { format!("{figure}-quick") } else { figure.to_owned() }
     }
 
-    /// A page that begins with a title and the command that writes it.
+    /// Creates a page that begins with the title and the command that reproduces the page.
     #[must_use]
     pub fn new(figure: &str, is_quick: bool, title: &str) -> Self {
         let option = if is_quick { " --quick" } else { "" };
@@ -86,7 +87,7 @@ impl Page {
         Self { name: Self::name(figure, is_quick), markdown, ..Self::default() }
     }
 
-    /// A page that says what was measured, and holds it to the paper.
+    /// Creates a page with a description of the measurement and the comparison with the paper.
     #[must_use]
     pub fn held(figure: &str, is_quick: bool, title: &str, about: &str, rows: Vec<Row>) -> Self {
         let mut page = Self::new(figure, is_quick, title);
@@ -102,22 +103,23 @@ impl Page {
         self.markdown.push('\n');
     }
 
-    /// Adds a table whose columns from `first` on are numbers.
+    /// Adds a table. Columns from `first` on hold numbers and are right-aligned.
     pub fn table(&mut self, head: &[&str], rows: Vec<Vec<String>>, first: usize) {
         self.text(&table(head, rows, first));
     }
 
-    /// Adds a table that is the numbers of the page too; columns from `first` on are numbers.
+    /// Adds a table and also stores it as the CSV of the page. Columns from `first` on hold numbers.
     ///
     /// # Errors
-    /// If a row has not as many cells as the head.
+    /// If a row has a different number of cells than `head`.
     pub fn numbers(&mut self, head: &[&str], cells: Vec<Vec<String>>, first: usize) -> Result<(), Report> {
         self.csv = comma_separated(head, &cells)?;
         self.table(head, cells, first);
         Ok(())
     }
 
-    /// Adds the judged rows, with the reasons they give.
+    /// Adds the table of comparison rows with their verdicts, and below it the explanations of the rows that
+    /// have one.
     pub fn judged(&mut self, rows: Vec<Row>) {
         let evidence = || rows.iter().filter(|row| row.is_evidence);
         let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
@@ -144,19 +146,20 @@ impl Page {
         self.rows.extend(rows);
     }
 
-    /// Adds a chart; `suffix` tells several of a page apart.
+    /// Adds a chart. `suffix` distinguishes the file names of several charts on one page.
     pub fn chart(&mut self, suffix: &str, chart: &Chart) {
         self.drawing(suffix, Drawing::Chart(chart.clone()));
     }
 
-    /// Adds a chart of any kind.
+    /// Adds a chart of any type.
     pub fn drawing(&mut self, suffix: &str, drawing: Drawing) {
         let file = self.name.rsplit('/').next().unwrap_or_default().to_owned();
         self.text(&format!("![{}]({file}{suffix}.svg)", drawing.title()));
         self.charts.push((suffix.to_owned(), drawing));
     }
 
-    /// Writes all files and returns their paths; charts as PDF as well if `printed` says how wide.
+    /// Writes all files below `folder` and returns their paths. With `printed`, charts are also written as
+    /// PDF in that width.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -198,8 +201,8 @@ fn rows_as_csv(rows: &[Row]) -> Result<String, Report> {
     String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
 }
 
-/// The judged rows of all figures of a paper that were written to a folder of results, of the small sizes
-/// or of the others.
+/// Reads the comparison rows of all figures of a paper from a results folder, either those of quick mode or
+/// the full-size ones.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -225,7 +228,7 @@ pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<Row>, Repo
     Ok(found)
 }
 
-/// A Markdown table whose columns from `first` on are numbers.
+/// Formats a Markdown table. Columns from `first` on hold numbers and are right-aligned.
 #[must_use]
 pub fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
     let mut table = Table::new();
@@ -234,10 +237,10 @@ pub fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
     format!("{table}\n")
 }
 
-/// The same as comma-separated values.
+/// Formats a table as comma-separated values.
 ///
 /// # Errors
-/// If a row has not as many cells as the head.
+/// If a row has a different number of cells than `head`.
 pub fn comma_separated(head: &[&str], rows: &[Vec<String>]) -> Result<String, Report> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(head).into_diagnostic()?;
@@ -288,7 +291,7 @@ mod tests {
         assert!(svg.is_file() && !pdf.exists());
         page.write(folder.path(), Some(Width::Single)).unwrap();
         assert!(fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
-        // A caption is the title in print.
+        // Printed charts have a caption instead of a title.
         assert!(page.charts[0].1.svg().contains("\nHits\n"));
         assert!(!page.charts[0].1.printed(Width::Single).svg().contains("\nHits\n"));
     }

@@ -1,4 +1,4 @@
-//! One line on a terminal that says how far a command is.
+//! Progress line of a command on the terminal.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -7,14 +7,15 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use input::noun;
 
-/// Shows how many of several runs are done.
+/// Creates a progress line that counts finished runs.
 #[must_use]
 pub fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
     progress_line(is_quiet, Some(runs as u64), "{pos} of {len} {runs}{left}; last: {msg}")
 }
 
-/// A line on a terminal with so many steps, if that is known; nothing where nobody looks. In the template, `{left}` says
-/// how long it will take, as soon as that can be known, and `{runs}` is the word for that many steps.
+/// Creates a progress line with `steps` steps, if their number is known. It stays hidden if `is_quiet` or if
+/// stderr is no terminal. In the template, `{left}` is the estimated remaining time once there is an
+/// estimate, and `{runs}` is "run" or "runs".
 #[must_use]
 pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> ProgressBar {
     let is_shown = !is_quiet && std::io::stderr().is_terminal();
@@ -26,7 +27,7 @@ pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> Prog
 
 fn style(template: &str) -> ProgressStyle {
     let line = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    // A line that is not drawn now is drawn again soon.
+    // Write errors are ignored: the line is redrawn soon.
     line.with_key("left", |state: &ProgressState, text: &mut dyn fmt::Write| {
         let _ = text.write_str(&left(state.eta()));
     })
@@ -35,7 +36,7 @@ fn style(template: &str) -> ProgressStyle {
     })
 }
 
-/// Nothing is known while nothing has been achieved: the estimate is 0 then.
+/// Formats the remaining time. An estimate of 0 means that no step has finished yet, so nothing is shown.
 fn left(estimate: Duration) -> String {
     if estimate.is_zero() { String::new() } else { format!(", {:#} left", HumanDuration(estimate)) }
 }
@@ -50,7 +51,7 @@ mod tests {
         assert_eq!(left(Duration::from_secs(20)), ", 20s left");
         let bar = ProgressBar::hidden();
         bar.set_length(10);
-        // What the style is given while nothing is done.
+        // The estimate that indicatif passes to the style before the first step finishes.
         assert_eq!(bar.eta(), Duration::ZERO);
     }
 }

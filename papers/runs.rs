@@ -1,7 +1,7 @@
-//! # Runs that figures are made of
-//! A set of points (a launch file, and a machine with designs and settings) is measured on several
-//! threads; what the store has is not measured again. The results come in the order of the points and do
-//! not depend on the number of threads.
+//! # Running simulations for figures
+//! A point is a launch file together with a machine, designs and settings. Points run on several threads;
+//! points with a stored result do not run again. Results come in the order of the points and do not depend on
+//! the number of threads.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -24,34 +24,34 @@ use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
 use warpsieve::run::{Counters, Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
-/// What to measure.
+/// Simulation point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Launch file.
+    /// Path of the launch file.
     pub launch: PathBuf,
     /// Machine, designs and settings.
     pub request: Request,
 }
 
-/// What the clocked machine counted in a run that ended well.
+/// Results of a finished run on the clocked machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocked {
-    /// All counters.
+    /// All statistics counters.
     pub counters: Counters,
-    /// Whether there was anything to check the results against.
+    /// True if the results were checked against references.
     pub is_checked: bool,
-    /// Kernels for which a throttle found a limit, with the warps of a scheduler that it leaves.
+    /// Kernels for which a throttling scheme settled on a limit, each with the limit in warps per scheduler.
     pub warp_limits: Vec<(String, u8)>,
 }
 
-/// Why a point has no result.
+/// Error that leaves a point without a result.
 #[derive(Debug)]
 pub enum Trouble {
-    /// Its input is at fault.
+    /// The input is invalid.
     Input(RunError),
-    /// The run is at fault.
+    /// The run failed, for the given reason.
     Failed(String),
-    /// It was told to end.
+    /// The run was interrupted.
     Interrupted,
 }
 
@@ -61,18 +61,18 @@ impl From<RunError> for Trouble {
     }
 }
 
-/// A run that may be asked for.
+/// Job whose result can be stored and reused.
 #[derive(Debug)]
 pub struct Job<W> {
-    /// What it is called in messages.
+    /// Name of the job in messages.
     pub name: String,
-    /// What its result is kept under.
+    /// Key under which the result is stored.
     pub key: Key,
-    /// What runs.
+    /// Input of the job.
     pub what: W,
 }
 
-/// Measures points.
+/// Simulates points in parallel and stores the results.
 #[derive(Debug)]
 pub struct Runner {
     store: Store,
@@ -81,22 +81,22 @@ pub struct Runner {
     interrupt: Arc<AtomicUsize>,
 }
 
-/// A machine with designs and settings.
+/// Creates a request for a machine with designs and settings.
 fn request(machine: &str, designs: &[&str], sets: &[&str]) -> Request {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) }
 }
 
-/// The configuration of a machine with designs and settings.
+/// Returns the configuration of a machine with designs and settings.
 ///
 /// # Errors
-/// If there is none of these names, or what is set breaks a rule.
+/// If a name is unknown or a setting violates a rule.
 pub fn resolved(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Resolved, Report> {
     Ok(Resolved::new(&request(machine, designs, sets))?)
 }
 
 impl Point {
-    /// A launch file on a machine with designs and settings.
+    /// Creates a point from a launch file and a machine with designs and settings.
     #[must_use]
     pub fn new(launch: &Path, machine: &str, designs: &[&str], sets: &[&str]) -> Self {
         Self { launch: launch.to_owned(), request: request(machine, designs, sets) }
@@ -110,8 +110,8 @@ impl Point {
 }
 
 impl Runner {
-    /// A runner of `jobs` threads, as many as there are processors if 0. It stops once `interrupt` is the
-    /// number of a signal.
+    /// Creates a runner with `jobs` threads, or with one thread per processor if `jobs` is 0. The runner
+    /// stops once `interrupt` holds the number of a signal.
     ///
     /// # Errors
     /// If the threads cannot be started.
@@ -120,7 +120,7 @@ impl Runner {
         Ok(Self { store, pool, is_quiet, interrupt })
     }
 
-    /// Threads for work that is no run.
+    /// Returns the thread pool, for work other than simulations.
     #[must_use]
     pub fn pool(&self) -> &rayon::ThreadPool {
         &self.pool
@@ -129,15 +129,16 @@ impl Runner {
     /// Runs points on the clocked machine.
     ///
     /// # Errors
-    /// As [`Self::measure`]; a run that does not finish, or whose results are wrong, has failed.
+    /// Same as [`Self::measure`]. A run that does not finish, or whose results are wrong, counts as failed.
     pub fn clocked(&self, points: &[Point]) -> Result<Vec<Clocked>, Halt> {
         self.clocked_until(points, None)
     }
 
-    /// The same, where a run that has not finished by core cycle `last` counts up to there, its results unchecked.
+    /// Runs points on the clocked machine up to core cycle `last` at most. The counters of a run that has not
+    /// finished by then count, but its results are not checked.
     ///
     /// # Errors
-    /// As [`Self::clocked`].
+    /// Same as [`Self::clocked`].
     pub fn clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<Clocked>, Halt> {
         let options = RunOptions { max_cycles: last, ..RunOptions::default() };
         let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
@@ -147,10 +148,12 @@ impl Runner {
         })
     }
 
-    /// Runs points on the clocked machine, and keeps what `of` makes of each run; `kind` tells that from other results.
+    /// Runs points on the clocked machine and stores a result extracted from each report by `of`. `kind`
+    /// distinguishes these results from others of the same points.
     ///
     /// # Errors
-    /// As [`Self::clocked`]; of a run that the options stop, what there is by then counts.
+    /// Same as [`Self::clocked`]. A run that stops at the cycle limit of the options is not an error; its
+    /// counters up to the limit count.
     pub fn reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
@@ -174,10 +177,10 @@ impl Runner {
         })
     }
 
-    /// Runs a point for each row and column. The results come row by row.
+    /// Runs one point per row and column. Results are returned row by row.
     ///
     /// # Errors
-    /// As [`Self::clocked`].
+    /// Same as [`Self::clocked`].
     pub fn table<R, C>(
         &self,
         rows: &[R],
@@ -188,11 +191,12 @@ impl Runner {
         Ok(self.clocked(&points)?.chunks(columns.len()).map(<[Clocked]>::to_vec).collect())
     }
 
-    /// Has `work` measure each point; `kind` tells its results from those of other work.
+    /// Applies `work` to each point, unless its result is stored. `kind` distinguishes the results from those
+    /// of other work.
     ///
     /// # Errors
-    /// Bad input, before anything is measured if it is the configuration's; points that failed, after all
-    /// others are done; an interruption.
+    /// Invalid input; an invalid configuration is reported before any point runs. Failed points, reported
+    /// after all other points are done. An interruption.
     pub fn measure<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
@@ -241,11 +245,11 @@ impl Runner {
         Ok(wanted.into_iter().map(|number| results[number].clone()).collect())
     }
 
-    /// Runs all jobs, several at a time, but those whose results were kept; `ended` takes each result, with the number of
-    /// its job.
+    /// Runs all jobs in parallel, except those with a stored result. `ended` receives each result with the
+    /// index of its job.
     ///
     /// # Errors
-    /// If a result cannot be kept.
+    /// If a result cannot be stored.
     pub fn each<W: Sync, T: Serialize + DeserializeOwned>(
         &self,
         jobs: &[Job<W>],
@@ -259,17 +263,18 @@ impl Runner {
             bar.inc(1);
             Ok(())
         };
-        // One job at a time goes to whoever is free: some take a thousand times longer than others.
+        // Jobs are distributed one at a time, because some take a thousand times longer than others.
         self.pool.install(|| jobs.par_iter().with_max_len(1).enumerate().map(one).collect())
     }
 
-    /// The result of a job that was kept.
+    /// Returns the stored result of a job, if there is one.
     #[must_use]
     pub fn kept<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         self.store.get(key)
     }
 
-    /// One result, or why there is none.
+    /// Returns the stored result of a job, or runs the job and stores its result. The outer error means that
+    /// storing failed.
     fn one<W, T: Serialize + DeserializeOwned>(
         &self,
         job: &Job<W>,
@@ -295,7 +300,7 @@ mod tests {
 
     use super::*;
 
-    /// A runner with a folder of its own, which holds two launch files.
+    /// Creates a runner with a folder of its own that holds two launch files.
     fn runner(jobs: u16) -> (tempfile::TempDir, Runner, Vec<Point>) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Some(folder.path())).unwrap();

@@ -1,5 +1,6 @@
-//! # Scatters
-//! Two numbers of each of several things, as SVG text: a marker for each, and a line through those that no other beats.
+//! # Scatter plots
+//! Scatter plot of two metrics as SVG text: one marker per item, and a line through the items of the Pareto
+//! front.
 
 use plotters::style::{BLACK, RGBColor};
 
@@ -7,51 +8,51 @@ use super::chart::linear_ticks;
 use super::marks::{MARKER, marker};
 use super::picture::{Anchor, Label, Picture, Width, room_of};
 
-/// Things by two numbers.
+/// Scatter plot of items with two metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scatter {
-    /// What it shows.
+    /// Title of the plot.
     pub title: String,
-    /// What the horizontal axis counts.
+    /// Label of the horizontal axis.
     pub across: String,
-    /// What the vertical axis counts.
+    /// Label of the vertical axis.
     pub up: String,
-    /// What is drawn.
+    /// Items to plot.
     pub dots: Vec<Dot>,
 }
 
-/// A thing.
+/// Item of a scatter plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
-    /// Its name.
+    /// Name of the item in the legend.
     pub name: String,
-    /// Its numbers, across and up.
+    /// Horizontal and vertical coordinate.
     pub at: (f64, f64),
-    /// Whether the line goes through it.
+    /// True if the line passes through the marker.
     pub is_on_line: bool,
 }
 
-/// All lengths are in points, or relative to the size of letters where named `EMS`.
+/// Lengths are in points; names that end in `EMS` are relative to the font size.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
-/// Side of the plot.
+/// Width and height of the plot area.
 const PLOT: (f64, f64) = (330.0, 250.0);
-/// Least width of a plot.
+/// Minimum width of the plot area.
 const LEAST: f64 = 60.0;
 const TICKS: usize = 7;
-/// Dots on the line are larger.
+/// Scale factor of markers on the line.
 const LARGER: f64 = 1.45;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
 impl Scatter {
-    /// The drawing as SVG, as wide as it needs.
+    /// Returns the plot as SVG, in its natural width.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(Width::Free).svg()
     }
 
-    /// The drawing of some width.
+    /// Draws the plot in the given width.
     #[must_use]
     pub fn picture(&self, width: Width) -> Picture {
         let letters = width.letters();
@@ -105,7 +106,7 @@ impl Scatter {
     }
 }
 
-/// Ends of an axis: all numbers, with some room on either side.
+/// Returns the ends of an axis: the range of all values plus a margin on both sides.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = if ends.0 <= ends.1 { ends } else { (0.0, 1.0) };
@@ -127,7 +128,7 @@ mod tests {
         let dots = vec![dot("a & b", (3.0, 2.0), true), dot("c", (2.0, 5.0), false), dot("d", (1.0, 1.0), true)];
         let scatter = Scatter { title: "Speed".to_owned(), dots, ..Scatter::default() };
         let svg = scatter.svg();
-        // In the plot, and beside its name.
+        // Every item has one marker in the plot and one in the legend.
         for number in 0..3 {
             let RGBColor(red, green, blue) = colour(number);
             let fill = format!("fill=\"#{red:02X}{green:02X}{blue:02X}\"");
@@ -140,7 +141,7 @@ mod tests {
             .split_whitespace()
             .map(|point| point.split(',').map(|number| number.parse().unwrap()).collect())
             .collect();
-        // From the lower left, where y is larger, to the upper right.
+        // The line runs from the lower left, where y is larger, to the upper right.
         assert_eq!(points.len(), 2, "{points:?}");
         assert!(points[0][0] < points[1][0] && points[0][1] > points[1][1], "{points:?}");
         assert_eq!(svg, scatter.svg());

@@ -1,6 +1,6 @@
 //! # Sheets
-//! A number for each application and machine, or whatever else a page compares: the table, the CSV and the charts of
-//! most pages.
+//! Table with one row per application and one column of numbers per machine or other variant. It is the
+//! source of the table, the CSV and the charts of most pages.
 
 use std::iter::once;
 
@@ -10,23 +10,24 @@ use crate::chart::{Chart, Form, Series};
 use crate::judge::leave_one_out;
 use crate::page::{Page, comma_separated};
 
-/// The ends of a range of means without one number.
+/// Selects the lower or the upper end of the range that a mean covers when one of its values is left out.
 type End = fn((f64, f64)) -> f64;
 const WITHOUT_ONE: [(&str, End); 2] =
     [("least without one", |(least, _)| least), ("most without one", |(_, most)| most)];
 
-/// Rows with names, and columns of numbers.
+/// Table of named rows and numeric columns, with rows of means below.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// Heads of the texts that rows begin with.
+    /// Headings of the text columns with which each row begins.
     heads: Vec<String>,
     texts: Vec<Vec<String>>,
     columns: Vec<Column>,
-    /// Rows below the others, with a mean for each column.
+    /// Rows of means below the others, each with its texts and one mean per column.
     below: Vec<(Vec<String>, Vec<Mean>)>,
 }
 
-/// A mean, and the least and the highest if one of its numbers is left out: what a single one carries.
+/// Mean of a column. `without_one` is the range of the mean over all ways to leave out one value: it shows
+/// how much a single value decides.
 #[derive(Clone, Copy, Debug)]
 struct Mean {
     of_all: f64,
@@ -36,7 +37,7 @@ struct Mean {
 #[derive(Clone, Debug)]
 struct Column {
     name: String,
-    /// Places after the point.
+    /// Number of digits after the decimal point.
     places: usize,
     values: Vec<f64>,
 }
@@ -52,14 +53,14 @@ fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
 }
 
 impl Sheet {
-    /// A sheet whose rows begin with texts, the first of which is their name in charts.
+    /// Creates a sheet whose rows begin with the given texts. The first text of a row is its name in charts.
     #[must_use]
     pub fn new<'a, const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [&'a str; N]>) -> Self {
         let texts = rows.into_iter().map(owned).collect();
         Self { heads: owned(heads), texts, columns: Vec::new(), below: Vec::new() }
     }
 
-    /// Adds columns with a number for each row, shown with so many places after the point.
+    /// Adds columns with one number per row, shown with `places` digits after the decimal point.
     #[must_use]
     pub fn columns(mut self, places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Self {
         let column = |(name, values): (_, Vec<f64>)| Column { name: Into::into(name), places, values };
@@ -67,7 +68,8 @@ impl Sheet {
         self
     }
 
-    /// Adds a row below the others: a mean of some rows of each column that there is by now.
+    /// Adds a row of means below the others. It averages, for each column that exists so far, the rows that
+    /// `is_of` selects.
     #[must_use]
     pub fn below<const N: usize>(
         mut self,
@@ -78,7 +80,7 @@ impl Sheet {
         let of_column = |column: &Column| {
             let rows = column.values.iter().enumerate().filter(|(row, _)| is_of(*row));
             let values: Vec<f64> = rows.map(|(_, value)| *value).collect();
-            // Of two the ends are the two.
+            // With two values, the range would only repeat the values themselves.
             let without_one = leave_one_out(&values, |of| Some(mean(of))).filter(|_| values.len() > 2);
             Mean { of_all: mean(&values), without_one }
         };
@@ -87,20 +89,20 @@ impl Sheet {
         self
     }
 
-    /// The table below a heading, and the same as the numbers of the page, where what means are without one of their
-    /// numbers stands in lines of its own.
+    /// Adds a heading and the table to a page, and sets the CSV of the page. In the CSV, the ends of the
+    /// leave-one-out range have rows of their own.
     ///
     /// # Errors
-    /// If a row has not as many cells as the head.
+    /// If a row has a different number of cells than the head.
     pub fn table(&self, page: &mut Page, heading: &str) -> Result<(), Report> {
         page.csv = self.show(page, heading)?;
         Ok(())
     }
 
-    /// The table alone; the numbers as text.
+    /// Adds a heading and the table to a page, and returns its numbers as CSV text.
     ///
     /// # Errors
-    /// If a row has not as many cells as the head.
+    /// If a row has a different number of cells than the head.
     pub fn show(&self, page: &mut Page, heading: &str) -> Result<String, Report> {
         page.text(heading);
         let head: Vec<&str> =
@@ -143,11 +145,12 @@ impl Sheet {
         comma_separated(&head, &numbers)
     }
 
-    /// A chart with a group for each row and a series for each of some columns; means stand at the end.
+    /// Adds a bar chart with one group per row and one series per selected column. The rows of means come
+    /// last.
     pub fn chart(&self, page: &mut Page, suffix: &str, chart: Chart, of: impl IntoIterator<Item = usize>) {
         let series = of.into_iter().map(|at| {
             let column = &self.columns[at];
-            // A column that was added below the means has none.
+            // A column that was added after a row of means has no mean in that row.
             let means = self.below.iter().map(|(_, means)| means.get(at).map(|mean| mean.of_all));
             let values = column.values.iter().copied().map(Some).chain(means).collect();
             Series { name: column.name.clone(), values }
@@ -157,7 +160,7 @@ impl Sheet {
         page.chart(suffix, &Chart { groups, series: series.collect(), means: self.below.len(), ..chart });
     }
 
-    /// A chart of lines, with a group for each column and a series for each row.
+    /// Adds a line chart with one group per column and one series per row.
     pub fn lines(&self, page: &mut Page, chart: Chart) {
         let series = self
             .names()
@@ -168,7 +171,7 @@ impl Sheet {
         page.chart("", &Chart { groups: groups.collect(), series: series.collect(), form: Form::Lines, ..chart });
     }
 
-    /// All columns.
+    /// Returns the range of all column indices.
     #[must_use]
     pub fn all(&self) -> std::ops::Range<usize> {
         0..self.columns.len()
@@ -179,7 +182,7 @@ impl Sheet {
     }
 }
 
-/// A row of a table: a name, and what follows it.
+/// Returns a table row that consists of a name and further cells.
 pub fn row(name: &str, cells: impl IntoIterator<Item = String>) -> Vec<String> {
     once(name.to_owned()).chain(cells).collect()
 }

@@ -1,9 +1,10 @@
-//! # Results kept on disk
-//! One JSON file a run, in a folder for each fingerprint of the sources:
-//! `CACHE/FINGERPRINT/KERNEL-SIZE-KIND-HASH.json`. A file appears whole or not at all, so that what was
-//! done before a kill counts, and holds its key, so that no hash has to be trusted, and a digest of the
-//! result, so that a damaged one is found out. A file that cannot be read as what it should be is no error
-//! but a run to be made again.
+//! # Result store on disk
+//! Stores the result of each run as a JSON file, in one folder per fingerprint of the sources:
+//! `CACHE/FINGERPRINT/KERNEL-SIZE-KIND-HASH.json`.
+//!
+//! Files are written atomically, so results that are complete before the process is killed remain usable.
+//! Each file contains its full key, which guards against hash collisions, and a digest of the result, which
+//! detects damage. An unreadable or damaged file is not an error: the run is repeated.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -20,42 +21,42 @@ use waves::part_file::PartFile;
 
 use warpsieve::config::{Resolved, fnv1a};
 
-/// Of the sources that decide what a run results in, from `build.rs`.
+/// Fingerprint of the sources that determine the results of a run, computed by `build.rs`.
 pub const FINGERPRINT: &str = env!("FINGERPRINT");
 
-/// Where results are kept.
+/// Store of results in a folder.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
 }
 
-/// What runs, by the contents of all its files.
+/// Content hash of the workload and every file it reads.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Of the files of its results, without what else they depend on.
+    /// First part of the names of its result files: folder and stem of the workload's file.
     name: String,
     text: String,
 }
 
-/// What a result depends on.
+/// Key of a result: everything on which the result depends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Of its file, without the hash.
+    /// Name of the result file, without the hash.
     name: String,
     text: String,
 }
 
-/// What a file holds.
+/// Content of a result file.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     key: String,
-    /// Of the text of the result.
+    /// Hash of the result's JSON text.
     digest: u64,
     value: Box<RawValue>,
 }
 
 impl Input {
-    /// A launch file, with the files that it names.
+    /// Hashes a launch file and the files that it names.
     ///
     /// # Errors
     /// If one of them cannot be read.
@@ -72,7 +73,8 @@ impl Input {
         Self::of(path, [("launch".to_owned(), path.to_owned())].into_iter().chain(named))
     }
 
-    /// A trace: its list, if it has one, and its kernels.
+    /// Hashes the files of a trace. The first file is its list, or its only kernel if it has no list; the
+    /// other files are kernels.
     ///
     /// # Errors
     /// If one of them cannot be read.
@@ -97,14 +99,15 @@ impl Input {
     }
 }
 
-/// A hash of a file's content, and its length. Traces are too long to be held.
+/// Computes the hash and the length in bytes of a file. The file is read in blocks, because traces may not
+/// fit into memory.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        // A pipe is empty by the time that it is read again, and a device may have no end.
+        // A pipe would be empty at the second read, and a device may have no end.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file, expected one that can be read twice"));
     }
     let (mut file, mut hasher, mut bytes) = (BufReader::with_capacity(1 << 16, file), DefaultHasher::new(), 0);
@@ -121,7 +124,7 @@ pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
 }
 
 impl Key {
-    /// The key of what `kind` of result something gives on a machine.
+    /// Creates the key of a result. `kind` distinguishes different results of the same input and machine.
     #[must_use]
     pub fn new(kind: &str, input: &Input, resolved: &Resolved) -> Self {
         let Input { name, text } = input;
@@ -134,7 +137,7 @@ impl Key {
     }
 }
 
-/// The texts of a launch file that name a file.
+/// Collects the strings of a launch file that name an existing file.
 fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     match value {
         toml::Value::String(text) if folder.join(text).is_file() => named.push(text),
@@ -144,7 +147,7 @@ fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     }
 }
 
-/// The text of a file that holds a result under a key.
+/// Formats the content of a result file.
 ///
 /// # Errors
 /// If the result cannot be written as JSON.
@@ -153,7 +156,7 @@ pub fn kept<T: Serialize>(key: &str, value: &T) -> serde_json::Result<String> {
     serde_json::to_string(&Kept { key: key.to_owned(), digest: fnv1a(value.get().as_bytes()), value })
 }
 
-/// The result that a file holds under a key, if it is as it was kept.
+/// Parses the content of a result file. Returns `None` if its key differs or its result is damaged.
 #[must_use]
 pub fn found<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
     let kept: Kept = serde_json::from_slice(text).ok()?;
@@ -163,10 +166,10 @@ pub fn found<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
 }
 
 impl Store {
-    /// The store in a folder, or in the user's folder for such things.
+    /// Opens the store in `folder`, or in the user's cache folder if none is given.
     ///
     /// # Errors
-    /// If there is none, or it cannot be created.
+    /// If there is no such folder, or it cannot be created.
     pub fn new(folder: Option<&Path>) -> Result<Self, Report> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")));
@@ -181,13 +184,13 @@ impl Store {
         Ok(Self { folder })
     }
 
-    /// A result that was kept.
+    /// Returns the stored result for a key, if there is one.
     #[must_use]
     pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         found(&fs::read(self.folder.join(key.file())).ok()?, &key.text)
     }
 
-    /// Keeps a result.
+    /// Stores a result.
     ///
     /// # Errors
     /// If it cannot be written.

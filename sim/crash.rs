@@ -103,7 +103,7 @@ mod tests {
             })
         };
         let report = caught(called).unwrap_err();
-        let named = "internal error: scheme `mine` of `l1.bypass` in its hook `served`, cycle 118: no such line\n  at ";
+        let named = "internal error: scheme `mine` of `l1.bypass` in its hook `on_lookup`, cycle 118: no such line\n  at ";
         assert!(report.starts_with(named), "{report}");
         assert!(
             report.ends_with("\nThe scheme broke one of its own rules. Nothing of this run can be trusted."),

@@ -1,4 +1,4 @@
-//! A row a block.
+//! Writes the area tree as CSV, one row per block.
 
 use miette::{IntoDiagnostic, Report};
 

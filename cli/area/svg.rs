@@ -1,5 +1,6 @@
-//! A picture of where the area goes: a column a level, a box a block, as high as its area. Blocks
-//! alike share a box; the boxes inside a block stand to its right.
+//! Draws where the area goes, as a chart with one column per level of the block tree. Each block is a box
+//! whose height is proportional to its area. Identical blocks share a box, and the boxes inside a block are
+//! to its right.
 
 use std::fmt::Write;
 
@@ -10,17 +11,18 @@ use warpsieve::estimate::Folded;
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 800.0;
 const TOP: f64 = 30.0;
-/// Columns drawn.
+/// Number of columns drawn.
 const LEVELS: u32 = 5;
 const COLUMN: f64 = WIDTH / LEVELS as f64;
-/// Boxes less high are not drawn, and those less high than a line of text have no name.
+/// Height below which a box is not drawn. Boxes lower than a line of text (`LINE`) have no name.
 const LEAST: f64 = 0.5;
 const LINE: f64 = 13.0;
 
-/// Hue and saturation of the outermost blocks in turn: none is red or green, so that all can tell neighbours apart.
+/// Hue and saturation of the outermost blocks, used round robin. None is red or green, so that readers with
+/// color blindness can tell neighbors apart.
 const BRANCHES: [(u32, u32); 6] = [(210, 60), (38, 80), (285, 35), (192, 50), (52, 70), (230, 12)];
 
-/// A box: where it stands, and which of the outermost blocks it is within.
+/// Position of a box, and the outermost block that contains it.
 #[derive(Clone, Copy)]
 struct Place {
     level: u32,

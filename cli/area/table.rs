@@ -1,4 +1,5 @@
-//! Blocks as people read them: those alike in one row, and where the figures come from.
+//! Prints the blocks as a table for people: identical blocks share a row, and a second table gives the
+//! sources of the figures.
 
 use ::area::{Basis, Kind};
 
@@ -28,10 +29,10 @@ pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
     text + "\n" + &origins(tree)
 }
 
-/// Heads of the columns of blocks.
+/// Column heads of the table of blocks.
 pub const HEAD: [&str; 7] = ["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAGE mW", "ALL: mm2", "%"];
 
-/// The cells of blocks, as many levels of them.
+/// Returns the table cells of the blocks in the top `depth` levels of the tree.
 pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     add_rows(&Folded::of(tree), depth, "", 1, &mut |indent, block, copies| {
@@ -40,7 +41,7 @@ pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
     rows
 }
 
-/// Adds a block and those inside of it, with how many of each the machine has.
+/// Adds a block and the blocks inside it, each with the number of copies in the whole machine.
 fn add_rows(block: &Folded<'_>, depth: usize, indent: &str, around: u32, add: &mut impl FnMut(&str, &Folded<'_>, u32)) {
     let copies = around * block.count;
     add(indent, block, copies);
@@ -83,7 +84,7 @@ fn delta_row(indent: &str, block: &Folded<'_>) -> Vec<String> {
     ]
 }
 
-/// The overhead of the whole machine, as parts of all L1s and of a chip.
+/// Returns the overhead of the whole machine, also as a percentage of all L1s and of a chip.
 fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
     let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
@@ -91,7 +92,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
         return format!("nothing more or less than with {against}\n");
     }
     let chip = technology.chip();
-    // Without the scheme: what its overhead is a part of.
+    // Area of the L1s without the scheme, the base of the first percentage.
     let mut l1 = 0.0;
     tree.walk(&mut |_, block| {
         if block.block == "l1" {
@@ -113,7 +114,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     )
 }
 
-/// How much of the area stands on which ground.
+/// Returns a table that splits the area by the method behind each estimate.
 fn origins(tree: &Block) -> String {
     let (mut grid, mut outside, mut small) = (0.0, 0.0, 0.0);
     let (mut logic, mut flops) = (0.0, tree.um2);

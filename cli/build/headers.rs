@@ -1,9 +1,10 @@
-//! The headers of the files that are a block, or say of what they are a part.
+//! Collects the headers of source files that implement a block, or that say which block they are part of.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// The table `SOURCES`: folders in the order in which `rtl/lib.rs` lists them, from the SMs to memory, and files by path.
+/// Returns the table `SOURCES`. Folders are in the order of `rtl/lib.rs`, from the SMs to memory, and files
+/// in the order of their paths.
 pub fn table(root: &Path) -> io::Result<String> {
     let lib = fs::read_to_string(root.join("rtl/lib.rs"))?;
     let place = |path: &String| {
@@ -16,7 +17,8 @@ pub fn table(root: &Path) -> io::Result<String> {
     for path in paths {
         let text = fs::read_to_string(root.join(&path))?;
         let header: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
-        // Tests have blocks of their own, which are no hardware, and the machine lends ends to the blocks of other folders.
+        // Tests define blocks that are no hardware, and the machine implements the far ends of other
+        // folders' links.
         let is_hardware = !path.ends_with("/tests.rs") && !path.starts_with("rtl/machine/");
         let is_block = is_hardware && text.lines().any(|line| line.starts_with("impl") && line.contains(" Block for "));
         if is_block || header.iter().any(|line| line.starts_with("Part of ")) {

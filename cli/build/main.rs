@@ -1,5 +1,5 @@
-//! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the commit that
-//! is built. Tests that need Slurm or Chromium are ignored where these are missing.
+//! Collects data that would otherwise be listed by hand: the headers of the hardware sources, and the
+//! commit of the build. Tests that need Slurm or Chromium are ignored where these programs are missing.
 
 mod headers;
 mod version;
@@ -28,14 +28,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Every Rust file below a folder or file of the workspace, as its path from `root`, sorted.
+/// Returns the paths of all Rust files in a folder of the workspace, or of one file, relative to `root` and
+/// sorted.
 fn sources(root: &Path, place: &str) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     if root.join(place).is_dir() {
         for entry in fs::read_dir(root.join(place))? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
-            // Editors keep hidden files beside those that are open.
+            // Editors keep hidden files next to those that are open.
             if !name.starts_with('.') {
                 found.extend(sources(root, &format!("{place}/{name}"))?);
             }

@@ -1,18 +1,18 @@
-//! What `--version` says of the build: commit and profile.
+//! Determines the commit and the profile that `--version` prints.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Sets `WARPSIEVE_COMMIT`, empty where the sources are no clone, and `WARPSIEVE_PROFILE`.
+/// Sets `WARPSIEVE_COMMIT`, which is empty if the sources are not a git clone, and `WARPSIEVE_PROFILE`.
 pub fn tell() {
     let root = fs::canonicalize("..").unwrap_or_else(|_| PathBuf::from(".."));
-    // A source tree without git of its own may lie in another's clone.
+    // A source tree without its own git folder may be inside another repository's clone.
     let is_own = git(&root, &["rev-parse", "--show-toplevel"])
         .is_some_and(|top| fs::canonicalize(top).ok() == Some(root.clone()));
     let commit = is_own.then(|| git(&root, &["rev-parse", "--short=12", "HEAD"])).flatten();
     if is_own && let Some(folder) = git(&root, &["rev-parse", "--absolute-git-dir"]) {
-        // The log has a line more for each commit and each change of branch.
+        // Git appends a line to the log for each commit and each change of branch.
         for file in ["HEAD", "logs/HEAD"].map(|file| Path::new(&folder).join(file)).iter().filter(|file| file.is_file())
         {
             println!("cargo::rerun-if-changed={}", file.display());
@@ -27,7 +27,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Name of the profile: that of the folder which holds `build/PACKAGE/out`.
+/// Returns the name of the profile, from the name of the folder that holds `build/PACKAGE/out`.
 fn profile() -> Option<String> {
     let out = PathBuf::from(env::var_os("OUT_DIR")?);
     let folder = out.ancestors().nth(3)?.file_name()?.to_str()?.to_owned();

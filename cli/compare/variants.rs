@@ -1,4 +1,4 @@
-//! What is compared: every design of the set with every combination of swept values.
+//! Builds the compared machines: every design of the set with every combination of swept values.
 
 use miette::{Report, miette};
 use warpsieve::config::Request;
@@ -8,22 +8,22 @@ use super::super::args::CompareArguments;
 /// One machine of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
-    /// What sets it apart: its design and the values of all fields that are set.
+    /// Label that distinguishes the machine: its design and the values of all fields that are set.
     pub label: String,
-    /// The machine under its design.
+    /// Machine with its designs and settings.
     pub request: Request,
-    /// Its design, by number in `--design-set`.
+    /// Index of the design in `--design-set`.
     pub design: usize,
 }
 
-/// All machines, the values of the last field changing fastest.
+/// Returns all machines of the comparison. The values of the last field vary fastest.
 ///
 /// # Errors
-/// If two of them are the same.
+/// Fails if a list contains a value twice, since two machines would be identical.
 pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Report> {
     let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
     once(design_set, "--design-set")?;
-    // What stands under the designs of the set is no baseline.
+    // Label of the designs common to all machines; empty if there are none.
     let under = designs.join("+");
     let with = |(design, label): (usize, &String)| {
         let request = Request { machine: machine.clone(), designs: designs.clone(), sets: Vec::new() };
@@ -43,7 +43,7 @@ pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Rep
     Ok(variants)
 }
 
-/// Refuses a list that has something twice: its rows would be the same.
+/// Rejects a list that contains a value twice, since both would give the same rows.
 fn once(list: &[String], option: &str) -> Result<(), Report> {
     match list.iter().enumerate().find(|(i, value)| list[..*i].contains(value)) {
         Some((_, value)) => Err(miette!("`{option}` gives `{value}` twice")),
@@ -60,7 +60,7 @@ impl Variant {
     }
 }
 
-/// `key=a,b` as `key=a` and `key=b`. Commas inside brackets, braces and quotes belong to a value.
+/// Splits `key=a,b` into `key=a` and `key=b`. Commas inside brackets, braces and quotes belong to a value.
 fn values(set: &str) -> Vec<String> {
     let Some((key, list)) = set.split_once('=') else { return vec![set.to_owned()] };
     let (mut depth, mut quote) = (0_i32, None);

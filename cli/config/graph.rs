@@ -1,4 +1,5 @@
-//! A drawing of the netlist of a machine: a column a clock, a box a kind of blocks, a line for the links from one kind to another.
+//! Draws the netlist of a machine: one column per clock, one box per kind of block, one line for all links
+//! between two kinds.
 
 use std::fmt::Write;
 
@@ -7,21 +8,21 @@ use rtl::kernel::{Bundle, Clocks, Group, Outline};
 use rtl::machine::CLOCKS;
 
 const COLUMN: f64 = 330.0;
-/// Room for the names of lines on the left.
+/// Width reserved on the left for the names of links.
 const LEFT: f64 = 30.0;
 const BOX: [f64; 2] = [150.0, 34.0];
 const ROW: f64 = 96.0;
 const TOP: f64 = 70.0;
 const LINE: f64 = 12.0;
 
-/// A box: its middle.
+/// Position of the center of a box.
 #[derive(Clone, Copy)]
 struct Place {
     x: f64,
     y: f64,
 }
 
-/// Draws the netlist of a machine of this name, whose cores have the first of the clocks.
+/// Draws the netlist of the machine with the given name. The cores run on clock 0.
 pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
     let Outline { groups, bundles, islands } = outline;
     let mut rows = [0u32; CLOCKS.len()];
@@ -80,13 +81,13 @@ fn draw_group(text: &mut String, Group { name, blocks, .. }: &Group, Place { x, 
     );
 }
 
-/// The links from one kind of blocks to another: a line, and a line of text for each name.
+/// Draws the links from one kind of block to another as one line, with a line of text for each link name.
 fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle: u32) {
     let half = BOX[0] / 2.0;
     if (from.x, from.y) == (to.x, to.y) {
         return draw_loop(text, from, links, cycle);
     }
-    // Lines there and back stand apart.
+    // The two directions of a connection are drawn apart.
     let (start, end, bend) = if from.x == to.x {
         let side = if to.y > from.y { half } else { -half };
         let bend = side * (1.1 + (to.y - from.y).abs() / ROW * 0.4);
@@ -102,7 +103,8 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
         "<path d=\"M{:.1},{:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
         start.x, start.y, bend[0], start.y, bend[1], end.y, end.x, end.y
     );
-    // Near the middle of the curve, so that names of lines that cross or run side by side stand apart.
+    // Labels are near the middle of the curve, at points that keep the names of crossing or parallel lines
+    // apart.
     let t = if from.x == to.x && to.y < from.y {
         0.35
     } else if from.x == to.x && to.y - from.y > ROW {

@@ -1,4 +1,4 @@
-//! What changed between two runs, section by section.
+//! Computes the changes between two runs, section by section.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use super::super::sweep::tidy::place;
 use super::side::{Load, Side};
 use super::sources::Sources;
 
-/// Picojoules of a microjoule.
+/// Picojoules per microjoule.
 const PJ_PER_UJ: f64 = 1e6;
-/// The first class of a histogram has those that took less than this.
+/// Exclusive upper bound of the first class of a latency histogram, in cycles.
 const FIRST_LATENCY: u64 = 16;
-/// What a reader forms of counters: its name, and the keys of which one sum is divided by another.
+/// Derived rates: name, keys summed in the numerator, keys summed in the denominator.
 const RATES: [(&str, &[&str], &[&str]); 7] = [
     ("L1D loads that hit", &["l1.hits"], &["l1.accesses"]),
     ("L1D loads that join a line on its way", &["l1.hit_pending"], &["l1.accesses"]),
@@ -28,16 +28,16 @@ const RATES: [(&str, &[&str], &[&str]); 7] = [
     ("DRAM banks waited for at a time", &["dram.banks_waiting"], &["dram.waiting_cycles"]),
 ];
 
-/// All that is said of two runs.
+/// Complete comparison of two runs.
 #[derive(Debug, Serialize)]
 pub struct Changes {
     pub a: Run,
     pub b: Run,
     pub kernels: String,
-    /// What the reader should know ahead of it all.
+    /// Notes that the reader should see first, such as different machines.
     pub notes: Vec<String>,
     pub cycles: Cycles,
-    /// Part of a section's whole below which a change is left out.
+    /// Fraction of a section's total below which a change is left out.
     pub least: f64,
     pub sections: Vec<Section>,
 }
@@ -54,17 +54,17 @@ pub struct Cycles {
     pub a: u64,
     pub b: u64,
     pub change: i128,
-    /// Those of A by those of B.
+    /// Ratio of the cycles A / B.
     pub speedup: Option<f64>,
 }
 
-/// Changes of one kind, the largest first where they have a common measure.
+/// Changes of one kind, the largest first if all rows share a unit.
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// What is counted, and what a weight is part of.
+    /// Quantity that is counted, and the total to which weights refer.
     pub about: &'static str,
-    /// What a row is.
+    /// Column head of the row names.
     pub row: &'static str,
     pub rows: Vec<Row>,
     pub left_out: LeftOut,
@@ -76,13 +76,13 @@ pub struct Row {
     pub a: f64,
     pub b: f64,
     pub change: f64,
-    /// Part of the change of the whole.
+    /// Change of the row as a fraction of the change of the section's total.
     pub weight: Option<f64>,
-    /// What else is known of it.
+    /// Other values of the same item, such as its hits or its latency.
     pub further: Vec<Further>,
-    /// What it means, or the line of a load.
+    /// Meaning of the row, or the source line of a load.
     pub note: Option<String>,
-    /// What makes its change large, instead of the scale of the section: a part of so much.
+    /// Value that a change is compared with to tell if it is large. It replaces the scale of the section.
     #[serde(skip)]
     of: Option<f64>,
 }
@@ -92,33 +92,33 @@ pub struct Further {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// What makes its change large: a part of so much.
+    /// Value that a change is compared with to tell if it is large.
     #[serde(skip)]
     of: f64,
 }
 
-/// The rows that changed too little.
+/// Rows whose change is too small to list.
 #[derive(Debug, Serialize)]
 pub struct LeftOut {
     pub rows: usize,
-    /// What the least change is part of.
+    /// Name of the value of which the smallest listed change is a fraction.
     pub of: &'static str,
-    /// All of them together, where rows add up.
+    /// Sum of all rows left out, if the rows of the section add up.
     pub sum: Option<Row>,
 }
 
-/// What makes a change large.
+/// Value that a change is compared with to tell if it is large.
 enum Scale {
-    /// Its part of so much; rows add up to a whole, which changed by so much.
+    /// The total `of` of a section whose rows add up. The total itself changed by `changed`.
     Sum { of: f64, changed: f64 },
-    /// Its part of so much; rows overlap.
+    /// A common value, for a section whose rows overlap and do not add up.
     Of(f64),
-    /// Its part of its own larger value.
+    /// The larger of the row's own two values.
     Own,
 }
 
 impl Changes {
-    /// Compares two runs of the same kernels; a change below the part `least` is left out.
+    /// Compares two runs of the same kernels. Leaves out changes smaller than the fraction `least`.
     pub fn of(a: &Side, b: &Side, sources: &Sources, least: f64) -> Self {
         let run =
             |side: &Side| Run { name: side.name.clone(), machine: side.machine(), config_hash: side.hash().to_owned() };
@@ -150,7 +150,8 @@ impl Row {
         Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None, of: None }
     }
 
-    /// Whether it changed by more than this part of so much, or anything else that is known of it by more than of its own.
+    /// True if the row changed by more than the fraction `least` of `of`. Further values of the row count
+    /// too, each relative to its own base.
     fn is_large(&self, least: f64, of: f64) -> bool {
         let is_large = |further: &Further| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)
@@ -194,7 +195,7 @@ fn largest_first(one: &Row, other: &Row) -> Ordering {
     other.change.abs().total_cmp(&one.change.abs())
 }
 
-/// What the schedulers did with their cycles.
+/// Returns the changes of the issue slots of the schedulers, by use or stall reason.
 fn slots(a: &Side, b: &Side, least: f64) -> Section {
     let sides = [a, b].map(Side::slots);
     let reasons = merged(&sides[0], &sides[1]).map(|(reason, a, b)| {
@@ -216,11 +217,11 @@ fn slots(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Why caches refused accesses.
+/// Returns the changes of the reservation fails of caches, by reason.
 fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     let keys = a.numbers.keys().chain(b.numbers.keys().filter(|key| !a.numbers.contains_key(*key)));
     let rows = keys.filter(|key| is_refusal(key)).map(|key| {
-        // A cache may refuse in each of its cycles.
+        // Upper bound of the count: every cache of the kind fails in every cycle.
         let most = |side: &Side| {
             let units = side.units(key.split('.').next().unwrap_or("")) as u64;
             (units * side.statistics.cycles) as f64
@@ -243,7 +244,7 @@ fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// What load instructions asked for and found.
+/// Returns the changes of the accesses, hits, misses and latency of load instructions.
 fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
     let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 5]> {
         let counts = |load: &Load| {
@@ -286,7 +287,7 @@ fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
     )
 }
 
-/// What a reader divides first.
+/// Returns the changes of derived rates, such as hit rates.
 fn rates(a: &Side, b: &Side, least: f64) -> Section {
     let rate = |side: &Side, above: &[&str], below: &[&str]| {
         let [above, below] = [above, below].map(|keys| keys.iter().map(|key| side.number(key)).sum::<f64>());
@@ -298,7 +299,7 @@ fn rates(a: &Side, b: &Side, least: f64) -> Section {
     Section::new(["rates", "one counter by another", "rate", "its larger value"], least, &Scale::Own, rows)
 }
 
-/// Every other counter, in the order of the statistics.
+/// Returns the changes of all other counters, in the order of the statistics.
 fn counters(a: &Side, b: &Side, least: f64) -> Section {
     let mut rows: Vec<_> = merged(&a.numbers, &b.numbers).filter(|(key, ..)| is_counter(key)).collect();
     rows.sort_by_key(|(key, ..)| place(key));
@@ -316,7 +317,7 @@ fn counters(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// How long warps waited for their loads.
+/// Returns the changes of the latency histogram of warp loads.
 fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
     let all = |side: &Side| {
         let loads = &side.statistics.loads;
@@ -330,7 +331,7 @@ fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
     classes(["load latencies", about, "class", "the loads"], all(a), all(b), least)
 }
 
-/// How long loads and their reads were where, on average.
+/// Returns the changes of the average time that loads and their reads spent in each stage.
 fn stages(a: &Side, b: &Side, least: f64) -> Section {
     let rows = all_stages().map(|(name, counter)| {
         let [(a, stays), (b, others)] = [a, b].map(|side| {
@@ -345,7 +346,7 @@ fn stages(a: &Side, b: &Side, least: f64) -> Section {
     Section::new(["stages", about, "stage", "its larger value"], least, &Scale::Own, rows)
 }
 
-/// The same as a histogram for each stage.
+/// Returns one section per stage with the changes of its latency histogram.
 fn stage_latencies(a: &Side, b: &Side, least: f64) -> impl Iterator<Item = Section> {
     all_stages().map(move |(name, counter)| {
         let of = |side: &Side| {
@@ -357,14 +358,14 @@ fn stage_latencies(a: &Side, b: &Side, least: f64) -> impl Iterator<Item = Secti
     })
 }
 
-/// How long the DRAM took for reads.
+/// Returns the changes of the latency histogram of DRAM reads.
 fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
     let all = |side: &Side| side.statistics.dram.read_latencies.iter().map(|&reads| reads as f64).collect();
     let about = "reads by the cycles of the DRAM clock that they took";
     classes(["DRAM latencies", about, "class", "the reads"], all(a), all(b), least)
 }
 
-/// A histogram of latencies, each in the first class that holds it.
+/// Returns the changes of a latency histogram, one row per class.
 fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Section {
     let number = a.len().max(b.len());
     let of = |counts: &[f64], class: usize| counts.get(class).copied().unwrap_or(0.0);
@@ -373,13 +374,13 @@ fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Se
     Section::new(names, least, &Scale::Of(all[0].max(all[1])), rows)
 }
 
-/// What a class of latencies holds, of so many.
+/// Returns the name of a class in a latency histogram of `number` classes.
 pub fn class_name(class: usize, number: usize) -> String {
     let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), grouped);
     if class + 1 < number { format!("below {below}") } else { "longer".to_owned() }
 }
 
-/// Where the energy went: parts that make up the whole.
+/// Returns the changes of the energy, by component. The components add up to the whole.
 fn energy(a: &Side, b: &Side, least: f64) -> Section {
     let both = !a.energy.is_empty() && !b.energy.is_empty();
     let [mine, its] = [a, b].map(|side| if both { parts(&side.energy) } else { BTreeMap::new() });
@@ -393,7 +394,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Innermost parts, in uJ, and of the others what is left without those inside.
+/// Returns the energy in uJ of the innermost components, and for each enclosing component the remainder
+/// that none of them accounts for.
 fn parts(energy: &[Part]) -> BTreeMap<String, f64> {
     let uj = |part: &Part| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());
@@ -407,18 +409,18 @@ fn parts(energy: &[Part]) -> BTreeMap<String, f64> {
     blocks.map(part).collect()
 }
 
-/// The keys of both, each with both values.
+/// Returns the keys of both maps, each with its value in `a` and in `b`.
 fn merged<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl Iterator<Item = (&'a K, f64, f64)> {
     let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
     keys.map(|key| (key, a.get(key).copied().unwrap_or(0.0), b.get(key).copied().unwrap_or(0.0)))
 }
 
-/// What a reason means, by where it is counted.
+/// Returns the meaning of a stall reason, by the key of its counter.
 pub fn meaning(key: &str) -> Option<&'static str> {
     all_stalls().iter().find(|stall| is_counted(&stall.counted, key)).map(|stall| stall.meaning)
 }
 
-/// Whether a key is a reason's counter: that itself, or that of a cache.
+/// True if `key` is the counter `counted` of a reason, or the counter of that name in a cache.
 fn is_counted(counted: &str, key: &str) -> bool {
     key.strip_suffix(counted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
@@ -427,7 +429,7 @@ fn is_refusal(key: &str) -> bool {
     !key.starts_with("stalls.") && meaning(key).is_some()
 }
 
-/// Whether a number is told in no other section.
+/// True if no other section lists the number.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));

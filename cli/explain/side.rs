@@ -1,4 +1,4 @@
-//! One of the two runs: its statistics, from a file or from a run that was kept.
+//! Holds one of the two runs: its statistics, from a file or from a cached run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,21 +19,21 @@ use warpsieve::estimate::Energy;
 use warpsieve::run::NO_EVICTIONS;
 use warpsieve::statistics::{SCHEMA, of_run};
 
-/// How a run ends that came to the end of its kernels.
+/// Outcome of a run that completed all its kernels.
 const FINISHED: &str = "finished";
 
-/// A run.
+/// One of the two runs that are compared.
 pub struct Side {
-    /// The file, or what ran.
+    /// Path of the statistics file, or label of the run.
     pub name: String,
     pub statistics: Statistics,
-    /// Every number of the statistics that is neither in a list nor of the host, by its key.
+    /// All numbers of the statistics by key, except those in lists and those that describe the host.
     pub numbers: BTreeMap<String, f64>,
-    /// Its energy: of all, then by part.
+    /// Energy of the whole machine, followed by that of each component.
     pub energy: Vec<Part>,
 }
 
-/// The statistics that are more than numbers under a key.
+/// Statistics that need more structure than a number per key.
 #[derive(Deserialize)]
 pub struct Statistics {
     pub outcome: String,
@@ -45,10 +45,10 @@ pub struct Statistics {
     pub core_mhz: f64,
     pub thread_instructions: u64,
     pub loads: Vec<Load>,
-    /// By name; none in a file of a version that did not count them.
+    /// Stages by name; empty in a file of a version that did not count them.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
-    /// Kinds of caches without evictions, by key.
+    /// Keys of the kinds of caches that evicted nothing.
     #[serde(default)]
     no_evictions: Vec<String>,
     pub dram: Dram,
@@ -60,21 +60,22 @@ pub struct Statistics {
 #[derive(Deserialize)]
 struct Units {
     sm: Vec<Sm>,
-    /// Units of every other kind.
+    /// Units of all other kinds.
     #[serde(flatten)]
     others: BTreeMap<String, Vec<IgnoredAny>>,
 }
 
 #[derive(Deserialize)]
 struct Sm {
-    /// Instructions issued: an SM that had a warp has issued the last one of it at least.
+    /// Number of warp instructions issued. An SM that had a warp issued at least its last instruction.
     warp_instructions: u64,
-    /// Cycles in which its schedulers issued.
+    /// Cycles in which the schedulers of the SM issued.
     issued: u64,
-    /// Cycles of its schedulers in launches in which it had no warp; none in a file of a version that did not count them.
+    /// Scheduler cycles in launches in which the SM had no warp; 0 in a file of a version that did not
+    /// count them.
     #[serde(default)]
     idle: u64,
-    /// Cycles of its schedulers without an instruction, by reason.
+    /// Scheduler cycles without an issued instruction, by stall reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
 
@@ -84,7 +85,7 @@ pub struct Kernel {
     launches: u64,
 }
 
-/// A load instruction.
+/// Counters of a load instruction.
 #[derive(Deserialize)]
 pub struct Load {
     pub kernel: String,
@@ -106,10 +107,10 @@ pub struct Dram {
 }
 
 impl Side {
-    /// Reads what `run --stats` wrote.
+    /// Reads a file that `run --stats` wrote.
     ///
     /// # Errors
-    /// If it is no such file, or one of another version.
+    /// Fails if the file cannot be read, is not a statistics file, or has another schema version.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let name = path.display().to_string();
         let text =
@@ -117,10 +118,10 @@ impl Side {
         Self::parse(name, &text)
     }
 
-    /// Reads a text as if it stood in a file of this name.
+    /// Parses a text as a statistics file of the given name.
     ///
     /// # Errors
-    /// If it is none that `run --stats` wrote, or one of another version.
+    /// Fails if the text is not a statistics file, or has another schema version.
     pub fn parse(name: String, text: &str) -> Result<Self, Report> {
         let value: Value = serde_json::from_str(text).map_err(|error| miette!("{name} is no JSON: {error}"))?;
         let schema = value.get("schema").unwrap_or(&Value::Null);
@@ -130,10 +131,10 @@ impl Side {
         Self::parsed(name, value)
     }
 
-    /// A run that was kept.
+    /// Builds a side from a cached run.
     ///
     /// # Errors
-    /// If its statistics cannot be written as JSON.
+    /// Fails if the statistics cannot be written as JSON.
     pub fn of(name: &str, resolved: &Resolved, measured: &Measured) -> Result<Self, Report> {
         let value = serde_json::to_value(of_run(resolved, &measured.report, None)).into_diagnostic()?;
         Ok(Self { energy: measured.energy.clone(), ..Self::parsed(name.to_owned(), value)? })
@@ -149,28 +150,29 @@ impl Side {
         Ok(Self { name, statistics, numbers, energy })
     }
 
-    /// The number under a key, 0 if there is none.
+    /// Returns the number under a key, or 0 if there is none.
     pub fn number(&self, key: &str) -> f64 {
         self.numbers.get(key).copied().unwrap_or(0.0)
     }
 
-    /// Hash of its configuration.
+    /// Returns the hash of the configuration.
     pub fn hash(&self) -> &str {
         &self.statistics.config_hash
     }
 
-    /// Units of a kind, such as `l2`; of what an SM has, such as `l1`, those of SMs that had warps.
+    /// Returns the number of units of a kind, such as `l2`. Units of SMs, such as `l1`, count only in SMs
+    /// that had warps.
     pub fn units(&self, of: &str) -> usize {
         let units = self.statistics.units.others.get(of).map_or(0, Vec::len);
         if ["l2", "dram"].contains(&of) { units } else { units.min(self.busy_sms().count()) }
     }
 
-    /// The SMs that had warps.
+    /// Returns the SMs that had warps.
     fn busy_sms(&self) -> impl Iterator<Item = &Sm> {
         self.statistics.units.sm.iter().filter(|sm| sm.warp_instructions > 0)
     }
 
-    /// Issue slots by what schedulers did with them, of each launch those of the SMs that had warps.
+    /// Returns the issue slots by use or stall reason. For each launch, only SMs that had warps count.
     pub fn slots(&self) -> BTreeMap<&str, f64> {
         let mut slots = BTreeMap::from([("issued", 0.0)]);
         for sm in self.busy_sms() {
@@ -183,7 +185,8 @@ impl Side {
         slots
     }
 
-    /// Says how many SMs never had a warp, and how many had none in some launch, if any.
+    /// Returns a note on how many SMs never had a warp, and how many had none in some launch, if there are
+    /// any.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
         let of = counted(all as u64, "SM", "SMs");
@@ -194,13 +197,13 @@ impl Side {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// Machine and designs.
+    /// Returns the names of the machine and its designs.
     pub fn machine(&self) -> String {
         let Statistics { machine, designs, .. } = &self.statistics;
         [machine].into_iter().chain(designs).map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
-    /// The kernels, with their numbers of launches.
+    /// Returns the names of the kernels, with their numbers of launches.
     pub fn kernels(&self) -> String {
         let kernel = |Kernel { name, launches }: &Kernel| match launches {
             1 => name.clone(),
@@ -209,7 +212,7 @@ impl Side {
         self.statistics.kernels.iter().map(kernel).collect::<Vec<_>>().join(", ")
     }
 
-    /// Refuses runs that did not do the same, or not all of it.
+    /// Rejects two runs of different kernels, and runs that did not complete.
     pub fn is_comparable(&self, other: &Self) -> Result<(), Report> {
         for Self { name, statistics, .. } in [self, other] {
             if statistics.outcome != FINISHED {
@@ -225,7 +228,7 @@ impl Side {
         Ok(())
     }
 
-    /// What the reader should know of two runs that compare.
+    /// Returns the notes on differences between two comparable runs.
     pub fn notes(&self, other: &Self) -> Vec<String> {
         let (mine, its) = (&self.statistics, &other.statistics);
         let mut notes = Vec::new();
@@ -274,7 +277,7 @@ impl Side {
     }
 }
 
-/// The words of both lists, each once.
+/// Returns the words of both lists without duplicates.
 fn all_of<'a>(one: &'a [String], other: &'a [String]) -> impl Iterator<Item = &'a String> {
     one.iter().chain(other.iter().filter(|word| !one.contains(word)))
 }

@@ -1,4 +1,4 @@
-//! The PTX that loads stand in.
+//! Finds the source lines of loads in PTX files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
-/// The texts at hand, with the kernel that each is known to hold.
+/// PTX texts with their paths, each with the kernel that it contains if that is known.
 #[derive(Default)]
 pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 
 impl Sources {
-    /// One file that holds all kernels, if it is given.
+    /// Reads one PTX file that contains all kernels, if `ptx` is given.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// Fails if the file cannot be read.
     pub fn of_file(ptx: Option<&Path>) -> Result<Self, Report> {
         let read = |path: &Path| {
             let text = Content::Ptx.read(path).into_diagnostic();
@@ -24,20 +24,21 @@ impl Sources {
         Ok(Self(text.into_iter().collect()))
     }
 
-    /// Those of a launch file; one that cannot be read has its error when it is run.
+    /// Reads the PTX files of a launch file. An unreadable one counts as empty here; the run itself reports
+    /// the error.
     pub fn of_launch(launch: &LaunchFile) -> Self {
         let text = |path: &Path| input::read_text(path).unwrap_or_default();
         let of = launch.launches().map(|launch| (Some(launch.kernel.clone()), launch.ptx.clone(), text(&launch.ptx)));
         Self(of.collect())
     }
 
-    /// A line of a kernel's file, from 1, with single blanks.
+    /// Returns a line of the kernel's PTX file, numbered from 1, with runs of blanks collapsed.
     pub fn line(&self, kernel: &str, line: u32) -> Option<String> {
         line_of(self.of(kernel)?.1, line)
     }
 
-    /// The line of the source that a line of a kernel's file was compiled from, as the last `.loc` above it says. A source
-    /// is looked for beside the PTX: what a PTX file names elsewhere is not read.
+    /// Returns the source line that a PTX line was compiled from, according to the last `.loc` above it.
+    /// Sources are read only from the folder of the PTX file: a PTX file cannot name other files to read.
     pub fn origin(&self, kernel: &str, line: u32) -> Option<String> {
         let (path, text) = self.of(kernel)?;
         let above: Vec<_> = text.lines().take(line as usize).collect();
@@ -59,16 +60,16 @@ impl Sources {
         Some(source.map_or(place.clone(), |source| format!("{place}: {source}")))
     }
 
-    /// The file of a kernel.
+    /// Returns the path and text of the PTX file of a kernel.
     fn of(&self, kernel: &str) -> Option<(&PathBuf, &String)> {
         let named = self.0.iter().find(|(name, ..)| name.as_ref().is_some_and(|name| name == kernel));
-        // A launch file may shorten names; where all kernels are in one file that does not matter.
+        // A launch file may shorten kernel names. That does not matter if all kernels are in one file.
         let only = || self.0.first().filter(|(_, path, _)| self.0.iter().all(|(_, other, _)| other == path));
         named.or_else(only).map(|(_, path, text)| (path, text))
     }
 }
 
-/// A line of a text, from 1, with single blanks.
+/// Returns a line of a text, numbered from 1, with runs of blanks collapsed.
 fn line_of(text: &str, line: u32) -> Option<String> {
     let text = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))

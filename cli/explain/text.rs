@@ -1,4 +1,4 @@
-//! The same for readers.
+//! Prints the comparison of two runs as text for people.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use input::visible_line;
 use super::super::output::{columns, counted, folded, grouped};
 use super::changes::{Changes, Further, LeftOut, Row, Run, Section};
 
-/// Everything that changed, section by section.
+/// Returns everything that changed, section by section.
 pub fn text(changes: &Changes) -> String {
     let Changes { a, b, kernels, notes, cycles, least, sections } = changes;
     let run = |letter: &str, Run { name, machine, config_hash }: &Run| {
@@ -41,7 +41,7 @@ fn section(section: &Section, least: f64) -> String {
 }
 
 impl Section {
-    /// Head and cells of its table, what is left out as one row where rows add up.
+    /// Returns the head and cells of the section's table. If rows add up, those left out are one more row.
     pub fn cells(&self) -> (Vec<&str>, Vec<Vec<String>>) {
         let LeftOut { rows: small, sum, .. } = &self.left_out;
         let (rows, has_weights) = (self.rows.iter().chain(sum.as_ref().filter(|_| *small > 0)), sum.is_some());
@@ -68,7 +68,7 @@ impl Section {
         (head, rows.map(cells).collect())
     }
 
-    /// Says which rows are left out.
+    /// Returns a sentence on how many rows are left out.
     pub fn left_out(&self, least: f64) -> String {
         let LeftOut { rows, of, .. } = &self.left_out;
         let rows = counted(*rows as u64, "row", "rows");
@@ -76,13 +76,13 @@ impl Section {
     }
 }
 
-/// A part of a whole; what rounds to nothing has no sign.
+/// Formats a fraction as a percentage, without a sign if it rounds to zero.
 fn percent(part: f64) -> String {
     let number = format!("{:.1}", 100.0 * part);
     format!("{} %", if number == "-0.0" { "0.0" } else { &number })
 }
 
-/// A number of three digits at least.
+/// Formats a number with at least three significant digits.
 pub fn plain(value: f64) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };

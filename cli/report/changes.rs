@@ -1,4 +1,4 @@
-//! What `explain` says of two runs.
+//! Writes the comparison of two runs by `explain` as HTML.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::super::explain::changes::{Changes, Cycles};
 use super::super::output::grouped;
 use super::html::{table, texts};
 
-/// What changed from A to B, section by section.
+/// Returns the changes from A to B, section by section.
 pub fn body(changes: &Changes, at: &str) -> Markup {
     let Changes { a, notes, cycles: Cycles { a: before, b: after, speedup, .. }, least, sections, .. } = changes;
     let rows_of = |cells: Vec<Vec<String>>| cells.into_iter().map(texts).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What a run counted: by load, by reason, by class of latency, by part.
+//! Writes the counts of a run as HTML: by load, by stall reason, by latency class, by component.
 
 use ::area::Node;
 use maud::{Markup, html};
@@ -16,7 +16,7 @@ use super::super::output::grouped;
 use super::super::summary::reasons;
 use super::html::{bar, percent, spark, table, text};
 
-/// Each load instruction with its line.
+/// Returns a table of the load instructions, each with its source line.
 pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
     if report.loads.is_empty() {
         return html! { p { "No load of a kernel in PTX reached a cache." } };
@@ -51,7 +51,7 @@ pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
     }
 }
 
-/// What the schedulers did with their cycles.
+/// Returns a table of the issue slots of the schedulers, by use or stall reason.
 pub fn stalls(report: &RunReport, at: &str) -> Markup {
     let mut shares = report.counters.scheduler_shares();
     shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -63,7 +63,7 @@ pub fn stalls(report: &RunReport, at: &str) -> Markup {
     table(&format!("{at}stall"), &["reason", "% of all slots", "", ""], &(1..2), &rows)
 }
 
-/// Why caches refused accesses.
+/// Returns a table of the reservation fails of caches, by reason.
 pub fn refusals(report: &RunReport, at: &str) -> Markup {
     let totals = report.counters.totals();
     let l1 = |units: &L1Stats| reasons(units.refusals());
@@ -89,7 +89,7 @@ pub fn refusals(report: &RunReport, at: &str) -> Markup {
     }
 }
 
-/// How long loads took, and the reads of the DRAM.
+/// Returns latency histograms of loads, of their stages, and of DRAM reads.
 pub fn latencies(report: &RunReport, at: &str) -> Markup {
     let loads = LoadStats::total(report.loads.iter().map(|load| &load.stats));
     let Totals { stages: stays, dram, .. } = report.counters.totals();
@@ -118,7 +118,7 @@ fn histogram(id: &str, classes: &[u64]) -> Markup {
     table(id, &["cycles", "number", "%", ""], &(1..3), &rows)
 }
 
-/// What energy a run took, by part; the first is the whole.
+/// Returns a table of the energy of a run by component. The first component is the whole machine.
 pub fn energy(parts: &[Part], node: Node, at: &str) -> Markup {
     let Some(whole) = parts.first() else { return html! { p { "The run did not count its structures." } } };
     let pj = |part: &Part| part.dynamic_pj + part.leakage_pj;

@@ -1,4 +1,4 @@
-//! Charts over the time of a run.
+//! Draws charts over the cycles of a run.
 
 use maud::{Markup, html};
 use papers::curve::Curve;
@@ -8,15 +8,16 @@ use warpsieve::run::{Interval, RunReport, ratio};
 use super::super::output::{counted, grouped};
 use super::html;
 
-/// A part of a whole in percent; none where there was nothing.
+/// Returns `part` as a percentage of `whole`, or `None` if `whole` is 0.
 fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * ratio(part, whole))
 }
 
-/// A chart: its title, the unit and the least upper end of its axis, and what it shows of an interval.
+/// Chart: title, unit of the axis, smallest upper end of the axis, and function that computes the value of
+/// an interval.
 type Shown<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
-/// What changed over the time.
+/// Returns the charts over the cycles of the run.
 pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
     let RunReport { history, counters, .. } = report;
     let clock = &resolved.config.clock;
@@ -24,7 +25,8 @@ pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
     let channels = counters.dram.len() as f64;
     let bus = |interval: &Interval| {
         let cycles = interval.cycles as f64 * f64::from(clock.dram_khz) / f64::from(clock.core_khz);
-        // A burst counts as a whole when it begins.
+        // A burst counts entirely in the interval in which it begins, so the sum may exceed the cycles of
+        // the interval.
         Some((100.0 * interval.bus_busy_cycles as f64 / (cycles * channels)).min(100.0))
     };
     let charts: [Shown<'_>; 5] = [

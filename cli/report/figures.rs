@@ -1,4 +1,4 @@
-//! The report of figures: their pages, with the charts in them.
+//! Writes the report of `reproduce`: the pages of the figures with their charts.
 
 use maud::{Markup, PreEscaped, html};
 use papers::page::{Drawing, Page};
@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::html::{self, Section, table, text};
 
-/// The whole file.
+/// Returns the complete HTML file.
 pub fn page(pages: &[Page]) -> String {
     let mut all = vec![Section::new("rows", "Rows that hold", held(pages))];
     all.extend(pages.iter().map(|page| Section::new(id(page), page.name.as_str(), body(page))));
@@ -17,7 +17,7 @@ fn id(page: &Page) -> String {
     format!("page-{}", page.name)
 }
 
-/// How many of the judged rows hold, by page.
+/// Returns a table of the number of rated rows that hold, by page.
 fn held(pages: &[Page]) -> Markup {
     let row = |page: &Page| {
         let passed = page.rows.iter().filter(|row| row.passed).count();
@@ -31,14 +31,15 @@ fn held(pages: &[Page]) -> Markup {
     }
 }
 
-/// A page with its pictures. What it links to is not there: the text of a link stays.
+/// Returns the body of a page with its pictures inline. Links keep only their text, since their targets are
+/// not in the file.
 fn body(page: &Page) -> Markup {
     let file = page.name.rsplit('/').next().unwrap_or_default();
     let picture = |name: &str| {
         let named = |(suffix, _): &&(String, Drawing)| format!("{file}{suffix}.svg") == name;
         page.charts.iter().find(named).map(|(_, drawing)| html::picture(&drawing.svg()).into_string())
     };
-    // The text of a picture is what stands in its place.
+    // The alternative text of an image is dropped where the drawing replaces it.
     let mut is_drawn = false;
     let event = |event| match event {
         Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => None,
@@ -56,7 +57,7 @@ fn body(page: &Page) -> Markup {
             Some(Event::Start(Tag::Heading { level: lower(level), id, classes, attrs }))
         }
         Event::End(TagEnd::Heading(level)) => Some(Event::End(TagEnd::Heading(lower(level)))),
-        // The pages are texts, whatever stands in them.
+        // HTML inside a page is shown as text and not interpreted.
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
         other => Some(other),
     };
@@ -66,7 +67,7 @@ fn body(page: &Page) -> Markup {
     html! { (PreEscaped(text)) }
 }
 
-/// A heading of a page, below that of its section.
+/// Returns the level of a heading of a page below the heading of its section.
 fn lower(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from((level as usize + 2).min(6)).unwrap_or(HeadingLevel::H6)
 }

@@ -1,16 +1,16 @@
-//! The page around everything, and what all sections are made of.
+//! Builds the page frame and the elements that all sections share.
 
 use std::ops::Range;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// An element without an end: as HTML has it, it would be no XML.
+/// A void element with a closing slash, so that the page is also well-formed XML.
 const ENCODING: PreEscaped<&str> = PreEscaped("<meta charset=\"utf-8\"/>");
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
-/// Size of a bar in a picture of several, and the space to the next.
+/// Width of a bar with its gap, and height of a sparkline, in SVG units.
 const SPARK: (usize, u64) = (6, 20);
 
-/// A section: its id, its heading, and what it holds.
+/// Section of a page.
 pub struct Section {
     pub id: String,
     pub title: String,
@@ -23,7 +23,7 @@ impl Section {
     }
 }
 
-/// A whole file: a title, what stands at its head, and sections with links to each.
+/// Returns a complete HTML file: title, head, links to the sections, and the sections.
 pub fn page(title: &str, head: &Markup, sections: &[Section]) -> String {
     let page = html! {
         (DOCTYPE)
@@ -48,13 +48,13 @@ pub fn page(title: &str, head: &Markup, sections: &[Section]) -> String {
             }
         }
     };
-    // XML has no place for most control characters, not even escaped; a name may have any.
+    // XML allows most control characters not even when escaped, but a file name may contain any.
     let is_legal = |c: char| matches!(c, '\t' | '\n' | ' '..='\u{fffd}' | '\u{10000}'..);
     let legal: String = page.0.chars().map(|c| if is_legal(c) { c } else { char::REPLACEMENT_CHARACTER }).collect();
     legal + "\n"
 }
 
-/// A table; the columns of the range are numbers.
+/// Returns a table in which the columns of the range `numbers` are aligned as numbers.
 pub fn table(id: &str, head: &[&str], numbers: &Range<usize>, rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.wide {
@@ -70,32 +70,32 @@ pub fn table(id: &str, head: &[&str], numbers: &Range<usize>, rows: &[Vec<Markup
     }
 }
 
-/// A cell of plain text.
+/// Returns a cell of plain text.
 pub fn text(text: impl AsRef<str>) -> Markup {
     html! { (text.as_ref()) }
 }
 
-/// Cells of plain text.
+/// Returns cells of plain text.
 pub fn texts(cells: Vec<String>) -> Vec<Markup> {
     cells.into_iter().map(text).collect()
 }
 
-/// A part of a whole in percent.
+/// Formats a fraction as a percentage.
 pub fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
 }
 
-/// A part of a whole as a bar.
+/// Draws a fraction as a bar.
 pub fn bar(part: f64) -> Markup {
     let width = percent(part.clamp(0.0, 1.0));
     html! { svg.bar viewBox="0 0 100 10" preserveAspectRatio="none" { rect width=(width) height="10" {} } }
 }
 
-/// Counts beside one another, as high as they are of the largest.
+/// Draws counts as a sparkline of bars, with heights relative to the largest count.
 pub fn spark(counts: &[u64]) -> Markup {
     let (width, height) = SPARK;
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    // What is not nothing is seen.
+    // Rounded up, so that every nonzero count is visible.
     let tall = |count: u64| (count * height).div_ceil(most);
     html! {
         svg.spark viewBox=(format!("0 0 {} {height}", width * counts.len())) {
@@ -106,17 +106,18 @@ pub fn spark(counts: &[u64]) -> Markup {
     }
 }
 
-/// A picture that is SVG already, in its own colours: letters may stand on fields that the page knows nothing of.
+/// Embeds an SVG picture in its own colors, because its letters may be on fields whose color the page
+/// cannot know.
 pub fn picture(svg: &str) -> Markup {
     html! { span.chart { (PreEscaped(svg)) } }
 }
 
-/// A chart on a white ground with black letters, in the colours of the page.
+/// Embeds a chart with black letters on a white ground, which takes the colors of the page.
 pub fn chart(svg: &str) -> Markup {
     html! { span.chart.themed { (PreEscaped(svg)) } }
 }
 
-/// Something that is seen once it is asked for.
+/// Returns a section that is closed until the reader opens it.
 pub fn folded(label: &str, body: &Markup) -> Markup {
     html! { details { summary { (label) } (body) } }
 }

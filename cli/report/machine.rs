@@ -1,4 +1,5 @@
-//! What ran: the fields of a configuration with the places that state them, and the area of the blocks.
+//! Writes the machine of a run as HTML: the configuration fields with their origins, and the area of the
+//! blocks.
 
 use ::area::{Node, Technology};
 use maud::{Markup, html};
@@ -10,10 +11,11 @@ use super::super::area::table::{HEAD, rows};
 use super::super::output::counted;
 use super::html::{bar, folded, table, text, texts};
 
-/// Levels of blocks.
+/// Number of levels of blocks in the area table.
 const LEVELS: usize = 3;
 
-/// The fields, those first that a design or a setting changed; `at` begins the ids.
+/// Returns the configuration fields, those changed by designs and settings first. The prefix `at` makes the
+/// element ids unique.
 pub fn configuration(resolved: &Resolved, at: &str) -> Markup {
     let fields: Vec<_> = resolved.stated().collect();
     let changed: Vec<_> = fields.iter().filter(|field| field.was.is_some()).collect();
@@ -60,7 +62,7 @@ fn row(Stated { path, value, place, was, assumed }: &Stated) -> Markup {
     }
 }
 
-/// The area of the blocks, an estimate.
+/// Returns a table of the estimated area of the blocks.
 pub fn area(resolved: &Resolved, node: Node, at: &str) -> Result<Markup, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let tree = estimated(resolved, technology, node);

@@ -1,4 +1,4 @@
-//! The report of a comparison: the table, bars by design, and each run as in a report of its own.
+//! Writes the report of `compare`: the table, bars by design, and each run as in a report of its own.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ use super::html::{self, Section, folded, texts};
 use super::single::{Ran, sections, verdict};
 use super::{changes, machine};
 
-/// Part of the whole that a change must exceed, as `explain` has it.
+/// Fraction of the total that a change must exceed to be listed, the default of `explain`.
 const LEAST: f64 = 0.01;
 
-/// A run, and the launch file's sources.
+/// Run of the comparison, with the PTX sources of its launch file.
 pub struct Run<'a> {
     pub id: Id,
     pub name: &'a str,
@@ -29,10 +29,10 @@ pub struct Run<'a> {
     pub sources: &'a Sources,
 }
 
-/// What is drawn: its title, its unit, and the counter that it is.
+/// Charts of the report: title, unit, and key of the counter.
 const DRAWN: [(&str, &str, &str); 2] = [("Cycles", "cycles", "cycles"), ("Thread instructions a cycle", "IPC", "ipc")];
 
-/// The whole file.
+/// Returns the complete HTML file.
 pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, Report> {
     let mut all = vec![
         Section::new("table", "Side by side", side_by_side(plan, results)),
@@ -66,7 +66,7 @@ pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, 
     Ok(html::page(&format!("Comparison of {}", names.join(", ")), &about, &all))
 }
 
-/// The table on the terminal.
+/// Returns the table that `compare` prints, with the note on runs without evictions.
 pub fn side_by_side(plan: &Plan, results: &Results) -> Markup {
     let rows = rows(plan, results);
     let (head, cells) = table::grid(&rows);
@@ -78,7 +78,8 @@ pub fn side_by_side(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// Speed-up and what a run is first asked for, a group of bars a design and a colour a launch file.
+/// Returns bar charts of the speed-up and the main counters, with one group of bars per design and one
+/// color per launch file.
 fn bars(plan: &Plan, results: &Results) -> Markup {
     let chart = |chart: Chart, value: &dyn Fn(Id) -> Option<f64>| {
         let of = |workload: usize| (0..plan.variants.len()).map(move |variant| value((workload, variant))).collect();
@@ -97,7 +98,7 @@ fn bars(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// A run as in a report of its own, and what `explain` says of it.
+/// Returns the sections of a run as in a report of its own, followed by its comparison with the baseline.
 fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &str) -> Result<Markup, Report> {
     let Run { id: (workload, variant), name, ref measured, sources } = *run;
     let Some(resolved) = &plan.variants[variant].resolved else { return Ok(html! {}) };

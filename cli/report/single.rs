@@ -1,4 +1,4 @@
-//! The report of one run.
+//! Writes the report of one run.
 
 use std::path::Path;
 
@@ -14,20 +14,20 @@ use super::super::summary::Summary;
 use super::html::Section;
 use super::{counted, course, html, machine};
 
-/// A run.
+/// Run to report.
 pub struct Ran<'a> {
-    /// The launch file or the trace.
+    /// Launch file or trace of the run.
     pub file: &'a Path,
     pub resolved: &'a Resolved,
     pub report: &'a RunReport,
     pub energy: &'a [Part],
     pub node: Node,
     pub sources: &'a Sources,
-    /// What was said of it.
+    /// Warnings and notes about the run.
     pub notes: &'a [String],
 }
 
-/// The whole file.
+/// Returns the complete HTML file.
 pub fn page(ran: &Ran<'_>) -> Result<String, Report> {
     let Ran { file, resolved, report, node, .. } = *ran;
     let [summary, loads, stalls, refusals, latencies, energy] = sections(ran, "");
@@ -50,7 +50,7 @@ fn summary_of<'a>(ran: &Ran<'a>) -> Summary<'a> {
     Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None }
 }
 
-/// What a run counted, as the sections of its report; `at` begins their ids.
+/// Returns the sections with the counts of a run. The prefix `at` makes their ids unique.
 pub fn sections(ran: &Ran<'_>, at: &str) -> [Section; 6] {
     let report = ran.report;
     let section = |id: &str, title: &str, body| Section::new(format!("{at}{id}"), title, body);
@@ -64,7 +64,7 @@ pub fn sections(ran: &Ran<'_>, at: &str) -> [Section; 6] {
     ]
 }
 
-/// What came of a run, in a few words.
+/// Returns the outcome of a run as a short sentence.
 pub fn verdict(report: &RunReport) -> Markup {
     let (class, text) = match (&report.outcome, &report.verdict) {
         (Outcome::NoProgress(_), _) => ("bad", "No progress"),
@@ -79,7 +79,7 @@ pub fn verdict(report: &RunReport) -> Markup {
     html! { p class={ "verdict " (class) } { (text) } }
 }
 
-/// What a run prints, and what was said of it.
+/// Returns the summary that `run` prints, with the warnings and notes.
 fn summary(ran: &Ran<'_>, at: &str) -> Markup {
     let summary = summary_of(ran);
     let rows = [summary.counted(), summary.judged()].concat();

@@ -1,4 +1,4 @@
-//! The report of a sweep: the tables, the picture, and what sets the runs apart.
+//! Writes the report of a sweep: the tables, the picture, and the differences between the runs.
 
 use maud::{Markup, html};
 use warpsieve::config::Resolved;
@@ -10,7 +10,7 @@ use super::super::sweep::tidy::Tidy;
 use super::html::{self, Section, folded, text, texts};
 use super::side::side_by_side;
 
-/// The whole file, with a picture.
+/// Returns the complete HTML file, with a picture.
 pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &Tidy, picture: &str) -> String {
     let all = [
         Section::new("table", "Results", side_by_side(plan, results)),
@@ -26,7 +26,7 @@ pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &Tidy, picture: &s
     html::page(&format!("Sweep {name}"), &html! {}, &all)
 }
 
-/// Each run with its parameters and what is to be known of it.
+/// Returns a table of the runs with their parameters and notes.
 fn runs(plan: &Plan, results: &Results) -> Markup {
     let ids = (0..plan.workloads.len()).flat_map(|w| (0..plan.variants.len()).map(move |v| (w, v)));
     let head: Vec<_> = plan.columns.iter().map(|column| column.name.as_str()).chain([""]).collect();
@@ -41,7 +41,7 @@ fn runs(plan: &Plan, results: &Results) -> Markup {
     html::table("run", &head, &(0..0), &ids.map(row).collect::<Vec<_>>())
 }
 
-/// What the machines have other than the first.
+/// Returns a table of the fields in which each machine differs from the first one.
 fn machines(plan: &Plan) -> Markup {
     let first = plan.variants.iter().find_map(|variant| variant.resolved.as_deref());
     let differs = |resolved: &Resolved| -> Vec<(String, String, String)> {

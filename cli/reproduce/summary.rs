@@ -1,4 +1,4 @@
-//! How many of the judged rows hold, by paper and class.
+//! Counts the rated rows that hold, by paper and class.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use papers::judge::{Class, Row};
 use papers::page::rows;
 use warpsieve::kernels::{name_of, sorted};
 
-/// A paper's rows of a class.
+/// Rows of one paper and class.
 #[derive(Serialize)]
 struct Entry {
     paper: String,
     class: Class,
     passed: usize,
     rows: usize,
-    /// Rows besides that could not have come out otherwise.
+    /// Further rows that could not have failed, and therefore are no evidence.
     no_evidence: usize,
 }
 

@@ -1,4 +1,5 @@
-//! What only the command reads: sweep files, statistics, runs that were kept, and what soaks have kept.
+//! Fuzz targets for file formats that only the command reads: sweep files, statistics, cached runs, and
+//! `--keep` files of soak tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -20,12 +21,12 @@ use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
 use super::kept::Passed;
 
-/// The key of a kept run among samples.
+/// Cache key of the cached run among the samples.
 const KEY: &str = "soak";
-/// The machine that the samples come from: small, as are its statistics.
+/// Settings of the machine that produces the samples: small, so that its statistics are small.
 const SMALL: [&str; 3] = ["num_sms=2", "num_partitions=1", "l2.sets=16"];
 
-/// The inputs.
+/// Returns the fuzz targets.
 #[must_use]
 pub fn inputs() -> &'static [Input] {
     &INPUTS
@@ -61,7 +62,7 @@ static INPUTS: [Input; 4] = [
 const KEPT_SOAK: &str = "soak = \"ptx\"\n\n[[build]]\nversion = \"0.1.0\"\nsources = \"00\"\nseeds = \"1-250, 300\"\n\
                          cases = 251\nruns = 251000\ncycles = 0\nwarp_instructions = 0\n";
 
-/// A run that the samples are made of.
+/// Simulates the run from which the samples are made.
 fn ran(kernels: &Path) -> Result<(Resolved, RunReport), String> {
     let sets = SMALL.map(str::to_owned).to_vec();
     let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets });
@@ -71,7 +72,7 @@ fn ran(kernels: &Path) -> Result<(Resolved, RunReport), String> {
     Ok((resolved, report.map_err(|error| error.to_string())?))
 }
 
-/// Statistics that nothing was done to, to hold damaged ones against.
+/// Undamaged statistics, with which damaged ones are compared.
 static WHOLE: OnceLock<Side> = OnceLock::new();
 
 fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -90,7 +91,7 @@ fn read_statistics(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     WHOLE.get().map_or(Ok(()), |whole| explained(&side, whole))
 }
 
-/// Explains what changed, from both sides.
+/// Compares both statistics in either order.
 fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
     for [a, b] in [[side, whole], [whole, side]] {
         a.is_comparable(b).map_err(in_words)?;
@@ -101,7 +102,7 @@ fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The configuration of the run that was kept, and the run.
+/// Configuration and result of the cached run.
 static KEPT: OnceLock<(Resolved, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -115,7 +116,7 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.into_bytes() }])
 }
 
-/// One that cannot be read counts as none, of which nobody hears.
+/// Reads a damaged cached run. An unreadable one counts as absent, without a message to the user.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let none = || in_words(format!("{}: no run", path.display()));
     let (measured, (resolved, as_kept)) = found::<Measured>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;

@@ -1,7 +1,8 @@
-//! What a soak has been through, in a file: which build ran which seeds, and what that came to. A soak goes on from
-//! there, so that it can be run in pieces.
+//! Records the progress of a soak test in a file: the seeds that each build ran, and the work done. A soak
+//! test resumes from the file, so that it can run in several sessions.
 //!
-//! A file is written whole or not at all, every few seconds: a killed soak runs the cases since then again.
+//! Every write replaces the whole file, every few seconds. A killed soak test repeats the cases since the
+//! last write.
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -16,29 +17,29 @@ use serde::{Deserialize, Serialize, de};
 use tb::soak::Tally;
 use waves::part_file::PartFile;
 
-/// Time between two times that the file is written.
+/// Shortest interval between two writes of the file.
 const WRITE_EVERY: Duration = Duration::from_secs(2);
 const HEADING: &str = "# Written by `warpsieve soak --keep`: the seeds that have passed, by the build that ran them.\n";
 
-/// What has passed of a soak.
+/// Cases of a soak test that have passed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Passed {
-    /// The soak.
+    /// Name of the soak test.
     pub soak: String,
-    /// What each build ran, in the order in which they did.
+    /// Work of each build, in the order in which the builds ran.
     #[serde(rename = "build", default)]
     pub builds: Vec<Build>,
 }
 
-/// What a build has been through.
+/// Work of one build.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     version: String,
     /// Fingerprint of the sources.
     sources: String,
-    /// The seeds that have passed.
+    /// Seeds that have passed.
     pub seeds: Seeds,
     cases: u64,
     runs: u64,
@@ -46,7 +47,7 @@ pub struct Build {
     warp_instructions: u64,
 }
 
-/// Seeds, as ranges in order with gaps between them.
+/// Set of seeds, as sorted ranges with gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seeds(Vec<RangeInclusive<u64>>);
 
@@ -58,7 +59,7 @@ impl Seeds {
 
     fn add_range(&mut self, range: RangeInclusive<u64>) {
         let (mut first, mut last) = range.into_inner();
-        // Those that overlap the range or touch it become part of it.
+        // Ranges that overlap or touch the new one are merged with it.
         self.0.retain(|other| {
             let is_apart = other.start().checked_sub(1).is_some_and(|before| last < before)
                 || other.end().checked_add(1).is_some_and(|behind| behind < first);
@@ -71,12 +72,12 @@ impl Seeds {
         self.0.insert(at, first..=last);
     }
 
-    /// Adds all of others.
+    /// Adds all seeds of another set.
     pub fn add_all(&mut self, others: &Self) {
         others.0.iter().for_each(|range| self.add_range(range.clone()));
     }
 
-    /// Those from `first` on that are none of these, in order.
+    /// Returns the seeds from `first` on that are not in the set, in ascending order.
     pub fn others_from(&self, first: u64) -> impl Iterator<Item = u64> + use<> {
         let mut known = self.0.clone().into_iter().peekable();
         let mut next = Some(first);
@@ -144,7 +145,7 @@ impl Build {
         Self { version, sources, ..Self::default() }
     }
 
-    /// What it came to.
+    /// Returns the counts of the work.
     pub fn tally(&self) -> Tally {
         let &Self { cases, runs, cycles, warp_instructions, .. } = self;
         Tally { cases, runs, cycles, warp_instructions }
@@ -160,16 +161,16 @@ impl Passed {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no such file.
+    /// Fails if the file cannot be read, or was not written by `soak --keep`.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let text = input::read_text(path).into_diagnostic();
         Self::parse(path, &text.wrap_err_with(|| format!("{}: cannot be read", path.display()))?)
     }
 
-    /// Reads a text as if it stood in a file.
+    /// Parses a text as the file `path`.
     ///
     /// # Errors
-    /// If it is no such text.
+    /// Fails if `soak --keep` did not write the text.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Report> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let before = &text[..text.floor_char_boundary(error.span().map_or(0, |span| span.start))];
@@ -179,7 +180,7 @@ impl Passed {
         })
     }
 
-    /// All seeds that have passed, whoever ran them.
+    /// Returns the seeds that have passed in any build.
     pub fn seeds(&self) -> Seeds {
         let mut all = Seeds::default();
         self.builds.iter().for_each(|build| all.add_all(&build.seeds));
@@ -191,22 +192,22 @@ impl Passed {
     }
 }
 
-/// A file that a soak goes on from, and to which it adds what passes.
+/// Progress file of a running soak test.
 pub struct Keeper {
     path: PathBuf,
     passed: Passed,
-    /// What the file holds; `None` if there is none yet.
+    /// Content of the file at the last access; `None` if there was no file.
     text: Option<String>,
-    /// The case under way, and what had been done before it.
+    /// Seed of the running case, and the work done before it.
     begun: Option<(u64, Tally)>,
     written: Instant,
 }
 
 impl Keeper {
-    /// Opens the file of a soak, which may not be there yet.
+    /// Opens the progress file of a soak test, or creates it.
     ///
     /// # Errors
-    /// If it cannot be read, or is of another soak.
+    /// Fails if the file cannot be read or written, or belongs to another soak test.
     pub fn open(path: &Path, soak: &str) -> Result<Self, Report> {
         let text = held(path)?;
         let passed = match &text {
@@ -218,27 +219,28 @@ impl Keeper {
             return Err(miette!("{path}: keeps the soak `{}`, expected `{soak}`: a file keeps one soak", passed.soak));
         }
         let mut keeper = Self { path: path.to_owned(), passed, text, begun: None, written: Instant::now() };
-        // That nothing can be written here is to be known before anything has run.
+        // Written at once, so that an unwritable file is reported before any case has run.
         keeper.write()?;
         Ok(keeper)
     }
 
-    /// What has passed.
+    /// Returns the cases that have passed.
     pub fn passed(&self) -> &Passed {
         &self.passed
     }
 
-    /// A case begins, of so much done in this process; the one before has passed.
+    /// Records that a case begins, and that the previous one has passed. `tally` is the work done so far in
+    /// this process.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn begins(&mut self, seed: u64, tally: Tally) -> Result<(), Report> {
         self.passes(tally);
         self.begun = Some((seed, tally));
         if self.written.elapsed() >= WRITE_EVERY { self.write() } else { Ok(()) }
     }
 
-    /// The case under way has passed.
+    /// Records that the running case has passed.
     pub fn passes(&mut self, tally: Tally) {
         let Some((seed, before)) = self.begun.take() else { return };
         let this = Build::this();
@@ -255,7 +257,7 @@ impl Keeper {
     /// Writes the file.
     ///
     /// # Errors
-    /// If it cannot be written, or another process has changed it.
+    /// Fails if the file cannot be written, or if another process has changed it.
     pub fn write(&mut self) -> Result<(), Report> {
         let path = self.path.display();
         if held(&self.path)? != self.text {
@@ -269,7 +271,7 @@ impl Keeper {
     }
 }
 
-/// What a file holds; `None` if there is none.
+/// Returns the content of a file; `None` if it does not exist.
 fn held(path: &Path) -> Result<Option<String>, Report> {
     match input::read_text(path) {
         Ok(text) => Ok(Some(text)),

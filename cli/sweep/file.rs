@@ -1,4 +1,5 @@
-//! The sweep file: what is run on what, read from TOML with every broken rule reported.
+//! Reads the sweep file, which lists workloads, machines and settings in TOML. All violations are reported
+//! together.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,22 +14,22 @@ use warpsieve::content::Content;
 use warpsieve::kernels::of_name;
 use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 
-/// Keys of the file.
+/// Top-level keys of the file.
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
-/// Most core cycles of a run, as on the command line.
+/// Largest number of core cycles per run, as on the command line.
 const MOST_CYCLES: i128 = 1_000_000_000_000_000;
-/// Most runs: what is more was hardly meant, and would fill the memory.
+/// Largest number of runs. More are hardly intended, and would fill the memory.
 const MOST_RUNS: usize = 100_000;
-/// Characters of the label of a machine that is refused.
+/// Largest number of characters printed of the label of a rejected machine.
 const MOST_LABEL: usize = 120;
-/// The parameter that a table of a `together` is named by.
+/// Key that names a table of a `together` parameter.
 const NAME: &str = "name";
 
-/// A sweep file.
+/// Sweep file.
 pub struct SweepFile {
     pub launches: Vec<Named<PathBuf>>,
     pub traces: Vec<Named<PathBuf>>,
-    /// The parameters of the machine, in order: machine, design, those that go together, single settings.
+    /// Parameters of the machine, in order: machine, designs, `together` parameters, single settings.
     pub parameters: Vec<Parameter>,
     pub check: bool,
     pub max_cycles: Option<u64>,
@@ -36,32 +37,32 @@ pub struct SweepFile {
     text: String,
 }
 
-/// Something with a name of its own, or the one it has anyway.
+/// Item with a name, which is given in the file or derived from the item.
 pub struct Named<T> {
     pub name: String,
     pub of: T,
 }
 
-/// A parameter of the machine.
+/// Parameter of the machine.
 pub struct Parameter {
     pub name: String,
     pub choices: Vec<Choice>,
-    /// The choice that speed-ups are against, by number; that of the run itself if there is none.
+    /// Index of the choice that is the baseline of speed-ups; `None` if each run keeps its own choice.
     pub baseline: Option<usize>,
 }
 
-/// A value of a parameter, and what it stands for.
+/// Choice of a parameter: the value, and the machine, designs or settings that it stands for.
 pub struct Choice {
-    /// As it stands in tables.
+    /// Value in tables.
     pub value: Value,
     pub machine: Option<String>,
     pub designs: Vec<String>,
-    /// Keys, what they are set to, and how that is written.
+    /// Settings of the choice.
     pub sets: Vec<Set>,
     pub place: Place,
 }
 
-/// A setting.
+/// Setting of a configuration field: key, value, and text as for `--set`.
 #[derive(Clone)]
 pub struct Set {
     pub key: String,
@@ -73,17 +74,17 @@ impl SweepFile {
     /// Reads a sweep file.
     ///
     /// # Errors
-    /// If it cannot be read, or with every rule that it breaks.
+    /// Fails if the file cannot be read, or with every rule that it violates.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let text = Content::Sweep.read(path).into_diagnostic();
         let text = text.wrap_err_with(|| format!("{}: cannot read the sweep file", path.display()))?;
         Ok(Self::parse(path, text)?)
     }
 
-    /// Reads a text as if it stood in a file.
+    /// Parses a text as the file `path`.
     ///
     /// # Errors
-    /// With every rule that it breaks.
+    /// Fails with every rule that the text violates.
     pub fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, &text);
         let Some(document) = problems.document(&text) else { return problems.or(None) };
@@ -129,12 +130,13 @@ impl SweepFile {
         Ok(Self { launches, traces, parameters, check, max_cycles, path: path.to_owned(), text })
     }
 
-    /// What is wrong with machines that the file asks for, each problem once, at the value that is at fault.
+    /// Returns the error for the machines that the configuration rules reject. Each problem is reported
+    /// once, at the offending value.
     pub fn refusal(&self, refused: &[(String, ConfigError)]) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
         let mut numbers = HashMap::new();
-        // The label of a machine with thousands of settings is long, and may stand in front of as many problems.
+        // A machine with thousands of settings has a long label, which may precede as many problems.
         let labelled: Vec<_> = refused.iter().map(|(label, error)| (shortened(label), error)).collect();
         for (label, problem) in labelled.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
             let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
@@ -147,7 +149,7 @@ impl SweepFile {
             let [first, others @ ..] = labels.as_slice() else { continue };
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             let (option, text) = problem.given();
-            // Behind the problems that are shown nobody looks for the place.
+            // Searching for the place would be wasted on problems beyond those that are printed.
             let is_shown = problems.wants_help();
             let mut choices = self.choices().filter(|_| is_shown);
             let place = choices.find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
@@ -166,7 +168,7 @@ impl SweepFile {
     }
 }
 
-/// The beginning of a label, of which the message behind it is not to be lost.
+/// Returns the beginning of a label, so that a long one does not hide the message after it.
 fn shortened(label: &str) -> String {
     match label.char_indices().nth(MOST_LABEL) {
         Some((at, _)) => format!("{} ...", &label[..at]),
@@ -174,7 +176,7 @@ fn shortened(label: &str) -> String {
     }
 }
 
-/// The elements of a list, or what stands alone in its place.
+/// Returns the elements of a list, or the single value given in place of a list.
 fn listed<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'_>) -> Vec<Node<'a>> {
     let Some(node) = root.get(key) else { return Vec::new() };
     if !node.is_array() {
@@ -187,7 +189,8 @@ fn listed<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'
     elements
 }
 
-/// What an element of the list `key` is called, and what it consists of: `"a"`, or `{ name = "b", key = "a" }`.
+/// Returns the name of an element of the list `key`, and its content. Elements are `"a"`, or `{ name = "b",
+/// key = "a" }`.
 fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
     if !node.is_table() {
         return Some((None, node));
@@ -197,8 +200,9 @@ fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(
     Some((Some(name?.to_owned()), table.require(key, problems)?))
 }
 
-/// Files by name or pattern, in the order of the list; those of a pattern in the order of their names. They are called what
-/// the file calls them, from wherever the command is run.
+/// Returns the files of a list of names and patterns, in the order of the list. Matches of a pattern are
+/// sorted by name. Without a `name`, a file is called as in the sweep file, independent of the current
+/// folder.
 fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<Named<PathBuf>> {
     let what = "names or patterns of files";
     let (mut found, mut names) = (Vec::new(), HashSet::new());
@@ -233,7 +237,7 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
     found
 }
 
-/// The files of a name or pattern, or why there are none.
+/// Returns the files that a name or pattern denotes, or the reason why there are none.
 fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
     if !text.contains(['*', '?', '[']) {
         let path = folder.join(text);
@@ -249,7 +253,7 @@ fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-/// A machine or design: files are beside the sweep file.
+/// Returns the name of a machine or design. Paths are relative to the folder of the sweep file.
 fn beside(folder: &Path, name: &str) -> String {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     if is_file { folder.join(name).display().to_string() } else { name.to_owned() }
@@ -285,7 +289,8 @@ fn designs(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Para
     Parameter::new("design", choices, baseline)
 }
 
-/// Settings that go together: lists of tables, each list by the name of its parameter.
+/// Reads `together`: lists of tables of settings that vary together. The key of each list is the name of
+/// its parameter.
 fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
     let what = "tables of settings that go together, such as [{ name = \"small\", l1.sets = 16, l1.ways = 2 }]";
     let Some(node) = root.get("together") else { return Vec::new() };
@@ -327,7 +332,7 @@ fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
     parameters
 }
 
-/// Single settings: each key is a parameter, with a value or a list of them.
+/// Reads single settings: each key is a parameter with one value or a list of values.
 fn settings(table: &Table<'_>, above: &str, problems: &mut Problems<'_>, parameters: &mut Vec<Parameter>) {
     leaves(table, above, &mut |key, node| {
         let nodes = match node.is_array() {
@@ -347,7 +352,7 @@ fn settings(table: &Table<'_>, above: &str, problems: &mut Problems<'_>, paramet
     });
 }
 
-/// Visits what tables hold, with dotted keys.
+/// Visits all values in nested tables, with dotted keys.
 fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<'a>)) {
     for (key, node) in table.entries() {
         let key = if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
@@ -358,7 +363,8 @@ fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<
     }
 }
 
-/// Refuses a parameter or a value that is given twice: rows would have the same name.
+/// Rejects a parameter or value that is given twice, since several columns or rows would have the same
+/// name.
 fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
     let mut names = HashSet::new();
     for parameter in parameters {
@@ -379,7 +385,8 @@ fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
     }
 }
 
-/// The choices that speed-ups are against: those of `[baseline]`, or the first of each parameter but the machine.
+/// Sets the baselines of speed-ups: the choices in `[baseline]`, or else the first choice of each parameter
+/// except the machine.
 fn baselines(root: &Table<'_>, parameters: &mut [Parameter], problems: &mut Problems<'_>) {
     let Some(node) = root.get("baseline") else {
         parameters.iter_mut().skip(1).for_each(|parameter| parameter.baseline = Some(0));
@@ -413,7 +420,7 @@ impl Parameter {
 }
 
 impl Choice {
-    /// What a file that says nothing means.
+    /// Returns the default choice, for a file that does not give the parameter.
     fn nothing(value: &str) -> Self {
         let place = Place { path: String::new(), value: value.to_owned(), span: 0..0 };
         Self { value: value.into(), machine: None, designs: Vec::new(), sets: Vec::new(), place }
@@ -421,7 +428,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// Whether this is what an option of the command line would give.
+    /// True if the choice equals the given option of the command line.
     fn gives(&self, option: &str, text: &str) -> bool {
         match option {
             "--machine" => self.machine.as_deref() == Some(text),
@@ -438,7 +445,7 @@ impl Set {
     }
 }
 
-/// A value as tables have it: a number or a text; what is neither as it is written.
+/// Returns a value for tables: a number or a text. Other values become the text in the file.
 fn value_of(node: &Node<'_>) -> Value {
     let number = || match node.number()? {
         Number::Integer(integer) => i64::try_from(integer).ok().map(Value::from),
@@ -448,7 +455,7 @@ fn value_of(node: &Node<'_>) -> Value {
     number().unwrap_or_else(|| text().into())
 }
 
-/// A value without quotes.
+/// Returns a value as text, without quotes.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,4 +1,4 @@
-//! What is run: everything that runs on every machine there is to run it on.
+//! Plans the runs of a sweep: every workload on every variant of the machine.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -20,61 +20,61 @@ use super::file::{Choice, Named, Parameter, SweepFile, text_of};
 use warpsieve::config::{ConfigError, Request, Resolved};
 use warpsieve::run::{Recording, RunError};
 
-/// Everything to run.
+/// Workloads and machines of a sweep.
 pub struct Plan {
-    /// Parameters in the order of their columns: that of what runs, then those of the machine.
+    /// Parameters in the order of their columns: the workload, then those of the machine.
     pub columns: Vec<Column>,
     pub workloads: Vec<Workload>,
     pub variants: Vec<Variant>,
-    /// What decides a result besides these: the kind under which it is kept.
+    /// Kind of the results in the cache, which depends on the options that affect a result.
     pub kind: String,
 }
 
-/// A parameter.
+/// Column of a parameter.
 pub struct Column {
     pub name: String,
-    /// The columns of settings that go together have one number, others one each.
+    /// Group number, shared by the columns of settings that vary together; unique for every other column.
     pub group: usize,
 }
 
-/// What runs.
+/// Launch file or trace of a sweep.
 pub struct Workload {
     pub name: String,
     pub subject: Subject,
     input: Input,
 }
 
-/// A machine of the sweep.
+/// Machine of a sweep.
 pub struct Variant {
-    /// What sets it apart from the others.
+    /// Label that distinguishes the variant from the others.
     pub label: String,
-    /// Its cells below the columns.
+    /// Values of the parameters, for the cells of the table.
     pub values: Vec<Value>,
-    /// The variant that its speed-up is against, by number.
+    /// Index of the variant that is the baseline of the speed-up.
     pub baseline: usize,
     pub request: Request,
-    /// Its configuration, unless that is refused.
+    /// Resolved configuration; `None` if it was rejected.
     pub resolved: Option<Arc<Resolved>>,
 }
 
-/// A run: what, on which variant, by number.
+/// Run of a sweep: index of the workload, index of the variant.
 pub type Id = (usize, usize);
 
-/// A run with its configuration. Two that are the same under different names are one.
+/// Run with its configuration. Runs that are identical under different names are one, with several ids.
 pub struct Run<'a> {
     pub ids: Vec<Id>,
     pub workload: &'a Workload,
     pub resolved: Arc<Resolved>,
 }
 
-/// The kind of results: what of the options decides them.
+/// Returns the kind of results in the cache, which depends on the options that affect a result.
 pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
     let until = max_cycles.map(|last| format!("-until-{last}")).unwrap_or_default();
     format!("measured{}{until}", if check { "-check" } else { "" })
 }
 
 impl Workload {
-    /// A launch file; it is read to find out now what is wrong with it.
+    /// Returns the workload of a launch file, which is read at once to report its errors before the runs.
     pub fn launch(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
         files.reads_launch(&warpsieve::run::open(path, None)?);
         Self::of(name, Subject::Launch(path.to_owned()))
@@ -94,8 +94,8 @@ impl Workload {
 }
 
 impl Plan {
-    /// What a sweep file asks for. Configurations that are refused have none, and are problems beside the plan, each with
-    /// the label of a variant.
+    /// Builds the plan of a sweep file. Variants with a rejected configuration have none. Their errors are
+    /// returned with the labels of the variants.
     pub fn of(file: &SweepFile, files: &mut Files) -> Result<(Self, Vec<(String, ConfigError)>), Report> {
         let mut workloads = Vec::new();
         for Named { name, of } in &file.launches {
@@ -119,7 +119,8 @@ impl Plan {
         Ok((Self { columns: columns(&file.parameters), workloads, variants, kind }, refused))
     }
 
-    /// Every run whose configuration there is, in order: all variants of the first thing that runs, then of the next.
+    /// Returns every run with a valid configuration, in order: all variants of the first workload, then of
+    /// the next.
     pub fn jobs(&self) -> Result<Vec<Job<Run<'_>>>, Report> {
         let mut jobs: Vec<Job<Run<'_>>> = Vec::new();
         let mut known: HashMap<Key, usize> = HashMap::new();
@@ -152,19 +153,19 @@ impl Plan {
         Ok(jobs)
     }
 
-    /// The cells of a run below the columns.
+    /// Returns the values of the parameters of a run, for the cells of the table.
     pub fn values(&self, (w, v): Id) -> impl Iterator<Item = Value> {
         [Value::from(self.workloads[w].name.as_str())].into_iter().chain(self.variants[v].values.iter().cloned())
     }
 
-    /// The run that the speed-up of a run is against.
+    /// Returns the baseline run of the speed-up of a run.
     pub fn baseline(&self, (w, v): Id) -> Id {
         (w, self.variants[v].baseline)
     }
 }
 
-/// The configurations of variants, in order. Of many this takes a while: how far it is shows on a terminal, and in the log
-/// of a job.
+/// Resolves the configurations of variants, in order. Since this takes long for many variants, it shows its
+/// progress on a terminal and in the logs of batch jobs.
 fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
     let machines = output::noun(variants.len(), "machine", "machines");
     let bar =
@@ -181,7 +182,8 @@ fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
     resolved
 }
 
-/// The machine of a variant with as many address bits as a trace needs; `wider` counts those that had fewer.
+/// Returns the machine of a variant with the address width that a trace needs. `wider` counts the machines
+/// that had to be widened.
 fn widened(
     recording: &Recording,
     variant: &Variant,
@@ -196,7 +198,7 @@ fn widened(
     Ok(Arc::new(Resolved::new(&run::widened(variant.request.clone(), needed))?))
 }
 
-/// The columns of parameters; a key that several set is one column.
+/// Returns the columns of the parameters. A key that several parameters set is a single column.
 fn columns(parameters: &[Parameter]) -> Vec<Column> {
     let mut columns = vec![Column { name: "launch".to_owned(), group: 0 }];
     for (at, parameter) in parameters.iter().enumerate() {
@@ -210,7 +212,7 @@ fn columns(parameters: &[Parameter]) -> Vec<Column> {
     columns
 }
 
-/// Every combination of choices, those of the last parameter changing fastest.
+/// Returns every combination of choices. Those of the last parameter vary fastest.
 fn variants(parameters: &[Parameter]) -> Vec<Variant> {
     let columns = columns(parameters);
     let all: usize = parameters.iter().map(|parameter| parameter.choices.len()).product();
@@ -255,7 +257,8 @@ fn variants(parameters: &[Parameter]) -> Vec<Variant> {
     (0..all).map(variant).collect()
 }
 
-/// The design, the machine if there are several, and all settings with their keys: a single one changes the machine too.
+/// Returns the label of a combination: the machine if there are several, the designs, and all settings with
+/// their keys. A setting is named even if it has only one value, since it changes the machine.
 fn label<'a>(chosen: impl Iterator<Item = (&'a Parameter, &'a Choice)>) -> String {
     let part = |(at, (parameter, choice)): (usize, (&Parameter, &Choice))| {
         let value = text_of(&choice.value);
@@ -268,7 +271,7 @@ fn label<'a>(chosen: impl Iterator<Item = (&'a Parameter, &'a Choice)>) -> Strin
     chosen.enumerate().filter_map(part).collect::<Vec<_>>().join(" ")
 }
 
-/// Why a run is refused, in one line where it fits.
+/// Returns the reason why a run was rejected, on one line if possible.
 pub fn why(error: &RunError) -> String {
     match error {
         RunError::Launch(error) => error.lines().join("\n"),

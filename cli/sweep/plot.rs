@@ -1,4 +1,4 @@
-//! The results as a picture: bars, lines over a parameter of numbers, or heat maps over two.
+//! Draws the results of a sweep: bars, lines over a numeric parameter, or heat maps over two parameters.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,21 +14,21 @@ use super::file::text_of;
 use super::plan::Plan;
 use super::tidy::{SPEEDUP, Tidy, is_column};
 
-/// What is drawn over what.
+/// Column to draw, parameters of the axes, and width of the picture.
 pub struct Plot {
     of: String,
     over: Vec<String>,
     width: Width,
 }
 
-/// From here on an axis counts millions.
+/// Value from which on an axis is labeled in millions.
 const MILLIONS: f64 = 1e7;
 
 impl Plot {
-    /// What the options ask for.
+    /// Checks the options of the picture.
     ///
     /// # Errors
-    /// If they name what the results cannot have, or what is no parameter of numbers.
+    /// Fails if the options name a column that the results cannot have, or an unsuitable parameter.
     pub fn new(options: &PlotArguments, over: &[String], plan: &Plan) -> Result<Self, Report> {
         let of = &options.plot_of;
         if !is_column(of) {
@@ -37,7 +37,7 @@ impl Plot {
             ));
         }
         let numeric = numeric(plan);
-        // A field of a heat map can stand for a word as well as for a number.
+        // The axes of a heat map can carry words as well as numbers.
         let (names, kind) = match over.len() {
             2 => (several(plan), "values"),
             _ => (numeric.iter().map(|(name, _)| name.as_str()).collect(), "numbers"),
@@ -56,7 +56,7 @@ impl Plot {
         Ok(Self { of: of.clone(), over, width: options.plot_width.into() })
     }
 
-    /// What a file with the picture holds, by the ending of its name.
+    /// Returns the content of a picture file, in the format of its extension.
     pub fn file(&self, path: &Path, plan: &Plan, tidy: &Tidy) -> Vec<u8> {
         let picture = self.picture(plan, tidy, self.width);
         match PictureFormat::of(path) {
@@ -65,13 +65,13 @@ impl Plot {
         }
     }
 
-    /// The picture.
+    /// Returns the picture.
     pub fn picture(&self, plan: &Plan, tidy: &Tidy, width: Width) -> Picture {
         let rows: Vec<_> = tidy.rows.iter().map(|(_, row)| row).collect();
         let launch = [plan.columns[0].name.clone()];
         let axes = if self.over.is_empty() { &launch[..] } else { &self.over };
         let places: Vec<Vec<Value>> = axes.iter().map(|name| distinct(&rows, name)).collect();
-        // What tells the runs apart that stand at one place.
+        // Parameters that distinguish the runs at one position of the axes.
         let is_axis =
             |group: usize| plan.columns.iter().any(|column| column.group == group && axes.contains(&column.name));
         let others = plan.columns.iter().filter(|column| !is_axis(column.group));
@@ -79,7 +79,7 @@ impl Plot {
         let others: Vec<_> = others.into_iter().filter(|name| distinct(&rows, name).len() > 1).collect();
         let (mut names, mut values) = (Vec::new(), HashMap::new());
         for ((_, variant), row) in &tidy.rows {
-            // A comparison has no parameters but names.
+            // A comparison has names but no parameters.
             let name = match plan.columns.len() {
                 1 => plan.variants[*variant].label.clone(),
                 _ => called(row, &others),
@@ -131,7 +131,7 @@ impl Plot {
     }
 }
 
-/// The title of an axis with a column's numbers, with their unit.
+/// Returns the title of an axis that shows a column, with the unit.
 fn unit(column: &str) -> String {
     let last = column.rsplit('.').next().unwrap_or(column);
     match last {
@@ -145,7 +145,7 @@ fn unit(column: &str) -> String {
     }
 }
 
-/// The parameters with several values.
+/// Returns the parameters with several values.
 fn several(plan: &Plan) -> Vec<&str> {
     let differ = |at: usize| {
         let mut values = plan.variants.iter().map(|variant| &variant.values[at - 1]);
@@ -156,7 +156,8 @@ fn several(plan: &Plan) -> Vec<&str> {
     columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
-/// The parameters with several values that are numbers, and whether each is one of its own and not set by another.
+/// Returns the numeric parameters with several values. The flag is true if the parameter has a group of its
+/// own, so that it can be an axis.
 fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     let column =
         |at: usize| plan.variants.iter().filter(|variant| variant.resolved.is_some()).map(move |v| &v.values[at - 1]);
@@ -169,7 +170,7 @@ fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     columns.map(|(_, column)| (column.name.clone(), is_axis(column.group))).collect()
 }
 
-/// The first column of each group: what names what is set with it.
+/// Returns the first column of each group, which names the settings that vary together.
 fn firsts<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<&'a String> {
     let mut seen = Vec::new();
     let mut is_new = |group: usize| {
@@ -180,7 +181,7 @@ fn firsts<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<&'a Str
     columns.filter(|(group, _)| is_new(*group)).map(|(_, name)| name).collect()
 }
 
-/// The values of a column, each once: numbers in their order, others in that of the rows.
+/// Returns the distinct values of a column: numbers in ascending order, others in the order of the rows.
 fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
     let mut values = Vec::new();
     for value in rows.iter().filter_map(|row| row.get(name)) {
@@ -195,7 +196,7 @@ fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
     values
 }
 
-/// Names of files without the folders and the end that all of them have.
+/// Removes the leading folders and the ending that all file names share.
 fn without_shared(names: &[String]) -> Vec<String> {
     let [first, _, ..] = names else { return names.to_vec() };
     let starts = first.match_indices('/').map(|(at, _)| &first[..=at]);
@@ -208,7 +209,7 @@ fn without_shared(names: &[String]) -> Vec<String> {
     left.into_iter().map(|name| name[..name.len() - end].to_owned()).collect()
 }
 
-/// What a row is called by some of its columns.
+/// Returns a name for a row, composed of the values in the given columns.
 fn called(row: &Map<String, Value>, names: &[&String]) -> String {
     let part = |name: &&String| {
         let value = row.get(*name).map(text_of).unwrap_or_default();

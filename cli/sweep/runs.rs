@@ -1,4 +1,4 @@
-//! Makes the runs of a plan, or finds those that were kept.
+//! Makes the runs of a plan, or takes their results from the cache.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,55 +26,55 @@ use warpsieve::crash;
 use warpsieve::limit;
 use warpsieve::run::{Outcome, RunError, RunOptions, Verdict};
 
-/// What there is of the runs of a plan.
+/// Results of the completed runs of a plan.
 pub type Results = BTreeMap<Id, Arc<Record>>;
 
-/// Time between two looks of the user at what is complete, at least.
+/// Shortest interval between two updates of the outputs.
 const SHOW_EVERY: Duration = Duration::from_secs(2);
 
-/// What came of a run.
+/// Result of a run.
 pub struct Record {
-    /// What it is in a table.
+    /// Row in the table on the terminal.
     pub row: Row,
-    /// Its columns, in order, those that it has.
+    /// Columns of the CSV that the run has a value for, in order.
     pub cells: Vec<(String, Value)>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     exit: Exit,
 }
 
-/// How the runs of a plan are made.
+/// Options that apply to all runs of a plan.
 pub struct How {
     pub check: bool,
     pub max_cycles: Option<u64>,
     pub is_quiet: bool,
 }
 
-/// What came of a plan.
+/// Outcome of a plan.
 #[derive(Default)]
 pub struct Done {
     pub results: Results,
-    /// Why runs were not made, or not to their end, by number.
+    /// Failures of runs that could not start or complete, by the index of the job.
     failed: BTreeMap<usize, Trouble>,
 }
 
-/// Takes the jobs of this shard.
+/// Returns the jobs of the given shard.
 pub fn share<'a>(jobs: Vec<Job<Run<'a>>>, shard: Option<Shard>) -> Vec<Job<Run<'a>>> {
     let is_ours = |number: usize| shard.is_none_or(|shard| number % shard.of == shard.number - 1);
     jobs.into_iter().enumerate().filter(|(number, _)| is_ours(*number)).map(|(_, job)| job).collect()
 }
 
-/// What is known of jobs before the first run.
+/// State of the jobs before the first run.
 pub struct Looked<'a> {
-    /// Those whose results were kept, and those that can be run.
+    /// Jobs whose results are cached, and jobs that can run.
     pub jobs: Vec<Job<Run<'a>>>,
-    /// What was kept.
+    /// Cached results.
     pub done: Done,
-    /// What the others are refused for.
+    /// Rejected jobs, each with the reason.
     pub refused: Vec<String>,
 }
 
-/// Finds the jobs that were kept, and of the others those that a machine refuses to run.
+/// Finds the jobs whose results are cached, and among the others those that their machine rejects.
 pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
     let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.kept(&job.key));
     let fits = |run: &Run<'_>| match crash::caught(|| run.workload.subject.fits(&run.resolved.config)) {
@@ -99,10 +99,10 @@ pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
     looked
 }
 
-/// Names runs or machines that are refused.
+/// Lists runs or machines that are skipped because they were rejected.
 ///
 /// # Errors
-/// If there are any and they are not to be left out.
+/// Fails if there are any, unless they may be skipped.
 pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     if leaves_out {
         limit::lines(refused, "refusal").iter().for_each(|line| output::complain(&format!("left out: {line}")));
@@ -113,11 +113,11 @@ pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     Ok(())
 }
 
-/// Makes the runs that are not done, several at a time. `show` is called now and then with what is complete; if the
-/// process is told to end, that is the last it does.
+/// Makes the missing runs, several in parallel. Calls `show` periodically with the complete results. If the
+/// process is interrupted, `show` is the last call.
 ///
 /// # Errors
-/// If a result cannot be kept.
+/// Fails if a result cannot be written to the cache.
 pub fn run(
     runner: &Runner,
     jobs: &[Job<Run<'_>>],
@@ -147,7 +147,7 @@ pub fn run(
             }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
-        // If somebody else shows what is complete, this is soon shown too.
+        // If another thread is showing results, it or its successor soon shows this one too.
         if let Ok(mut last) = shown.try_lock()
             && last.elapsed() >= SHOW_EVERY
         {
@@ -175,10 +175,10 @@ pub fn run(
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whether runners have kept every job, and the same of it.
+/// Checks that the caches contain every job, with equal results.
 ///
 /// # Errors
-/// If one is missing, or two runners have different results of it.
+/// Fails if a result is missing, or if two caches have different results for a job.
 pub fn gathered(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report> {
     let (mut missing, mut contradictory) = (Vec::new(), Vec::new());
     for job in jobs {
@@ -207,7 +207,7 @@ impl Done {
         self.results.extend(run.ids.iter().map(|id| (*id, Arc::clone(record))));
     }
 
-    /// Says on stderr what the user should know of each run; how the command ends.
+    /// Prints the notes and failures of the runs on stderr, and returns the exit status.
     pub fn judge(self, jobs: &[Job<Run<'_>>]) -> Exit {
         let mut exit = told(&self.results, jobs);
         for (number, trouble) in self.failed {
@@ -224,7 +224,7 @@ impl Done {
     }
 }
 
-/// Says on stderr what the user should know of the runs that are complete, and weighs how they ended.
+/// Prints the notes of the complete runs on stderr, and returns their worst exit status.
 pub fn told(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
     let mut exit = Exit::Done;
     for job in jobs {
@@ -236,7 +236,7 @@ pub fn told(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
 }
 
 impl Record {
-    /// Of a run that came to an end of some kind.
+    /// Builds the record of a run that completed, stalled, or reached a limit.
     pub fn of(resolved: &Resolved, measured: &Measured) -> Self {
         let report = &measured.report;
         let mut notes = report.notes.clone();
@@ -263,7 +263,8 @@ impl Record {
     }
 }
 
-/// Bad input outweighs a wrong result, that one a run that did not end, and that one a run that did.
+/// Returns the worse of two exit statuses. From worst to best: interrupted, bad input, failed check, no
+/// progress, done.
 pub fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit| match exit {
         Exit::Done => 0,
@@ -275,7 +276,7 @@ pub fn worse(one: Exit, other: Exit) -> Exit {
     if weight(other) > weight(one) { other } else { one }
 }
 
-/// A runner for a folder of results.
+/// Returns a runner for the given cache folder.
 pub fn runner(cache: Option<&Path>, jobs: Option<u16>, is_quiet: bool) -> Result<Runner, Report> {
     Runner::new(Store::new(cache)?, jobs.unwrap_or(0), is_quiet, Arc::default())
 }

@@ -1,4 +1,4 @@
-//! `warpsieve sweep slurm`: a job array of which each job makes a share of the runs.
+//! `warpsieve sweep slurm`: writes and submits a job array, each job of which makes a share of the runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::super::args::SlurmArguments;
 use super::super::output::counted;
 use super::super::{Exit, output};
 
-/// Writes the script of a sweep with so many runs, and submits it if it is to be.
+/// Writes the script for a sweep of `runs` runs, and submits it unless `--write-only` is given.
 pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
     let SlurmArguments { file, cache, .. } = arguments;
     let script = script_of(arguments);
@@ -33,7 +33,7 @@ pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Where the script is written.
+/// Returns the path of the script.
 pub fn script_of(arguments: &SlurmArguments) -> PathBuf {
     arguments.script.clone().unwrap_or_else(|| arguments.file.with_extension("sbatch"))
 }
@@ -45,7 +45,7 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let [command, file, cache] =
         [Ok(command), file, cache].map(|path| Ok::<_, Report>(quoted(&path?.display().to_string())));
     let (command, file, cache) = (command?, file?, cache?);
-    // More jobs than runs would have nothing to do.
+    // More jobs than runs would be idle.
     let shards = usize::from(*shards).min(runs.max(1));
     let name = arguments.file.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "-");
     let given: String = sbatch.iter().map(|option| format!("#SBATCH {option}\n")).collect();
@@ -67,7 +67,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Report> {
     std::path::absolute(path).into_diagnostic().wrap_err_with(|| format!("{} has no place", path.display()))
 }
 
-/// As one word of a shell.
+/// Quotes a text as one word of a shell.
 fn quoted(text: &str) -> String {
     let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));
     if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }

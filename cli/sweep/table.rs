@@ -1,4 +1,4 @@
-//! The table: a row a run, in the formats that people and programs read.
+//! Formats the table of runs, one row per run, for people and for programs.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,14 @@ use super::super::output::{self, columns, counted, folded, grouped};
 use warpsieve::config::near;
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Totals, Verdict, ratio};
 
-/// One run: what the blocks counted, below its names and its speed-up. Rates are parts of one; `null` where there was nothing to divide by.
+/// Row of one run: names, speed-up and the main counters. Rates are fractions from 0 to 1, and `null` if
+/// the divisor is 0.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     launch: String,
     variant: String,
     pub cycles: u64,
-    /// Cycles of the run that it is held against by cycles of this one.
+    /// Cycles of the baseline run / cycles of this run.
     speedup: Option<f64>,
     warp_instructions: u64,
     ipc: f64,
@@ -32,10 +33,10 @@ pub struct Row {
     l2_hits: Option<f64>,
     l2_pending_hits: Option<f64>,
     l2_evictions: u64,
-    /// Kinds of caches that kept every line that they were asked for.
+    /// Kinds of caches that evicted nothing and bypassed nothing.
     no_evictions: Vec<&'static str>,
     dram_bytes: u64,
-    /// Parts of all scheduler cycles, by reason; an issued instruction is one of them.
+    /// Fractions of all issue slots by use or stall reason. An issued instruction is one of them.
     schedulers: Map<String, Value>,
     check: &'static str,
     #[serde(skip)]
@@ -43,7 +44,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What a run counted.
+    /// Builds the row of a run, without names and speed-up.
     pub fn new(report: &RunReport) -> Self {
         let counters = &report.counters;
         let Totals { l1, l2, dram, .. } = counters.totals();
@@ -81,12 +82,12 @@ impl Row {
         }
     }
 
-    /// The same with names and a speed-up.
+    /// Returns the row with names and a speed-up.
     pub fn named(&self, launch: &str, variant: &str, speedup: Option<f64>) -> Self {
         Self { launch: launch.to_owned(), variant: variant.to_owned(), speedup, ..self.clone() }
     }
 
-    /// The cells of a table; `count` writes whole numbers.
+    /// Returns the cells of the row. `count` formats integers.
     fn cells(&self, count: fn(u64) -> String) -> Vec<String> {
         let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.1}", 100.0 * part));
         let mut cells = vec![
@@ -104,7 +105,7 @@ impl Row {
             count(self.l2_evictions),
             count(self.dram_bytes),
         ];
-        // The map is sorted by name, the table by reason.
+        // The map is sorted by name, the table in the order of `StallReason::ALL`.
         let part = |reason: &StallReason| percent(self.schedulers.get(reason.name()).and_then(Value::as_f64));
         cells.extend(StallReason::ALL.iter().map(part));
         cells.push(self.check.to_owned());
@@ -112,7 +113,7 @@ impl Row {
     }
 }
 
-/// Every reason's part of all scheduler cycles.
+/// Returns the fraction of all issue slots for each use or stall reason.
 fn schedulers(counters: &Counters) -> Map<String, Value> {
     counters.scheduler_shares().into_iter().map(|(reason, share)| (reason.name().to_owned(), share.into())).collect()
 }
@@ -138,12 +139,12 @@ fn head() -> Vec<String> {
     HEAD.iter().map(|&head| head.to_owned()).chain(reasons).chain(["check".to_owned()]).collect()
 }
 
-/// Head and cells of the table as people read it.
+/// Returns the head and cells of the table in the format for people.
 pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
     (head(), rows.iter().map(|row| row.cells(grouped)).collect())
 }
 
-/// Says which kinds of caches evict nothing, and in how many of the runs.
+/// Returns a note on which kinds of caches evicted nothing, and in how many of the runs.
 pub fn no_evictions(rows: &[Row]) -> Option<String> {
     let mut caches: Vec<(&str, usize)> = Vec::new();
     for evictions in rows.iter().flat_map(|row| &row.evictions) {
@@ -159,19 +160,19 @@ pub fn no_evictions(rows: &[Row]) -> Option<String> {
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
 }
 
-/// Which columns of the table are printed.
+/// Selection of the columns to print.
 pub enum Shown {
-    /// Those that fit into a width.
+    /// All columns that fit into a width.
     Fitting(usize),
-    /// These, by number.
+    /// Columns by their indices.
     These(Vec<usize>),
 }
 
 impl Shown {
-    /// What `--columns` asks for.
+    /// Parses `--columns`.
     ///
     /// # Errors
-    /// If it names what is no column.
+    /// Fails if it names an unknown column.
     pub fn of(names: &[String]) -> Result<Self, Report> {
         if names.is_empty() {
             return Ok(Self::Fitting(output::width()));
@@ -194,20 +195,21 @@ impl Shown {
             let numbers: Vec<usize> = numbers(name)?;
             these.extend(numbers);
         }
-        // A column that is named twice, or of all again, stands where it is named first.
+        // A column that is named again, also through `all`, stays at its first position.
         let mut known = BTreeSet::new();
         these.retain(|number| known.insert(*number));
         Ok(Self::These(these))
     }
 }
 
-/// The name of a column on the command line: the words of its head, `l1-hit`.
+/// Returns the name of a column on the command line, the words of its head: `l1-hit`.
 fn key(head: &str) -> String {
     let words = head.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// The columns of a table that fit into a width: the first ones, and the last. The names of those left out stand below.
+/// Returns a table of the columns that fit into a width: the first ones, and the last. A line below names
+/// the omitted columns.
 fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     let all = std::iter::once(head.to_vec()).chain(rows.iter().cloned()).collect::<Vec<_>>();
     let widths = output::widths(&all.iter().collect::<Vec<_>>());
@@ -219,7 +221,7 @@ fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
         return joined(&all);
     };
     let width = |kept: usize| output::total(&[&first[..kept], &[GAP.len(), *last]].concat(), output::GAP);
-    // What runs, on what, and how long it took are the least.
+    // The columns for the workload, the machine and the cycles are never omitted.
     let kept = (LEAST_COLUMNS..first.len()).take_while(|&kept| width(kept) <= most).last().unwrap_or(LEAST_COLUMNS);
     let cut = |row: &Vec<String>| {
         let last = row.last().cloned().unwrap_or_default();
@@ -231,14 +233,14 @@ fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     joined(&all.iter().map(cut).collect::<Vec<_>>()) + &textwrap::fill(&note, most.max(GAP.len())) + "\n"
 }
 
-/// Stands for all columns on the command line.
+/// Name that selects all columns on the command line.
 const ALL: &str = "all";
-/// Stands for columns that are left out.
+/// Placeholder for omitted columns.
 const GAP: &str = "...";
-/// Columns that are always there, besides the last.
+/// Number of leading columns that are never omitted.
 const LEAST_COLUMNS: usize = 3;
 
-/// The table as text; what people read ends with a line about caches that evict nothing.
+/// Returns the table as text. In the formats for people, the last line notes caches that evicted nothing.
 pub fn render(rows: &[Row], format: TableFormat, shown: &Shown) -> Result<String, Report> {
     let these: Vec<_> = match shown {
         Shown::These(these) => these.clone(),

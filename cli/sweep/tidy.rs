@@ -1,4 +1,5 @@
-//! The results as a table for programs: a row a run, a column a parameter or a counter, in full precision.
+//! Builds the table of results for programs: one row per run, one column per parameter or counter, in full
+//! precision.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,20 +16,21 @@ use warpsieve::config::Resolved;
 use warpsieve::run::ratio;
 use warpsieve::statistics::of_run;
 
-/// The column of cycles of the baseline by cycles of the run.
+/// Column of the speed-up: cycles of the baseline / cycles of the run.
 pub const SPEEDUP: &str = "speedup";
-/// The column of the machine's area.
+/// Column of the area of the machine.
 const AREA: &str = "area.mm2";
-/// What all columns of energy begin with.
+/// Prefix of all energy columns.
 const ENERGY: &str = "energy.";
-/// What the statistics say of the host.
+/// Key of the statistics about the host, which are left out.
 const HOST: &str = "host";
 
-/// The columns of a run that has them: every number and word of its statistics, then area and energy.
+/// Returns the columns of a run with their values: all numbers and words of its statistics, the area, and
+/// the energy.
 pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
     let mut cells = Vec::new();
     let statistics = serde_json::to_value(of_run(resolved, &measured.report, None));
-    // Numbers, words, lists and tables with words as keys are always JSON.
+    // Statistics contain only types that JSON can represent, so the conversion cannot fail.
     flatten(String::new(), statistics.unwrap_or_default(), &mut cells);
     cells.push((AREA.to_owned(), measured.mm2.into()));
     for Part { block, dynamic_pj, leakage_pj } in &measured.energy {
@@ -40,7 +42,7 @@ pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
     cells
 }
 
-/// Lists are of single units or loads.
+/// Adds the numbers and words below a key. Lists are skipped, since they hold single units or loads.
 pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
@@ -53,25 +55,26 @@ pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Where the statistics have a key, or what it stands in; the rest comes after them.
+/// Returns the position of a key in the statistics, or else of the innermost key that encloses it. Unknown
+/// keys come last.
 pub fn place(name: &str) -> usize {
     let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
     let listed = ends.find_map(|end| counters().iter().position(|counter| counter.key == name[..end]));
     listed.unwrap_or(counters().len())
 }
 
-/// Whether there can be a column of this name.
+/// True if a column of this name can exist.
 pub fn is_column(name: &str) -> bool {
     [SPEEDUP, AREA].contains(&name) || name.starts_with(ENERGY) || place(name) < counters().len()
 }
 
-/// All rows under one head.
+/// Table of all runs.
 pub struct Tidy {
     pub head: Vec<String>,
     pub rows: Vec<(Id, Map<String, Value>)>,
 }
 
-/// Cycles of the run that a run is held against by its own.
+/// Returns the speed-up of a run: cycles of its baseline / cycles of the run.
 pub fn speedup(plan: &Plan, results: &Results, id: Id) -> Option<f64> {
     let [own, other] = [results.get(&id)?, results.get(&plan.baseline(id))?].map(|record| record.row.cycles);
     (own > 0).then(|| ratio(other, own))
@@ -95,7 +98,7 @@ impl Tidy {
         Self { head, rows }
     }
 
-    /// As comma-separated values; what a run has not is empty.
+    /// Returns the table as CSV. Missing values are empty.
     pub fn csv(&self) -> Result<String, Report> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&self.head).into_diagnostic()?;
@@ -106,7 +109,7 @@ impl Tidy {
         String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
     }
 
-    /// As JSON, an object a line; what a run has not is `null`.
+    /// Returns the table as JSON, one object per line. Missing values are `null`.
     pub fn json_lines(&self) -> Result<String, Report> {
         let mut text = String::new();
         for (_, row) in &self.rows {

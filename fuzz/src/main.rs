@@ -1,5 +1,5 @@
-//! Feeds one input of the command with bytes that libFuzzer derives from those before, by what they reach. `READER` names
-//! the input; the readers are those of the soaks. `./run` is the way to start it.
+//! libFuzzer target for every reader of external input in the simulator. The environment variable `READER`
+//! selects a reader; the list of readers is shared with the soak tests. Start it with `./run`.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use tb::soak::input::Input;
 use warpsieve::kernels::kernels_folder;
 
-/// What is fuzzed, and the names of files that decide how bytes are read.
+/// Reader under test, with the file names that select how it parses the bytes.
 struct Target {
     input: &'static Input,
     names: Vec<PathBuf>,
@@ -21,7 +21,7 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let names: Vec<_> = inputs.iter().map(|input| input.name).collect();
     let wanted = std::env::var("READER").unwrap_or_default();
     let Some(input) = inputs.iter().find(|input| input.name == wanted) else {
-        // `./run` reads this list.
+        // `./run` parses this list.
         println!("{}", names.join("\n"));
         std::process::exit(2);
     };
@@ -34,7 +34,7 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
         }
         std::process::exit(0);
     }
-    // A file each of those that end differently: bytes are read by all of these names.
+    // A reader may choose the format by the file extension, so the target tests one name per extension.
     let mut names: Vec<PathBuf> = Vec::new();
     for sample in samples.iter() {
         if names.iter().all(|name| name.extension() != sample.path.extension()) {

@@ -1,20 +1,21 @@
 // # Atomic unit
-// Reads, changes and writes words of a line in one pass: what an L2 bank does for an atomic request. An adder and a comparator
-// for each place of a word of 8 bytes do for two of 4 bytes as well.
+// Executes an atomic request of an L2 bank: reads, modifies and writes words of a line in one pass. One adder
+// and one comparator per 8-byte word also process its two 4-byte words.
 //
-// | port         | contract                                                                                      |
-// |--------------|-----------------------------------------------------------------------------------------------|
-// | `f`          | 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 exchange, 7 compare and swap, 8 increment, 9 decrement |
-// | `ty`         | a word as U32 (2), U64 (3), S32 (6), S64 (7), B32 (10) or B64 (11)                                |
-// | `byte_mask`  | whole words, each of them changed                                                             |
-// | `operands`   | that of a word at the word's own place; of compare and swap, what the word may get               |
-// | `line_next`  | the line afterwards; `changed` if any word is another than before                              |
+// | port        | contract                                                                                          |
+// |-------------|---------------------------------------------------------------------------------------------------|
+// | `f`         | 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 exchange, 7 compare and swap, 8 increment, 9 decrement |
+// | `ty`        | type of a word: U32 (2), U64 (3), S32 (6), S64 (7), B32 (10) or B64 (11)                          |
+// | `byte_mask` | bytes of the selected words, always whole words                                                   |
+// | `operands`  | operand of each word at the word's own position; for compare and swap, the new value              |
+// | `line_next` | the line afterwards; `changed` if any word differs from its old value                             |
 //
-// What compare and swap compares lies at the word's place in the other half of OPERAND_BYTES, which are 16 or more.
-// Increment becomes 0 from the operand on, decrement the operand at 0 and above the operand, both without sign.
-// Sums of floating-point numbers are not here: the Rust part lets them take the same cycle, which an adder of a machine
-// like this would not.
-// Latency: none. No registers.
+// The comparison value of compare and swap is at the word's position in the other half of OPERAND_BYTES,
+// which are at least 16. Increment returns to 0 once the old value reaches the operand. Decrement returns to
+// the operand if the old value is 0 or above the operand. Both compare without sign.
+// Floating-point sums are not implemented: the Rust block lets them take the same cycle, which an adder in
+// such a machine would not meet.
+// Latency: none. The module has no registers.
 module atomic #(
     parameter int LINE_BYTES = 128,
     parameter int OPERAND_BYTES = LINE_BYTES
@@ -40,7 +41,7 @@ module atomic #(
     wire [63:0] operand = operands[p*64+:64];
     wire [63:0] half = operands[((p*8)^(OPERAND_BYTES/2))*8+:64];
 
-    // Sum: two words, or one with a carry between its halves.
+    // Sum: two 4-byte words, or one 8-byte word with a carry between its halves.
     logic [63:0] addend;
     always_comb
       case (f)
@@ -52,7 +53,8 @@ module atomic #(
     wire [31:0] high_sum = old[63:32] + addend[63:32] + 32'(wide && low_sum[32]);
     wire [63:0] sum = {high_sum, low_sum[31:0]};
 
-    // Comparison: bit 0 of the low word, bit 1 of the high one, both of a wide one. A sign bit counts the other way.
+    // Comparisons: bit 0 for the low word and bit 1 for the high word; both bits for an 8-byte word. A signed
+    // comparison becomes unsigned by inverting the sign bits.
     wire [63:0] flip = {is_signed, 31'd0, is_signed && !wide, 31'd0};
     wire [63:0] a = old ^ flip;
     wire [63:0] b = operand ^ flip;

@@ -1,18 +1,21 @@
 // # Streaming monitor
-// Tells from the miss rate of a period whether a cache is of use; if not, loads go past it, and its tags alone go on, so
-// that the miss rate shows when it would be of use again (khairy2015 section 4.1).
+// Detects streaming access from the miss rate of a period, and closes the cache if it is useless (khairy2015
+// section 4.1). While the cache is closed, loads bypass it. Its tags continue to be updated, so that the miss
+// rate shows when the cache would be useful again.
 //
-// One cycle, in this order; each port at most once, and the second sees what the first did:
+// In one cycle, in this order; each port is used at most once, and the second sees the result of the first:
 //
-// | port      | contract                                                                                        |
-// |-----------|-------------------------------------------------------------------------------------------------|
-// | 1 `ends`  | a period ends; unless the cache `may_close` for its misses, it opens. Only with PERIOD = 0         |
-// | 2 `count` | an accepted load, which missed or did not                                                          |
+// | port      | contract                                                                 |
+// |-----------|--------------------------------------------------------------------------|
+// | 1 `ends`  | a period ends; without `may_close` the cache opens; only with PERIOD = 0 |
+// | 2 `count` | an accepted load, and whether it missed                                  |
 //
-// With another PERIOD a period ends every so many cycles by itself, and the cache may always close.
-// `is_closed` is what holds in this cycle, its end of a period included; `opens` that it was closed until now.
-// At the end of a period an open cache closes if more than MISS_PERCENT of the accesses missed, a closed one opens if fewer
-// did. At equality, or with fewer than MIN_ACCESSES, it stays as it is. The counters stop at 14 bits.
+// With any other PERIOD, a period ends every PERIOD cycles, and the cache may always close.
+// `is_closed` is the state in this cycle, after a period that ends in it. `opens` is set if the cache was
+// closed until now.
+// At the end of a period, an open cache closes if more than MISS_PERCENT of the accesses missed. A closed
+// cache opens if fewer did. At equality, or with fewer than MIN_ACCESSES accesses, the state is unchanged.
+// The counters saturate at 14 bits.
 module streaming #(
     parameter int PERIOD = 10000,
     parameter int MISS_PERCENT = 90,
@@ -30,7 +33,7 @@ module streaming #(
   logic        closed;
   logic [13:0] accesses, misses;
 
-  // 1: the end of a period.
+  // 1: end of a period.
   logic end_1, may_close_1;
   if (PERIOD == 0) begin : g_ports
     assign {end_1, may_close_1} = {ends, may_close};
@@ -48,7 +51,7 @@ module streaming #(
   assign is_closed = end_1 ? decided : closed;
   assign opens = closed && !is_closed;
 
-  // 2: an access counts.
+  // 2: count of an access.
   wire [13:0] accesses_1 = end_1 ? '0 : accesses;
   wire [13:0] misses_1 = end_1 ? '0 : misses;
   wire counts = count && accesses_1 != '1;

@@ -1,14 +1,18 @@
 // # One DRAM bank
-// Knows which row is open, if any, and from when on its next commands are legal. What banks owe each other is in `timing`.
+// Tracks the open row of a bank, if any, and the cycles from which its next commands are legal. Distances
+// between banks are tracked by `timing`.
 //
-// One command a cycle, `op`, in cycle `now`:
-// * ACT (1) opens `act_row`, RD (2) and WR (3) use the open row, PRE (4) closes it, REF (5) refreshes the closed bank.
+// One command per cycle, `op`, in cycle `now`:
+// - ACT (1) opens `act_row`; RD (2) and WR (3) use the open row; PRE (4) closes it; REF (5) refreshes the
+//   closed bank.
 //
-// A column command that `overtakes` an older request to another row of the bank is counted until the row closes.
-// `is_open` to `num_overtaken` are the registers; `open_row` is 0 while the bank is closed. `may_*` say which commands this bank allows in this cycle. The caller sends none that is not allowed, ACT and REF to a
-// closed bank only, the others to an open one.
-// Latency: none from the registers to `may_*`; a command counts from the next cycle on.
-// Cycles are compared as numbers of 64 bits, as the Rust part does; a bank alone could do with counters.
+// A column command that `overtakes` an older request to another row of the bank is counted until the row
+// closes.
+// `is_open` to `num_overtaken` show the registers; `open_row` is 0 while the bank is closed. `may_*` show the
+// commands that this bank allows in this cycle. The caller sends only allowed commands: ACT and REF only to a
+// closed bank, the others only to an open one.
+// Latency: none from the registers to `may_*`; a command takes effect in the next cycle.
+// Cycles are compared as 64-bit numbers, as in the Rust block; counters would suffice for a single bank.
 module bank #(
     parameter int ROW_BITS = 12,
     parameter int RCD_RD = 12,

@@ -1,23 +1,26 @@
 // # All-bank refresh
-// Says when requests make way for a refresh of all banks, due every REFI cycles, which row hits are served before it, and
-// whether its next command may go.
+// Controls the refresh of all banks, due every REFI cycles. Determines when requests must wait for it, which
+// row hits are served before it, and whether its next command may be sent.
 //
-// One cycle, `now`, in this order; each sees what those before it did:
+// In one cycle, `now`, in this order; each port sees the results of those before it:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `stops`  | requests make way: no row is opened or closed for one, and only `columns` have column commands   |
-// | 2 `step`   | once there are no `columns`: PREA or REF may go, as `step_is_ref` says, if `step_valid`           |
-// | 3 `served` | one of the `columns` had its command                                                           |
-// | 4 `done`   | the REF of this cycle was sent                                                                |
+// | port       | contract                                                                                         |
+// |------------|--------------------------------------------------------------------------------------------------|
+// | 1 `stops`  | requests must wait: no row is opened or closed for them, and only `columns` get column commands  |
+// | 2 `step`   | once there are no `columns`: PREA or REF may be sent, selected by `step_is_ref`, if `step_valid` |
+// | 3 `served` | one of the `columns` got its command                                                             |
+// | 4 `done`   | the REF of this cycle was sent                                                                   |
 //
-// The row hits that wait as a refresh falls due are served, if the policy would serve them before it needs another row
-// (`eligible`). In a cycle without `reads`, in which the data of a read have no room, reads are let go for good, and so are
-// requests `blocked` by an older one to their burst.
-// PREA goes while a bank is `open`, once all of these may be precharged (`may_pre`), REF once none is and `may_ref`.
-// `columns` and `step_valid` have a meaning with `stops`, `step_valid` once there are no `columns`. With OFF nothing is ever due.
+// The row hits that wait when a refresh falls due are still served, if the policy would serve them before it
+// needs another row (`eligible`). Without `reads`, there is no room for the data of a read. In such a cycle,
+// reads are permanently removed from the hits to serve. So are requests `blocked` by an older one to their
+// burst.
+// PREA is sent while any bank is `open`, once all open banks allow it (`may_pre`). REF is sent once no bank
+// is open and `may_ref`.
+// `columns` and `step_valid` are valid with `stops`, `step_valid` only once there are no `columns`. With OFF
+// no refresh is ever due.
 // Latency: none.
-// Cycles are compared as numbers of 64 bits, as in `bank`.
+// Cycles are compared as 64-bit numbers, as in `bank`.
 module refresh #(
     parameter int ENTRIES = 16,
     parameter int BANKS = 16,

@@ -1,24 +1,28 @@
 // # Command arbitration of a DRAM channel
-// Chooses the request that gets the command bus: first ready, first come.
+// Selects the request that gets the command bus, by first ready, first come, first served (FR-FCFS):
 // 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
-// 2. Else the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no request hits it any more.
-// With DUAL rows have a bus of their own, and 2 is chosen without the "else". With FCFS there is only the oldest to choose from.
+// 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
+//    request hits it any more.
 //
-// | port                | contract                                                                                  |
-// |---------------------|-------------------------------------------------------------------------------------------|
-// | `occupied` `writes` | a bit a slot: holds a request, which writes                                                 |
-// | `hits` `blocked`    | its row is open; it waits for an older one to its burst                                      |
-// | `older`             | ENTRIES bits a slot, slot 0 lowest: those accepted before it                                 |
-// | `bank`              | its bank                                                                                    |
-// | `turn` `columns`    | may have commands at all; may have its column command                                       |
-// | `reads` `rows`      | there is room for the data of a read; rows may be opened and closed                           |
-// | `capped` `open`     | a bit a bank: its hits have overtaken others for long enough; its row is open                  |
-// | `col_legal`         | a bit a slot: its column command is legal, if it hits                                        |
-// | `row_legal`         | a bit a bank: ACT of a closed one, PRE of an open one is legal                                 |
-// | `col` `row`         | the command of the cycle, and its slot                                                       |
+// With DUAL, row commands have a bus of their own, and rule 2 applies regardless of rule 1. With FCFS the
+// oldest request is the only candidate.
 //
-// A capped bank serves nothing until its row is closed. A bank with a request in turn has no row closed that another hits.
-// Latency: none. No registers.
+// | port                | contract                                                                                |
+// |---------------------|-----------------------------------------------------------------------------------------|
+// | `occupied` `writes` | one bit per slot: the slot holds a request; the request is a write                      |
+// | `hits` `blocked`    | one bit per slot: its row is open; it waits for an older request to its burst           |
+// | `older`             | ENTRIES bits per slot, slot 0 in the lowest bits: the requests accepted before it       |
+// | `bank`              | bank of each slot's request                                                             |
+// | `turn` `columns`    | one bit per slot: it may have commands at all; it may have its column command           |
+// | `reads` `rows`      | there is room for the data of a read; rows may be opened and closed                     |
+// | `capped` `open`     | one bit per bank: its hits have overtaken older requests up to the cap; its row is open |
+// | `col_legal`         | one bit per slot: its column command is legal, if it hits                               |
+// | `row_legal`         | one bit per bank: ACT of a closed bank or PRE of an open bank is legal                  |
+// | `col` `row`         | command of the cycle, and its slot                                                      |
+//
+// A capped bank serves no request until its row is closed. Otherwise a row stays open while a request in turn
+// hits it.
+// Latency: none. The module has no registers.
 module scheduler #(
     parameter int ENTRIES = 16,
     parameter int BANKS = 16,
@@ -47,7 +51,7 @@ module scheduler #(
     output logic [E_BITS-1:0]          row_slot,
     output logic                       row_is_pre
 );
-  // A bit a slot of which none of the set is older.
+  // Selects the slots of a set to which no slot of the set is older.
   function automatic [ENTRIES-1:0] oldest(input [ENTRIES-1:0] set);
     for (int s = 0; s < ENTRIES; s++) oldest[s] = set[s] && (older[s*ENTRIES+:ENTRIES] & set) == '0;
   endfunction
@@ -68,18 +72,18 @@ module scheduler #(
 
   wire [ENTRIES-1:0] in_turn = occupied & turn;
   wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn) : in_turn;
-  // Out of turn, a request keeps no row open.
+  // A request that is not in turn does not keep a row open.
   wire [BANKS-1:0]   hit_banks = banks_of(slots & hits);
   wire [BANKS-1:0]   stopped = rows ? capped & hit_banks : '0;
   wire [ENTRIES-1:0] served = slots & hits & ~slots_in(stopped);
   wire [BANKS-1:0]   wanted = FCFS ? banks_of(slots & ~served) : banks_of(slots) & ~(hit_banks & ~stopped);
 
-  // 1: columns.
+  // 1: column commands.
   wire [ENTRIES-1:0] may_col = served & columns & ~blocked & col_legal & (reads ? '1 : writes);
   assign col_valid = may_col != '0;
   assign col_slot = number_of(oldest(may_col));
 
-  // 2: rows.
+  // 2: row commands.
   wire [ENTRIES-1:0] may_row = slots & slots_in(wanted & row_legal);
   assign row_valid = rows && may_row != '0 && (DUAL || !col_valid);
   assign row_slot = number_of(oldest(may_row));

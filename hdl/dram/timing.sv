@@ -1,18 +1,20 @@
 // # Distances between DRAM banks
-// Keeps the distances that commands of one bank impose on its bank group and on the channel: the data bus, the charge
-// pumps (tRRD and the windows of 4 and 32 activates), the spacing of precharges. What a bank owes itself is in `bank`.
+// Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel. These
+// are the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge spacing.
+// Distances within a bank are tracked by `bank`.
 //
-// One cycle, `now`:
+// In one cycle, `now`:
 //
-// | port  | contract                                                                                          |
-// |-------|---------------------------------------------------------------------------------------------------|
-// | `row` | ACT (1) in bank `row_bank`, PRE (2) in any or all, REF (3) of all                                   |
-// | `col` | RD (1) or WR (2) in bank `col_bank`                                                                 |
+// | port  | contract                                                                      |
+// |-------|-------------------------------------------------------------------------------|
+// | `row` | ACT (1) in bank `row_bank`, PRE (2) in any or all banks, REF (3) of all banks |
+// | `col` | RD (1) or WR (2) in bank `col_bank`                                           |
 //
-// With one command bus for all there is one of them at most; neither sees what the other does.
-// `may_*` say what the group of the bank and the channel allow in this cycle; the caller sends nothing else.
-// Latency: none from the registers to `may_*`; a command counts from the next cycle on.
-// `groups` has registers of each bank group, under the names that `channel` has for those of all.
+// With a single command bus, at most one of the two is used per cycle; neither sees the effect of the other.
+// `may_*` show the commands that the bank's group and the channel allow in this cycle; the caller sends no
+// others.
+// Latency: none from the registers to `may_*`; a command takes effect in the next cycle.
+// `groups` has registers per bank group, under the same names as those of `channel` for all banks.
 module timing #(
     parameter int GROUPS = 4,
     parameter int BANKS_PER_GROUP = 4,
@@ -49,7 +51,7 @@ module timing #(
   localparam logic [1:0] RD = 1, WR = 2;
   localparam int G_BITS = GROUPS < 2 ? 1 : $clog2(GROUPS);
 
-  // Cycles of the last activates, a ring.
+  // Ring of the cycles of the last activates.
   logic [63:0] cycle [32];
 
   wire [G_BITS-1:0] row_group = G_BITS'(32'(row_bank) / BANKS_PER_GROUP);
@@ -83,11 +85,12 @@ module timing #(
 
   if (1) begin : channel
     logic [63:0] act_from, rd_from, wr_from, pre_from, ref_from;
-    // Place of the next activate in the ring, and activates in it.
+    // Ring position of the next activate, and number of activates in the ring.
     logic [4:0]  next_act;
     logic [5:0]  num_acts;
 
-    // The windows that an ACT in this cycle leaves behind: of 4 from three activates before it, of 32 from 31 before.
+    // Ends of the windows that contain an ACT of this cycle: the window of 4 starts three activates before
+    // it, the window of 32 starts 31 before it.
     wire [5:0]  acts = num_acts == 6'd32 ? num_acts : num_acts + 1'b1;
     wire [4:0]  third = next_act - 5'd3;
     wire [4:0]  first = next_act + 5'd1;

@@ -1,14 +1,16 @@
 // # Line address modulo an irreducible polynomial
-// The pseudo-random interleaving of khairy2015 section 4.3: an XOR index unit whose matrix follows from the polynomial
-// alone. Column k of H is x^k modulo the polynomial, worked out as the module is elaborated.
+// Computes the pseudo-random interleaved cache index (PRIC) of khairy2015 section 4.3. It is an XOR index
+// unit whose matrix follows from the polynomial alone. Column k of H is x^k modulo the polynomial, computed
+// during elaboration.
 //
 // | port    | dir | contract                                |
 // |---------|-----|-----------------------------------------|
-// | `line`  | in  | any                                     |
+// | `line`  | in  | any line address                        |
 // | `index` | out | combinational, below the number of sets |
 //
-// POLYNOMIAL has degree INDEX_BITS, bit k the coefficient of x^k. Bits of the byte address from ADDR_BITS on take no
-// part; OFFSET_BITS of them lie below the line address. Latency: none. No registers.
+// POLYNOMIAL has degree INDEX_BITS; bit k is the coefficient of x^k. The index ignores bits of the byte
+// address from ADDR_BITS on. The lowest OFFSET_BITS address bits lie below the line address. Latency: none.
+// The module has no registers.
 module i_poly #(
     parameter int LINE_BITS = 25,
     parameter int OFFSET_BITS = 7,

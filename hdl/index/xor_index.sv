@@ -1,14 +1,14 @@
 // # XOR index unit
-// Turns a line address into a set index: index bit j is the exclusive or of the line-address bits that row j of H
-// selects. Any set index that is linear over GF(2) is such a matrix: the low bits, the hash of Fermi's L1, a remainder
-// modulo a polynomial.
+// Maps a line address to a set index: index bit j is the XOR of the line-address bits that row j of H
+// selects. Such a matrix can express any set index that is linear over GF(2): the low address bits, the hash
+// of Fermi's L1, or a remainder modulo a polynomial.
 //
-// | port    | dir | contract                                        |
-// |---------|-----|-------------------------------------------------|
-// | `line`  | in  | any                                             |
-// | `index` | out | combinational, below the number of sets          |
+// | port    | dir | contract                                |
+// |---------|-----|-----------------------------------------|
+// | `line`  | in  | any line address                        |
+// | `index` | out | combinational, below the number of sets |
 //
-// Row j of H stands in bits j*LINE_BITS and up. Latency: none. No registers.
+// Row j of H occupies LINE_BITS bits from bit j*LINE_BITS on. Latency: none. The module has no registers.
 module xor_index #(
     parameter int LINE_BITS = 25,
     parameter int INDEX_BITS = 5,

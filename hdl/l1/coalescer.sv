@@ -1,21 +1,27 @@
 // # Coalescer
-// Splits one warp memory instruction into line requests, one a cycle: the lowest lane that still waits names the line,
-// every waiting lane in that line joins. It is that of l1.lookups = 1: with more, several requests of a load leave in a cycle.
+// Splits one warp memory instruction into line requests, one per cycle. The lowest waiting lane selects the
+// line, and all other waiting lanes in that line join. The module implements l1.lookups = 1; with more
+// lookups, several requests of a load would leave per cycle.
 //
-// One cycle, in this order; each port at most once, and the second sees what the first did:
+// In one cycle, in this order; each port is used at most once, and the second sees the result of the first:
 //
-// | port     | contract                                                                                      |
-// |----------|-----------------------------------------------------------------------------------------------|
-// | 1 `emit` | the next line request, while lanes wait; it leaves where `emit_ready`                           |
-// | 2 `take` | an instruction with one lane or more, where `take_ready`: no lane is left of the one before     |
+// | port     | contract                                                                                                   |
+// |----------|------------------------------------------------------------------------------------------------------------|
+// | 1 `emit` | the next line request, while lanes wait; it leaves if `emit_ready`                                         |
+// | 2 `take` | an instruction with at least one lane, accepted if `take_ready`: no lane of the previous instruction waits |
 //
-// Latency: an instruction taken in one cycle gives its first request in the next. Of two lanes of one store that write
-// the same byte the higher lane wins. No two lanes of an atomic's request name the same word: the lowest does, the others
-// wait. A compare-and-swap brings two operands a lane; a request serves lanes of one half of the line and carries
-// the values to compare in the other half. Constants: lanes that name one word, or one of 8 bytes, go together.
-// `emit_sectors` has a meaning for loads with BY_SECTOR, `emit_function` and `emit_type` for atomics and reductions.
+// Latency: an instruction accepted in one cycle emits its first request in the next.
+//
+// If two lanes of one store write the same byte, the higher lane wins. No two lanes of an atomic request name
+// the same word: the lowest lane joins the request, the others wait. A compare-and-swap has two operands per
+// lane. Its request serves lanes of one half of the line, and carries their comparison values in the other
+// half. Constants: lanes that name the same 4-byte or 8-byte word join.
+//
+// `emit_sectors` is valid for loads with BY_SECTOR, `emit_function` and `emit_type` for atomics and
+// reductions.
 // Kinds: 0 load, 1 store, 2 atomic, 3 reduction. Space 2 is constant memory; function 7 is compare-and-swap.
-// `take_data` and `take_compare` hold the low words of all lanes, then the high words, lane 0 in the lowest bits.
+// `take_data` and `take_compare` hold the low words of all lanes, then the high words, with lane 0 in the
+// lowest bits.
 module coalescer #(
     parameter int LINE_BITS = 25,
     parameter int LINE_LOG2 = 7,
@@ -60,7 +66,7 @@ module coalescer #(
 );
   localparam logic [1:0] LOAD = 0, CONST = 2;
   localparam logic [3:0] SWAP = 7;
-  // A line in words of 8 bytes.
+  // Number of 8-byte words in a line, and width of a word index.
   localparam int WORDS = LINE_BYTES / 8, WORD_BITS = LINE_LOG2 - 3;
 
   logic [1:0]           kind, space, size_log2;
@@ -73,7 +79,7 @@ module coalescer #(
   logic [3:0]           function_, type_;
   logic [31:0]          compare [2*LANES];
 
-  // 1: the first lane that waits, and those that go with it.
+  // 1: the first waiting lane, and the lanes that join its request.
   wire is_atomic = kind[1];
   wire swaps = is_atomic && function_ == SWAP;
   logic [ADDR_BITS-1:0] first, differs;
@@ -92,7 +98,7 @@ module coalescer #(
           if (waiting[j] && address[j][LINE_LOG2-1:0] == address[l][LINE_LOG2-1:0] && lanes[j]) lanes[l] = 0;
   end
 
-  // The bytes of the line, lane after lane: what a lane has for a word, and for which of its bytes.
+  // Bytes of the line. Each lane contributes a word index, byte enables and values to an 8-byte word.
   function automatic [63:0] repeated(input [63:0] value, input [1:0] log2);
     case (log2)
       2'd0: repeated = {8{value[7:0]}};
@@ -117,7 +123,7 @@ module coalescer #(
   for (genvar w = 0; w < WORDS; w++) begin : g_word
     logic [7:0]  enabled;
     logic [63:0] word;
-    // The values to compare with are in the other half of the line.
+    // Comparison values of a compare-and-swap are in the other half of the line.
     always_comb begin
       enabled = '0;
       word = '0;
@@ -147,7 +153,8 @@ module coalescer #(
   wire emits = emit_valid && emit_ready;
   wire [LANES-1:0] waiting_1 = emits ? waiting & ~lanes : waiting;
 
-  // 2: an instruction is taken. Loads leave the data of an earlier one alone, all but atomics the other operands.
+  // 2: accepts an instruction. Loads do not overwrite the data registers. Only atomics and reductions
+  // overwrite the function, the type and the comparison values.
   assign take_ready = waiting_1 == '0;
   wire takes = take_valid && take_ready;
   always_ff @(posedge clk) begin

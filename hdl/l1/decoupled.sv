@@ -1,27 +1,30 @@
 // # Decoupled tag store
-// More tags than lines (li2015 section 4): a tag counts how often its line was asked for, and only a line that was asked
-// for often enough gets a place among the data. Loads of all others go past.
+// Implements the decoupled L1D of li2015 section 4, which has more tags than lines. Each tag counts the loads
+// of its line. Only a line whose count reaches a threshold is admitted to the data array; loads of other
+// lines bypass the cache.
 //
-// One cycle, in this order; each port at most once, and each sees what those before it did:
+// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
 //
-// | port     | contract                                                                                        |
-// |----------|-------------------------------------------------------------------------------------------------|
-// | 1 `fill` | the line of a reserved place arrives; `fill_kept` says whether it stays                            |
-// | 2 `mode` | original mode on or off: on, candidates are forgotten, in all sets at once                         |
-// | 3 `acc`  | one of {load, store of local memory, other store or recall}, as `op` says, if `go`; the outputs hold for all |
+// | port     | contract                                                                                                               |
+// |----------|------------------------------------------------------------------------------------------------------------------------|
+// | 1 `fill` | the line of a reserved data way arrives; `fill_kept` is set if the line stays valid                                    |
+// | 2 `mode` | turns the original mode on or off; turning it on discards the candidates of all sets at once                           |
+// | 3 `acc`  | one of {load, store to local memory, other store or recall}, selected by `op`, if `go`; outputs are valid without `go` |
 //
-// `go` says that MSHR, queue and network take the access; a refused access changes nothing.
-// * load (1): `past`: it goes past the data, and its tag counts it. Otherwise, if the line has a place (`present`,
-//   `reserved`: at `way`), a use of it; if not, it takes the place `victim_way`, from the line there if `victim_holds`.
-//   Without `victim_valid` all places are reserved, and the load is refused.
-// * store of local memory (2): modifies a line that is `present`; of any other it is as (3).
-// * other store (3): the line loses its place; one on its way does not stay when it arrives.
+// `go` means that MSHR, queue and network accept the access; a refused access changes nothing.
+// - load (1): with `past` it bypasses the data, and its tag counts it. Otherwise it uses the line if that has
+//   a data way (`present` or `reserved`, at `way`). If not, it reserves the data way `victim_way`, and evicts
+//   the line there if `victim_holds`. Without `victim_valid` all data ways are reserved, and the load is
+//   refused.
+// - store to local memory (2): modifies a line that is `present`; a store to any other line acts like (3).
+// - other store or recall (3): the line loses its data way; a line in flight will be invalid when it arrives.
 //
-// `way` has a meaning where the line has a place; `victim_*` where it has none; `victim_modified` and `victim_tag` where
-// `victim_holds`, and this and `victim_way` where `victim_valid`.
-// Latency: none, all outputs are combinational in the cycle of the access.
-// A row of `entries` has a cell {status, tag, tlru, rc, pos} a tag, one of `lines` a cell {lru, inv_on_fill} a way, the
-// first in the lowest bits. `rc` counts up to 63.
+// `way` is valid if the line has a data way, `victim_*` if it has none. In addition, `victim_way` requires
+// `victim_valid`, and `victim_modified` and `victim_tag` require `victim_valid` and `victim_holds`.
+// Latency: none; all outputs are combinational in the cycle of the access.
+// A row of `entries` has one cell {status, tag, tlru, rc, pos} per tag. A row of `lines` has one cell {lru,
+// inv_on_fill} per data way.
+// The first cell is in the lowest bits. `rc` saturates at 63.
 module decoupled #(
     parameter int SETS = 32,
     parameter int WAYS = 4,
@@ -61,7 +64,7 @@ module decoupled #(
     output logic [TAG_BITS-1:0] victim_tag
 );
   localparam logic [2:0] EMPTY = 0, CANDIDATE = 1, RESERVED = 2, VALID = 3, MODIFIED = 4;
-  // Where the fields of a cell begin.
+  // Bit positions of the fields in a cell.
   localparam int RC = W_BITS, TLRU = RC + 6, TAG = TLRU + T_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 3;
   localparam int RANK = 1, LINE = RANK + W_BITS;
 
@@ -103,7 +106,7 @@ module decoupled #(
       end
   endfunction
 
-  // 3: access, to the row as those before have left it.
+  // 3: access to the row after the fill and the change of mode.
   wire same = fill_valid && fill_set == set_index;
   wire [TAGS*CELL-1:0] read = same ? filled : entries[set_index];
   wire [TAGS*CELL-1:0] row = forgets ? forgotten(read) : read;
@@ -130,7 +133,8 @@ module decoupled #(
     assign rank[w] = row_lines[w*LINE+RANK+:W_BITS];
   end
 
-  // The tag that a stranger takes: the first empty one, else the candidate counted least, of equals the oldest.
+  // Tag victim for a line without a tag: the first empty tag, else the candidate with the lowest count, and
+  // the least recently used of several.
   logic [5+T_BITS:0] key, least;
   logic [TAGS-1:0]   spare;
   always_comb begin
@@ -148,7 +152,7 @@ module decoupled #(
     if (empty != '0) spare = empty & (~empty + 1'b1);
   end
 
-  // What the tag says, and counts with this access; a stranger counts nothing.
+  // State of the line's tag, and its count after this access; a line without a tag has count 0.
   logic [5:0] count;
   logic       has_place;
   always_comb begin
@@ -168,8 +172,8 @@ module decoupled #(
   end
   assign past = !has_place && !admits_all && 32'(count) < THRESHOLD;
 
-  // The place that a miss takes: a free one, else that of the line used longest ago. Without a tag to spare a line
-  // must go even if a place is free.
+  // Data way for a miss: a free one, else the least recently used one. If the line has no tag and all tags
+  // are committed, a line must be evicted even if a data way is free.
   logic [WAYS-1:0]   taken, goable;
   logic [W_BITS-1:0] top;
   logic [TAGS-1:0]   loser;
@@ -212,7 +216,7 @@ module decoupled #(
 
   logic [TAGS*CELL-1:0] row_next;
   logic [WAYS*LINE-1:0] lines_next;
-  logic [TAGS-1:0]      winner, front;   // the tag that the line has then, and whether it becomes the youngest
+  logic [TAGS-1:0]      winner, front;   // tag of the line after the access, and the same if it becomes MRU
   logic [T_BITS-1:0]    last;
   logic [W_BITS-1:0]    used_way;
   always_comb begin

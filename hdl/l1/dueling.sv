@@ -1,18 +1,19 @@
 // # SM dueling
-// Finds out while a kernel runs whether its loads are served better by the decoupled L1D or by an ordinary one, and
-// switches the SMs accordingly (li2015 section 4.3, Table 3): SM 0 leads with the decoupled L1D, SM 1 with the original
-// mode, and the others follow the leader with fewer misses.
+// Measures at run time whether the decoupled or an ordinary L1D serves a kernel better, and switches the SMs
+// accordingly (li2015 section 4.3, Table 3). SM 0 leads with the decoupled L1D, SM 1 leads in the original
+// mode, and the other SMs follow the leader with fewer misses.
 //
-// One cycle, in this order:
+// In one cycle, in this order:
 //
-// | port     | dir | contract                                                                                    |
-// |----------|-----|---------------------------------------------------------------------------------------------|
-// | 1 `mode` | out | at the end of an interval: bit s of `mode_valid` if SM s changes to `mode_original`             |
-// | 2 `seen` | in  | a bit a leader: a load that its L1D accepted, which missed or did not; counts for the new interval |
+// | port     | dir | contract                                                                                              |
+// |----------|-----|-------------------------------------------------------------------------------------------------------|
+// | 1 `mode` | out | at the end of an interval: bit s of `mode_valid` is set if SM s changes to `mode_original`            |
+// | 2 `seen` | in  | one bit per leader: its L1D accepted a load, and whether the load missed; counts for the new interval |
 //
-// The original mode wins if its miss rate is lower by more than MARGIN percent of it, or with IN_POINTS by more than
-// MARGIN points: rates are compared as products. An interval in which a leader made fewer than MIN_ACCESSES leaves the
-// modes as they are. With JOIN_ONCE the first decision holds for the leaders too, and is the last.
+// The original mode wins if its miss rate is lower by more than MARGIN percent of it. With IN_POINTS the
+// margin is in percentage points. Rates are compared as products, without a division. An interval in which a
+// leader made fewer than MIN_ACCESSES accesses leaves the modes unchanged. With JOIN_ONCE the first decision
+// also applies to the leaders, and is the last.
 module dueling #(
     parameter int NUM_SMS = 15,
     parameter int INTERVAL = 500,
@@ -29,14 +30,14 @@ module dueling #(
     input  logic [1:0]         seen_valid,
     input  logic [1:0]         seen_missed
 );
-  // Bits of a product: two counts, and up to 200.
+  // Width of a product of two counts and a factor of at most 200.
   localparam int P_BITS = 2 * C_BITS + 8;
 
   logic [C_BITS-1:0] new_accesses, new_misses, original_accesses, original_misses;
   logic [C_BITS-1:0] timer;
   logic              original, decided;
 
-  // 1: the end of an interval.
+  // 1: end of an interval.
   wire end_1 = timer == 0;
   wire [P_BITS-1:0] m0_a1 = P_BITS'(new_misses) * P_BITS'(original_accesses);
   wire [P_BITS-1:0] m1_a0 = P_BITS'(original_misses) * P_BITS'(new_accesses);
@@ -52,7 +53,7 @@ module dueling #(
     else assign mode_valid[s] = decides && original != wins;
   end
 
-  // 2: what the leaders see.
+  // 2: loads of the leaders.
   function automatic [C_BITS-1:0] counted(input [C_BITS-1:0] count, input up);
     counted = (end_1 ? '0 : count) + C_BITS'(up);
   endfunction

@@ -1,18 +1,21 @@
 // # Miss queue
-// What the caches of the LSU want from memory, in order: line reads, stores, write-backs of local lines, atomics, notices.
-// FIFO order is what keeps a load behind the SM's own earlier store to the same line.
+// Holds the requests of all caches of the LSU to memory, in order: line reads, stores, writebacks of local
+// lines, atomics and eviction notices. FIFO order keeps a load behind the SM's own earlier store to the same
+// line.
 //
-// One cycle, in this order; each port at most once, and each but the first sees what those before it did:
+// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `search` | whether a store, write-back or atomic of `search_line` waits here, the head included             |
-// | 2 `pop`    | only with `head_valid`: the oldest entry, which `head` shows, leaves                             |
-// | 3 `push`   | `first` is appended, with `push_second` as well `second`; only while there is `room` for them    |
+// | port       | contract                                                                                   |
+// |------------|--------------------------------------------------------------------------------------------|
+// | 1 `search` | true if a store, writeback or atomic to `search_line` is in the queue, including the head  |
+// | 2 `pop`    | removes the oldest entry, which `head` shows; only with `head_valid`                       |
+// | 3 `push`   | appends `first`, and with `push_second` also `second`; only while there is `room` for them |
 //
-// An entry is {kind, id, line, ticket, function, type, byte_mask, data}, kind on top: 0 read, 1 write, 2 write-back, 3 atomic,
-// 4 reduction, 5 notice. The entries shift as they leave: the oldest is always in slot 0, and a free slot holds EMPTY.
-// Latency: an entry is at the head of an empty queue in the next cycle; an entry that leaves makes room in the same one.
+// An entry is {kind, id, line, ticket, function, type, byte_mask, data}, with kind in the highest bits.
+// Kinds: 0 read, 1 write, 2 writeback, 3 atomic, 4 reduction, 5 notice. Entries shift when the head leaves:
+// the oldest is always in slot 0, and a free slot holds EMPTY.
+// Latency: an entry pushed into an empty queue is at the head in the next cycle. A popped entry makes room in
+// the same cycle.
 module miss_queue #(
     parameter int DEPTH = 8,
     parameter int LINE_BITS = 25,
@@ -38,14 +41,14 @@ module miss_queue #(
     input  logic [BITS-1:0]      first,
     input  logic [BITS-1:0]      second
 );
-  // A word of 32 bits, unsigned, is type 2.
+  // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), otherwise 0.
   localparam logic [BITS-1:0] EMPTY = BITS'(2) << 9 * LINE_BYTES;
   localparam logic [2:0] READ = 0, NOTICE = 5;
 
   logic [BITS-1:0]   slot [DEPTH];
   logic [L_BITS-1:0] level;
 
-  // 1: search. A free slot is a read.
+  // 1: search. A free slot never matches, because it has kind read.
   logic [DEPTH-1:0] writes;
   always_comb
     for (int s = 0; s < DEPTH; s++)

@@ -1,28 +1,31 @@
 // # MSHR: miss status holding registers
-// Remembers which lines are on their way, so that a second miss to such a line waits for the first fill instead of
-// asking memory again (li2015 section 2.2).
+// Tracks the lines in flight, so that a second miss to a line waits for the first fill, without another
+// memory request (li2015 section 2.2).
 //
-// One cycle, in this order; each port at most once, and each sees what those before it did:
+// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
 //
-// | port       | contract                                                                                    |
-// |------------|---------------------------------------------------------------------------------------------|
-// | 1 `fill`   | a line arrives; taken unless `fill_blocked`: readers of the place that it fills are not done |
-// | 2 `recall` | another cache gives the line up: nobody may join it any more. With RECALLS only             |
-// | 3 `pop`    | one waiter of the entry filled first, in order of arrival; it leaves where `pop_ready`      |
-// | 4 `acc`    | one of {join, miss, overtake}, as `acc_op` says, or none: the outputs hold for all           |
+// | port       | contract                                                                                         |
+// |------------|--------------------------------------------------------------------------------------------------|
+// | 1 `fill`   | a line arrives; accepted unless `fill_blocked`: waiters have yet to read the place that it fills |
+// | 2 `recall` | the L2 recalls the line: no later load may join it; only with RECALLS                            |
+// | 3 `pop`    | one waiter of the entry filled first, in arrival order; removed if `pop_ready`                   |
+// | 4 `acc`    | one of {join, miss, overtake}, selected by `acc_op`, or none: the outputs are valid for all      |
 //
-// `acc_open`, `acc_full` and `acc_draining` say what is tracked of `acc_line`, `acc_free` whether it could be
-// allocated, `acc_drains` whether waiters still have to read `acc_place`.
-// * join (1): waits for the line, if it is open.
-// * miss (2): allocates `acc_entry`, if `acc_free` and `acc_go`. The caller has found the line untracked or draining,
-//   and no pending line fills `acc_place`.
-// * overtake (3): a store has passed the line on its way; later loads may not join it.
+// `acc_open`, `acc_full` and `acc_draining` show how `acc_line` is tracked, and `acc_free` whether an entry
+// can be allocated for it.
+// `acc_drains` is set while waiters have yet to read `acc_place`.
+// - join (1): waits for the line, if it is open.
+// - miss (2): allocates `acc_entry`, if `acc_free` and `acc_go`. The caller has found the line untracked or
+//   draining, and no line in flight fills `acc_place`.
+// - overtake (3): a store overtook the line in flight; no later load may join it.
 //
-// An output is of meaning where its search finds something: `fill_place` and `fill_blocked` with `fill_hit`, what
-// `pop` shows with `pop_valid`, `acc_entry` of a miss with `acc_free` and otherwise with `acc_open` or `acc_full`.
-// A line is tracked by one entry at most, so that matches are one-hot.
-// Latency: a fill makes its entry ready for `pop` in the same cycle; what `pop` frees can be allocated in the same
-// cycle. Registers of a free entry keep what they held last.
+// Some outputs are valid only if their search succeeds: `fill_place` and `fill_blocked` with `fill_hit`, and
+// the other `pop_*` with `pop_valid`. `acc_entry` is valid for a miss with `acc_free`, and otherwise with
+// `acc_open` or `acc_full`.
+// At most one entry tracks a line, so matches are one-hot.
+// Latency: a fill makes its entry ready for `pop` in the same cycle. An entry that `pop` frees can be
+// allocated in the same cycle.
+// Registers of a free entry keep their last values.
 module mshr #(
     parameter int ENTRIES = 32,
     parameter int MERGES = 8,
@@ -109,7 +112,7 @@ module mshr #(
   assign recall_hit = |recall_match;
   wire [ENTRIES-1:0] closed_2 = closed | (recall_valid ? recall_match : '0);
 
-  // 3: pop. The entry filled first is the one just filled if none was before.
+  // 3: pop. If no entry was ready before, the entry just filled is the one filled first.
   wire [E_BITS-1:0]  pop_entry = ready_entries == 0 ? fill_entry : order[0];
   wire [C_BITS-1:0]  pop_at = head[pop_entry];
   wire [C_BITS-1:0]  pop_next = pop_at + 1'b1;
@@ -186,7 +189,7 @@ module mshr #(
     end
   end
 
-  // Those behind the last one keep what they held.
+  // Elements after the last one keep their values.
   for (genvar e = 0; e < ENTRIES; e++) begin : g_order
     always_ff @(posedge clk)
       if (frees && L_BITS'(e) < len_3)

@@ -1,24 +1,27 @@
 // # Tag store of the baseline L1D
-// Set-associative tags with true LRU (li2015 section 2.2), or static or bimodal re-reference interval prediction.
+// Holds the set-associative tags of a cache, with true LRU (li2015 section 2.2) or with static or bimodal
+// re-reference interval prediction (SRRIP, BRRIP).
 //
-// One cycle, in this order; each port at most once, and the second sees what the first did:
+// In one cycle, in this order; each port is used at most once, and the second sees the result of the first:
 //
-// | port     | contract                                                                                        |
-// |----------|-------------------------------------------------------------------------------------------------|
-// | 1 `fill` | the line of a reserved way arrives; `fill_kept` says whether it stays                              |
-// | 2 `acc`  | one of {load, store of local memory, other store or recall}, as `op` says, if `go`; the outputs hold for all |
+// | port     | contract                                                                                                               |
+// |----------|------------------------------------------------------------------------------------------------------------------------|
+// | 1 `fill` | the line of a reserved way arrives; `fill_kept` is set if the line stays valid                                         |
+// | 2 `acc`  | one of {load, store to local memory, other store or recall}, selected by `op`, if `go`; outputs are valid without `go` |
 //
-// `go` says that MSHR, queue and network take the access; a refused access changes nothing.
-// * load (1): if the line is here (`present`) or on its way (`reserved`), at `way`, a use of it; if not, it takes
-//   `victim_way`, from the line there if `victim_holds`. Without `victim_valid` all ways are reserved, and the load is refused.
-// * store of local memory (2): modifies a line that is `present`; of any other it is as (3).
-// * other store (3): a line that is here goes; one on its way does not stay when it arrives.
+// `go` means that MSHR, queue and network accept the access; a refused access changes nothing.
+// - load (1): uses the line if it is in the cache (`present`) or in flight (`reserved`), at `way`. Otherwise
+//   it reserves `victim_way`, and evicts the line there if `victim_holds`. Without `victim_valid` all ways
+//   are reserved, and the load is refused.
+// - store to local memory (2): modifies a line that is `present`; a store to any other line acts like (3).
+// - other store or recall (3): invalidates a line that is in the cache; a line in flight will be invalid when
+//   it arrives.
 //
-// `way` has a meaning where the line is here or on its way; `victim_*` where it is not; `victim_way` and `victim_holds` where
-// `victim_valid`, and `victim_modified` and `victim_tag` where `victim_holds`.
-// Victim: the lowest invalid way, else the way of the highest rank that holds data, of equals the lowest.
-// Latency: none, all outputs are combinational in the cycle of the access.
-// A row of `entries` has a cell {status, tag, rank, inv_on_fill} a way, way 0 in the lowest bits.
+// `way` is valid with `present` or `reserved`, `victim_*` without both. In addition, `victim_way` and
+// `victim_holds` require `victim_valid`, and `victim_modified` and `victim_tag` require `victim_holds`.
+// Victim: the lowest invalid way, else the unreserved way of the highest rank, and the lowest of several.
+// Latency: none; all outputs are combinational in the cycle of the access.
+// A row of `entries` has one cell {status, tag, rank, inv_on_fill} per way, way 0 in the lowest bits.
 module tags #(
     parameter int SETS = 32,
     parameter int WAYS = 4,
@@ -51,7 +54,7 @@ module tags #(
 );
   localparam logic [1:0] INVALID = 0, RESERVED = 1, VALID = 2, MODIFIED = 3;
   localparam bit LRU = POLICY == 0;
-  // Where the fields of a cell begin.
+  // Bit positions of the fields in a cell.
   localparam int R_BITS = LRU ? W_BITS : 2;
   localparam int RANK = 1, TAG = RANK + R_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 2;
 
@@ -67,7 +70,7 @@ module tags #(
     filled[32'(fill_way)*CELL] = 0;
   end
 
-  // 2: access, to the row as the fill has left it.
+  // 2: access to the row after the fill.
   wire [WAYS*CELL-1:0] row = fill_valid && fill_set == set_index ? filled : entries[set_index];
   logic [1:0]          status [WAYS];
   logic [R_BITS-1:0]   rank   [WAYS];
@@ -113,13 +116,13 @@ module tags #(
   wire overtakes = op[1] && go && !stores && reserved;
   wire [W_BITS-1:0] used_way = claims ? victim_way : way;
 
-  // New lines modulo 32, of which one a round starts nearer.
+  // Number of inserted lines modulo 32. BRRIP inserts one of 32 lines with a shorter predicted interval.
   logic [4:0] bimodal;
   always_ff @(posedge clk)
     if (rst) bimodal <= '0;
     else bimodal <= bimodal + 5'(POLICY == 2 && claims);
 
-  // Ranks after a use or a new line.
+  // Ranks after a use or an insertion.
   logic [R_BITS-1:0] rank_next [WAYS];
   if (LRU) begin : g_lru
     always_comb

@@ -1,25 +1,30 @@
 // # Atomic buffer
-// Holds the line that atomics went to last, exclusively (anssari2012 section 3.4): the atomic unit works on it, and the data
-// memory is left alone. The line is known by its place, a set and a way of the bank.
+// Holds the line that the last atomic accessed, exclusively (anssari2012 section 3.4). The atomic unit works
+// on the buffer and leaves the data memory free for other accesses. The line is identified by its set and way
+// in the bank.
 //
-// One cycle, in this order; the second sees what the first did:
+// In one cycle, in this order; the second port sees the result of the first:
 //
-// | port     | contract                                                                                       |
-// |----------|------------------------------------------------------------------------------------------------|
-// | 1 `op`   | one thing a cycle, for the line at `op_set` and `op_way`                                         |
-// | 2 `fill` | a burst from memory comes into the line of a place; if that `is_filled` here, the data memory is left alone |
+// | port     | contract                                                                                                          |
+// |----------|-------------------------------------------------------------------------------------------------------------------|
+// | 1 `op`   | one operation per cycle, on the line at `op_set` and `op_way`                                                     |
+// | 2 `fill` | a burst from memory for the line at a set and way; with `is_filled` it goes to the buffer, not to the data memory |
 //
-// * access (1): an atomic (`op_atomic`) or not, that is acknowledged (`op_acked`) or wants its line in a reply, which needs
-//   `has_room`. It `is_done`, or `stall` says why not: PORT (1), the write port of the data memory is taken; REPLY (2), no room;
-//   BUFFER (3), the line goes back in this cycle, and the access is to come again. What is no atomic and not to the line held
-//   `passes`: the bank serves it as without a buffer.
-// * leave (2): the line gives way to another. If it `is_here` it leaves as `held`, and not from the data memory.
-// * take back (3): it leaves from the data memory, and goes back there if it is here, unless `stall` says PORT.
-// * end (4): a kernel ends; the line goes back, wherever it is.
+// - access (1): an atomic (`op_atomic`) or another access. It is acknowledged (`op_acked`), or its line is
+//   returned in a reply, which needs `has_room`. An atomic that is performed sets `is_done`. Otherwise
+//   `stall` has the reason: PORT (1), the write port of the data memory is busy; REPLY (2), no room for a
+//   reply; BUFFER (3), the buffered line is written back in this cycle, and the access must retry. An access
+//   that is neither atomic nor to the buffered line `passes`: the bank serves it as without a buffer.
+// - leave (2): the line is evicted. If it `is_here`, the evicted data are `held`, not those in the data
+//   memory.
+// - take back (3): the line is evicted from the data memory. If it is in the buffer, it is written back there
+//   first, unless `stall` is PORT.
+// - end (4): a kernel ends, and the buffered line is written back.
 //
-// With `back_valid` the line `held` goes to `back_set` and `back_way` of the data memory. `memory` is the line there of `op`; an
-// atomic that `is_done` finds `old_line`, which it replies, and leaves `new_line`: the atomic unit lies between the two.
-// A fill writes the bytes that `fill_mask` says.
+// With `back_valid`, the line `held` is written to `back_set` and `back_way` of the data memory. `memory` is
+// the line of `op` in the data memory. An atomic that `is_done` reads `old_line`, which it returns, and
+// leaves `new_line`; the atomic unit computes one from the other. A fill writes the bytes selected by
+// `fill_mask`.
 // Latency: none.
 module atomic_buffer #(
     parameter int SETS = 64,
@@ -66,7 +71,7 @@ module atomic_buffer #(
   logic [W_BITS-1:0] way;
   logic [LINE-1:0]   data;
 
-  // 1: what is done.
+  // 1: the operation.
   assign is_here = valid && set == op_set && way == op_way;
   wire atomic = op == ACCESS && op_atomic;
   assign passes = op == ACCESS && !op_atomic && !is_here;
@@ -88,7 +93,7 @@ module atomic_buffer #(
   wire [S_BITS-1:0] set_1 = comes ? op_set : set;
   wire [W_BITS-1:0] way_1 = comes ? op_way : way;
 
-  // 2: a burst.
+  // 2: a burst from memory.
   assign is_filled = fill_valid && valid_1 && set_1 == fill_set && way_1 == fill_way;
   for (genvar b = 0; b < LINE_BYTES; b++) begin : g_byte
     always_ff @(posedge clk)

@@ -1,36 +1,39 @@
 // # Fetch and Replacement Cache
-// A small cache beside an L2 bank, into which a line that misses is fetched at once, while the way that it will take
-// keeps its old line. When the new line is here the two change places, and the old one leaves from here
-// (candel2018 section 4).
+// A small cache next to an L2 bank for the lines of misses, so that fetches need not wait for evictions
+// (candel2018 section 4). The way that the new line will take keeps its old line in the meantime. When the
+// new line has arrived, the two lines are swapped, and the old line is evicted from here.
 //
-// One cycle, in this order; each port at most once, and each sees what those before it did:
+// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `ack`    | an L1 has dropped its copy of the old line of an entry                                         |
-// | 2 `find`   | the entry with the line, if `find_hit`: its way and state; the lowest free way of that set       |
-// | 3 `acc`    | what an access does to `acc_entry`, as `acc_op` says, and whether L1 `acc_sm` gets a copy          |
-// | 3 `put`    | bytes of an entry are written: a burst from memory, or a store                                 |
-// | 4 `turn`   | the line that waits for its swap for longest, `to_swap`: 1 takes it, 2 puts it behind the others |
-// | 5 `exc`    | a line that was taken goes to its way, whose old line comes here                               |
-// | 6 `gone`   | a bit an entry: memory has the last burst of its old line                                       |
-// | 7 `recall` | the lowest L1 with a copy of the old line of an entry, `recall_sm`, is told to drop it            |
+// | port       | contract                                                                                             |
+// |------------|------------------------------------------------------------------------------------------------------|
+// | 1 `ack`    | an L1 has dropped its copy of the old line of an entry                                               |
+// | 2 `find`   | with `find_hit`, way and state of the entry that has the line; also the lowest free way of that set  |
+// | 3 `acc`    | operation `acc_op` of an access on `acc_entry`, and whether L1 `acc_sm` gets a copy                  |
+// | 3 `put`    | writes bytes of an entry: a burst from memory, or a store                                            |
+// | 4 `turn`   | `to_swap` is the line that has waited longest for its swap: 1 takes it, 2 moves it behind the others |
+// | 5 `exc`    | a taken line moves to its way, whose old line moves into the entry                                   |
+// | 6 `gone`   | one bit per entry: memory has the last burst of its old line                                         |
+// | 7 `recall` | `recall_sm`, the lowest L1 with a copy of the old line of an entry, is sent a recall                 |
 //
-// * allocate (1): a free entry awaits the line, which no entry has. With BINDS_EARLY `acc_bound` says whether `acc_way`
-//   is the way that it will take.
-// * fill (2): the line is here, `acc_dirty` if it has been written; it waits for its swap.
-// * write (3): a line that waits for its swap has been written.
-// A copy is noted of a line that stays, and not of one on its way out.
+// - allocate (1): a free entry awaits the line, which no entry has. With BINDS_EARLY, `acc_bound` is set if
+//   `acc_way` is the way that it will take.
+// - fill (2): the line has arrived, modified if `acc_dirty`; it waits for its swap.
+// - write (3): a line that waits for its swap has been written.
 //
-// FREE -allocate-> FETCH -fill-> FILLED -exc-> VICT_INV -last ack-> VICT_WB -gone-> FREE: an old line of which no L1 has a
-// copy, or that memory knows already, leaves out what it does not need, and an entry is free in the cycle in which
-// nothing is left to do. Its registers are 0 then.
+// A copy is recorded only for a line that stays, not for one that is being evicted.
 //
-// `to_swap` and what goes with it have a meaning with `to_swap_valid`; `exc_*`, `recall_sm` and lines where their entry has.
-// `get_line` is a line as it was before the cycle, `out_line` as it is behind `exc`, where bursts to memory are read;
-// `out_id` is the request on whose account they go.
-// The set of an entry is the low bits of that of the bank: the old line is found here only because it is of the same.
-// A row of `data` has the lines of a set, that of way 0 in the lowest bits.
+// FREE -allocate-> FETCH -fill-> FILLED -exc-> VICT_INV -last ack-> VICT_WB -gone-> FREE: an old line without
+// copies in L1s skips VICT_INV, a clean one skips VICT_WB. An entry becomes free in the cycle in which
+// nothing is left to do, and its registers are then 0.
+//
+// `to_swap` and its related outputs are valid with `to_swap_valid`; `exc_*`, `recall_sm` and the lines are
+// valid if the selected entry has them.
+// `get_line` is a line before the cycle, `out_line` a line after `exc`, from which bursts to memory are read.
+// `out_id` is the request that allocated the entry.
+// The set index of an entry is the low bits of the bank's set index. The old line is found here only because
+// both lines belong to the same set of the bank.
+// A row of `data` has the lines of a set, with way 0 in the lowest bits.
 module frc #(
     parameter int SETS = 1,
     parameter int WAYS = 8,
@@ -120,14 +123,14 @@ module frc #(
   logic [31:0]          id       [ENTRIES];
   logic [WAYS*LINE-1:0] data     [SETS];
 
-  // The set of the bank: high bits are a register, low bits the row.
+  // Set index of the bank: the high bits are a register, the low bits are the row.
   logic [H_BITS-1:0] set      [ENTRIES];
   logic [S_BITS-1:0] bank_set [ENTRIES];
   always_comb
     for (int e = 0; e < ENTRIES; e++)
       bank_set[e] = S_BITS'(BANK_SETS == SETS ? e / WAYS : 32'(set[e]) * SETS + e / WAYS);
 
-  // 1: acknowledgement.
+  // 1: acknowledgment.
   logic [2:0]        state_1    [ENTRIES];
   logic [N_BITS-1:0] inv_left_1 [ENTRIES];
   always_comb
@@ -177,7 +180,7 @@ module frc #(
         sharers_3[e] |= L1S'(1) << acc_sm;
     end
 
-  // 4: whose turn it is. A queue, the oldest first; free places hold 0.
+  // 4: queue of lines that wait for their swap, oldest first; free elements hold 0.
   if (1) begin : filled
     localparam int LEVEL_BITS = $clog2(ENTRIES + 1);
     logic [LEVEL_BITS-1:0] level;
@@ -222,7 +225,7 @@ module frc #(
       if (swaps[e]) state_5[e] = old_sharers != '0 ? VICT_INV : old_dirty ? VICT_WB : FREE;
     end
 
-  // 6: the old line is gone. 7: the lowest sharer is told.
+  // 6: the old line has left. 7: recall of the lowest sharer.
   logic [2:0]         state_6 [ENTRIES];
   logic [ENTRIES-1:0] frees, recalls;
   always_comb begin
@@ -265,7 +268,7 @@ module frc #(
         end
       end
 
-  // Lines: a write of bytes, then the exchange.
+  // Lines: first a write of bytes, then the exchange.
   logic [LINE-1:0] line [ENTRIES], line_3 [ENTRIES], line_5 [ENTRIES];
   always_comb
     for (int e = 0; e < ENTRIES; e++) begin

@@ -1,19 +1,22 @@
 // # Scoreboard
-// Remembers for each warp which registers have a write on its way. The instruction at the head of a warp's buffer has a hazard
-// while it reads or writes one of them. The hazard bits are registers, worked out again when the warp gets a result or a new
-// head, so that schedulers see all warps in one mask.
+// Tracks the registers of each warp that have a pending write, and detects hazards. The head instruction of a
+// warp's buffer has a hazard while it reads or writes a register with a pending write. The hazard bits are
+// registers, so that schedulers see all warps in one mask. A warp's bits are updated only when it gets a
+// result or a new head.
 //
-// One cycle, in this order; each port at most once, and each sees what those before it did:
+// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
 //
-// | port        | contract                                                                                    |
-// |-------------|---------------------------------------------------------------------------------------------|
-// | 1 `reserve` | the head of a warp is issued: it had no hazard, and will write registers, some of device memory |
-// | 2 `release` | registers of a warp were written; `release_uses` are those of its head, if it has one           |
-// | 3 `show`    | a warp that has no head gets one, which uses registers                                        |
+// | port        | contract                                                                                                            |
+// |-------------|---------------------------------------------------------------------------------------------------------------------|
+// | 1 `reserve` | the head of a warp, which had no hazard, is issued and will write registers; `reserve_memory` if from device memory |
+// | 2 `release` | registers of a warp were written; `release_uses` are the registers of its head, if it has one                       |
+// | 3 `show`    | a warp without a head gets one, which uses registers                                                                |
 //
-// A core that writes several results a cycle has several `release`. Where the head behind the one that is issued is there
-// already, it is shown in the same cycle: whether before or behind a release, the bits are the same.
-// A set of registers has a bit for each of 256 words in its lowest bits, and one for each of 32 predicates above.
+// A core that writes several results per cycle has several `release` ports. If the successor of an issued
+// head is already there, it is shown in the same cycle. The bits are the same whether it is shown before or
+// after a release.
+// A set of registers has one bit for each of 256 words in its lowest bits, and one for each of 32 predicates
+// above.
 // Latency: `hazard` and `hazard_memory` are registers.
 module scoreboard #(
     parameter int WARPS = 48,
@@ -41,7 +44,7 @@ module scoreboard #(
   assign must_wait = hazard;
   assign wait_for_memory = hazard_memory;
 
-  // The registers of a set, and what a cycle makes of them.
+  // Registers with a pending write, before and after the updates of the cycle.
   logic [287:0] on_their_way [WARPS], of_memory [WARPS], on_their_way_2 [WARPS], of_memory_2 [WARPS];
   if (1) begin : pending
     logic [63:0] words0 [WARPS], words1 [WARPS], words2 [WARPS], words3 [WARPS];
@@ -74,7 +77,7 @@ module scoreboard #(
     assign on_their_way_2[w] = all_1 & ~(releases ? release_writes : '0);
     assign of_memory_2[w] = memory_1 & ~(releases && release_memory ? release_writes : '0);
 
-    // The registers of the head: a hazard that there is can go, and with a new head one can come.
+    // Registers of the head. A release can only clear its hazard; only a new head can have a new one.
     wire [287:0] uses = shows ? show_uses : release_uses;
     wire         waits = (on_their_way_2[w] & uses) != '0;
     wire         waits_for_memory = (of_memory_2[w] & uses) != '0;

@@ -1,22 +1,26 @@
 // # SIMT stack
-// Knows where each warp runs and where its lanes meet again. A divergent branch splits the top entry into the two paths; each
-// runs until it reaches the branch's immediate post-dominator, below which an entry with all lanes waits there. A lane that
-// has exited is taken out of every entry by its `alive` bit, which masks whatever leaves the memory; entries without lanes are
-// passed over.
+// Tracks the program counter and active lanes of each warp, and reconverges divergent lanes at
+// post-dominators. A divergent branch splits the top entry into the two paths. Each path runs until it
+// reaches the immediate post-dominator of the branch, where an entry below, with all lanes, continues. An
+// exited lane leaves all entries at once: its `alive` bit masks every entry read from the memory. Entries
+// without lanes are skipped.
 //
-// One cycle:
+// In one cycle:
 //
-// | port    | contract                                                                                         |
-// |---------|--------------------------------------------------------------------------------------------------|
-// | `op`    | one of {advance, branch, exit} of a warp that runs: it is at `now_pc` in the lanes of `now_lanes`     |
-// | `start` | a warp that does not run begins at pc 0 in some lanes                                              |
+// | port    | contract                                                                                          |
+// |---------|---------------------------------------------------------------------------------------------------|
+// | `op`    | one of {advance, branch, exit} of a running warp, which is at `now_pc` with the lanes `now_lanes` |
+// | `start` | a warp that does not run begins at pc 0 with some lanes                                           |
 //
-// * advance (1): goes on to the next instruction.
-// * branch (2): `lanes`, part of those it is at, go to `target`; the paths meet at `reconverge`.
-// * exit (3): `lanes` end, the others go on; `exit_all` if no lane of the warp is left.
+// - advance (1): continues with the next instruction.
+// - branch (2): `lanes`, a subset of the active lanes, continue at `target`; the paths reconverge at
+//   `reconverge`.
+// - exit (3): `lanes` end, and the others continue; `exit_all` is set if no lane of the warp remains.
 //
-// The next entry is found and read in the cycle in which the one above it ends: the search goes over all entries of a warp.
-// A row of `entries` has a cell {pc, rpc, mask} an entry, the lowest of the stack in the lowest bits; two are written at most.
+// The next entry is found and read in the cycle in which the entry above it ends: the search covers all
+// entries of a warp.
+// A row of `entries` has one cell {pc, rpc, mask} per entry, with the lowest entry of the stack in the lowest
+// bits. At most two cells are written per cycle.
 // Latency: `now_*` and `exit_all` are combinational, `now_*` from the registers of `warp`.
 module simt_stack #(
     parameter int WARPS = 48,
@@ -54,7 +58,7 @@ module simt_stack #(
   assign now_pc = pc[warp];
   assign now_lanes = active[warp];
 
-  // Where the top goes if it is not split.
+  // Next pc of the top entry if it is not split.
   wire              exits = op == EXIT;
   wire [LANES-1:0]  left = exits ? now_lanes & ~lanes : now_lanes;
   wire [LANES-1:0]  alive_1 = exits ? alive[warp] & ~lanes : alive[warp];
@@ -63,7 +67,7 @@ module simt_stack #(
   assign exit_all = exits && alive_1 == '0;
   wire              pops = op != '0 && !splits && !exit_all && (left == '0 || to == own_rpc);
 
-  // The highest entry below the top that has lanes and has not ended.
+  // Highest entry below the top that has lanes and has not ended.
   logic [D_BITS-1:0] found;
   logic [CELL-1:0]   uncovered;
   always_comb begin
@@ -77,7 +81,8 @@ module simt_stack #(
       end
   end
 
-  // A split: where the paths meet, unless this one ends there anyway; the path not taken, if both have instructions.
+  // A split adds an entry at the reconvergence point, unless the current entry ends there anyway. It also
+  // adds the path not taken, if both paths have instructions.
   wire meets = splits && reconverge != own_rpc;
   wire both = splits && next_pc != reconverge && target != reconverge;
   wire falls = splits && next_pc != reconverge && target == reconverge;

@@ -1,17 +1,17 @@
 // # Warp scheduler
-// Chooses one of the warps that may issue. Greedy-then-oldest stays with the warp issued last while it can, else takes the one
-// launched first; a matrix with a row of "is older" bits for each warp finds it without sorting. Loose round robin takes the
-// next slot after the last.
+// Selects one of the warps that are ready to issue. Greedy-then-oldest keeps issuing the warp issued last
+// while it is ready, else takes the one launched first. An age matrix, with one row of "is older" bits per
+// warp, finds that warp without sorting. Loose round robin takes the next slot after the one issued last.
 //
-// One cycle, in this order:
+// In one cycle, in this order:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `pick`   | the first of `ready` in the order of the policy, if there is one; it is issued if `issues`      |
-// | 2 `launch` | a bit a slot: a warp begins there. It is the youngest, of several the one in the highest slot   |
+// | port       | contract                                                                                                 |
+// |------------|----------------------------------------------------------------------------------------------------------|
+// | 1 `pick`   | first warp of `ready` in the order of the policy, if there is one; it issues if `issues`                 |
+// | 2 `launch` | one bit per slot: a warp begins there, and becomes the youngest; of several, the one in the highest slot |
 //
-// A warp that is `ready` has been launched in an earlier cycle. `ready` is without those whose pipe or result bus is taken: who is
-// first among the others does not depend on them. What a throttle holds back is not in it either.
+// A warp in `ready` was launched in an earlier cycle. `ready` excludes warps whose pipe or result bus is
+// busy, because the order of the other warps does not depend on them. It also excludes throttled warps.
 // Several schedulers of a core, each with the `ready` of its own warps, could share `older`.
 // Latency: `pick` is combinational.
 module warp_scheduler #(
@@ -58,7 +58,7 @@ module warp_scheduler #(
       greedy <= 0;
     end else begin
       last <= last_1;
-      // A new warp in the slot issued last has no claim on being next.
+      // A new warp in the slot issued last gets no greedy preference.
       greedy <= greedy_1 && (launch & WARPS'(1) << last_1) == '0;
     end
 

@@ -1,21 +1,25 @@
 // # DWT-CS coordinator
-// Tells from the counts of all cores when the L1Ds thrash, lets every core try another number of warps, and gives all of them
-// the number with which a core got most done (khairy2015 section 4.2).
+// Detects from the counts of all cores that the L1Ds thrash, and finds the best limit on warps by sampling
+// (khairy2015 section 4.2). Each core tries a different limit. All cores then get the limit of the core that
+// executed the most instructions.
 //
-// One cycle, in this order:
+// In one cycle, in this order:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `report` | a bit a core: what it counted, in a sample or not; once before each order                       |
-// | 2 `order`  | once all have reported, perhaps: each tries its own `order_limits`, or keeps to it if `order_fixed` |
-// | 3 `load`   | a kernel comes, while none runs                                                               |
+// | port       | contract                                                                                                            |
+// |------------|---------------------------------------------------------------------------------------------------------------------|
+// | 1 `report` | one bit per core: its counts, of a sample or of a period; once per core before each order                           |
+// | 2 `order`  | sent, if needed, once all cores have reported: each core tries its own `order_limits`, or keeps it if `order_fixed` |
+// | 3 `load`   | a kernel arrives; only while none runs                                                                              |
 //
-// Core i, counted from 1, tries i warps first. If the highest number tried wins, the next round goes on above it, while the
-// last core keeps to it. Of equal counts the fewer warps win; if nobody got anything done, nobody is held back.
-// A report of another kind than what is waited for comes too late, and counts for nothing.
-// TRIGGER tells whose misses count: of all together (0), of any core alone (1), of core COORDINATOR alone (2).
-// With PERSISTS the search goes on with the next launch of the same kernel.
-// Latency: the last report is answered in its cycle; reports of one cycle go through a chain of adders and comparators.
+// In the first round core i, counted from 1, tries i warps per scheduler. If the highest tried limit wins,
+// the next round tries limits above it, while the last core keeps the winner. Of equal counts the lower limit
+// wins. If no core executed any instruction, no warp is throttled.
+// A report of another kind than expected is late and is ignored.
+// TRIGGER selects the misses that start sampling: of all cores together (0), of any single core (1), of core
+// COORDINATOR (2).
+// With PERSISTS the search continues in the next launch of the same kernel.
+// Latency: the last report is answered in the cycle in which it arrives; the reports of one cycle pass
+// through a chain of adders and comparators.
 module coordinator #(
     parameter int CORES = 15,
     parameter int MOST = 24,
@@ -51,7 +55,7 @@ module coordinator #(
   logic [6:0]       base, best_limit;
   logic [23:0]      best_count;
 
-  // What a core tries in a round that starts from a base.
+  // Limit that a core tries in a round with the given base.
   function automatic [6:0] limit_in(input int core, input [6:0] from);
     int up;
     up = 32'(from) + core + 1;
@@ -59,7 +63,8 @@ module coordinator #(
     else limit_in = up <= MOST && (core + 1 < CORES || CORES == 1) ? 7'(up) : from;
   endfunction
 
-  // Misses per thousand instructions as a fraction in lowest terms, which takes the narrowest products.
+  // Threshold of misses per thousand instructions as a fraction in lowest terms, which keeps the products
+  // narrow.
   function automatic int common(input int a, input int b);
     common = 1;
     for (int d = 2; d <= b; d++) if (a % d == 0 && b % d == 0) common = d;
@@ -87,7 +92,8 @@ module coordinator #(
       if (report_valid[c] && report_sample[c] == (phase == SAMPLE)) begin
         got_1[c] = 1;
         if (phase == SAMPLE) begin
-          // Without a best one there is 0 in its place, and no limit is below.
+          // The initial best count and limit are 0. No limit is below 0, so a core without instructions
+          // cannot win.
           if (report_instructions[c*24+:24] > best_count_1
               || report_instructions[c*24+:24] == best_count_1 && limit_in(c, base) < best_limit_1)
             {best_count_1, best_limit_1} = {report_instructions[c*24+:24], limit_in(c, base)};
@@ -101,7 +107,7 @@ module coordinator #(
     end
   end
 
-  // 2: all have reported.
+  // 2: order, once all cores have reported.
   wire        all = &got_1;
   wire        ends_sample = all && phase == SAMPLE;
   wire        ends_period = all && phase != SAMPLE;
@@ -120,7 +126,7 @@ module coordinator #(
   always_comb
     for (int c = 0; c < CORES; c++) order_limits[c*7+:7] = samples ? limit_in(c, base_next) : base_next;
 
-  // 3: a kernel.
+  // 3: arrival of a kernel.
   wire forgets = load_valid && (!PERSISTS || load_key != key);
   always_ff @(posedge clk) begin
     if (rst || forgets) begin
@@ -141,7 +147,8 @@ module coordinator #(
     else if (load_valid) key <= load_key;
   end
 
-  // The limits found for the kernels sampled last, first in first out. Its registers have names that are taken outside.
+  // Memo of the limits found for the last sampled kernels, replaced first in, first out. Its registers reuse
+  // names of the enclosing scope.
   wire [15:0] noted_key = key;
   // verilator lint_off VARHIDDEN
   if (1) begin : memo

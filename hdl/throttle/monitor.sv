@@ -1,23 +1,27 @@
 // # DWT-CS monitor of a core
-// Counts misses and thread instructions, reports them at the end of every period, and holds the limit under which the core's
-// schedulers work (khairy2015 section 4.2).
+// Counts misses and thread instructions and reports them at the end of every period (khairy2015 section 4.2).
+// Holds the limit on the warps that the core's schedulers may issue.
 //
-// One cycle, in this order; each sees what those before it did:
+// In one cycle, in this order; each port sees the results of those before it:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `runs`   | a cycle of a kernel: `ends_period` if a period ended with the one before                        |
-// | 2 `obey`   | an order of the coordinator: to try `obey_limit` (0), or to keep it (1)                          |
-// | 3 `missed` | the L1D missed                                                                                |
-// | 4 `issued` | thread instructions issued in this cycle                                                       |
-// | 5 `stops`  | the kernel ends with this cycle                                                               |
-// | `load`     | a kernel comes, in a cycle of none                                                            |
+// | port       | contract                                                                                |
+// |------------|-----------------------------------------------------------------------------------------|
+// | 1 `runs`   | a cycle in which a kernel runs: `ends_period` if a period ended with the previous cycle |
+// | 2 `obey`   | an order of the coordinator: try `obey_limit` (0), or keep it (1)                       |
+// | 3 `missed` | the L1D missed                                                                          |
+// | 4 `issued` | number of thread instructions issued in this cycle                                      |
+// | 5 `stops`  | the kernel ends with this cycle                                                         |
+// | `load`     | a kernel arrives, in a cycle in which none runs                                         |
 //
-// With `ends_period`, `may_close` says whether the L1D may take its misses for a stream's, and `reports` whether the counts go to
-// the coordinator, those of a sample with `reports_sample`. The rest of the period is counted anew.
-// MONITOR reports every period, SAMPLE once after its periods; WAIT and FIXED report nothing and count no instructions.
-// With PERSISTS timer, counts and phase stay for the next launch of the same kernel, else a kernel that ends leaves nothing.
-// `now_limit` has a meaning while a kernel runs. The timer counts the cycles that are left; it stands while no kernel runs.
+// With `ends_period`, `may_close` is set if the L1D's misses may count as streaming. `reports` is set if the
+// counts go to the coordinator, and `reports_sample` if they are of a sample. The counts restart after the
+// period.
+// MONITOR reports every period, SAMPLING once after its periods; WAIT and FIXED report nothing and count no
+// instructions.
+// With PERSISTS timer, counts and phase are kept for the next launch of the same kernel; otherwise they are
+// reset when a kernel ends.
+// `now_limit` is valid while a kernel runs. The timer counts the remaining cycles of the period; it stops
+// while no kernel runs.
 module monitor #(
     parameter int MOST = 24,
     parameter int PERIOD = 10000,
@@ -46,7 +50,8 @@ module monitor #(
 );
   localparam logic [1:0] MONITOR = 0, SAMPLING = 1, WAIT = 2, FIXED = 3;
 
-  // Misses per thousand instructions as a fraction in lowest terms, which takes the narrowest products.
+  // Threshold of misses per thousand instructions as a fraction in lowest terms, which keeps the products
+  // narrow.
   function automatic int common(input int a, input int b);
     common = 1;
     for (int d = 2; d <= b; d++) if (a % d == 0 && b % d == 0) common = d;
@@ -64,7 +69,7 @@ module monitor #(
     logic [2:0]  sampled;
     logic [15:0] key;
 
-    // 1: the end of a period.
+    // 1: end of a period.
     wire end_1 = timer_runs && timer == 0;
     wire is_above = 34'(PER_MISS) * 34'(misses) > 34'(PER_INSTRUCTION) * 34'(instructions);
     wire over = end_1 && phase == SAMPLING && sampled + 3'd1 == 3'(SAMPLE);
@@ -88,7 +93,7 @@ module monitor #(
     wire [19:0] misses_3 = misses_2 + 20'(missed);
     wire [23:0] instructions_4 = instructions_2 + (counts ? 24'(issued) : '0);
 
-    // 5: the end of the kernel, and the next one.
+    // 5: end of the kernel, and arrival of the next one.
     wire forgets = stops && !PERSISTS || load_valid && (!PERSISTS || load_key != key);
 
     always_ff @(posedge clk)

@@ -1,20 +1,22 @@
 // # Table of a sharing tracker
-// The lines of a bank that L1s hold, and which L1s these are (anssari2012 section 3.1): set-associative, LRU. What it says is a
-// hint. It is `rtl/tracker/table.rs`, under another name because `table` is a word of the language.
+// Records the lines of a bank that L1s hold, and which L1s hold them (anssari2012 section 3.1):
+// set-associative, LRU. Its contents are hints. It implements `rtl/tracker/table.rs`; the name differs
+// because `table` is a keyword of SystemVerilog.
 //
-// One thing a cycle, for `line` and `sm`, as `op` says:
-// * supplier (1): `supplier` is to send the line to `sm`, if `supplier_valid`. The sharers take turns, from the one behind the
-//   last; never `sm` itself.
-// * add (2): `sm` holds the line. Where it is new, the lowest free entry of its set takes it, else that used longest ago.
-// * remove (3): `sm` does not hold it; an entry without sharers is free.
-// * forget (4): nobody may supply it.
-// * clear (5): nobody may supply any line.
+// One operation per cycle, on `line` and `sm`, selected by `op`:
+// - supplier (1): `supplier` shall send the line to `sm`, if `supplier_valid`. Sharers are selected round
+//   robin, starting after the last one; `sm` itself is never selected.
+// - add (2): `sm` holds the line. A new line takes the lowest free entry of its set, else evicts the least
+//   recently used one.
+// - remove (3): `sm` does not hold the line; an entry without sharers is freed.
+// - forget (4): no L1 may supply the line.
+// - clear (5): no L1 may supply any line.
 //
-// The first two are uses of the entry. With LAST an entry has room for one sharer, the one added last. `supplier` has a
-// meaning with `supplier_valid`, which holds whatever `op` is.
-// Latency: none, outputs are combinational.
-// A row of `entries` has a cell {valid, tag, sharers, turn} a way, with LAST {valid, tag, sharer}, way 0 in the lowest bits. A row
-// of `recency` has the ways in the order of their use.
+// Operations 1 and 2 make the entry most recently used. With LAST an entry has room for one sharer, the one
+// added last. `supplier` is valid with `supplier_valid`, which is valid for any `op`.
+// Latency: none; outputs are combinational.
+// A row of `entries` has one cell {valid, tag, sharers, turn} per way, with way 0 in the lowest bits; with
+// LAST a cell is {valid, tag, sharer}. A row of `recency` has the ways in the order of their last use.
 module sharer_table #(
     parameter int SETS = 128,
     parameter int WAYS = 8,
@@ -35,7 +37,7 @@ module sharer_table #(
   localparam int W_BITS = WAYS < 2 ? 1 : $clog2(WAYS);
   localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS);
   localparam int TAG_BITS = LINE_BITS - $clog2(SETS);
-  // Where the fields of a cell begin, and places in a row of `recency`.
+  // Bit positions of the fields in a cell, and order of the positions in a row of `recency`.
   localparam int SHARERS = LAST ? 0 : SM_BITS, TAG = SHARERS + (LAST ? SM_BITS : SMS);
   localparam int VALID = TAG + TAG_BITS, CELL = VALID + 1;
   localparam bit UPWARDS = W_BITS == 4;
@@ -48,7 +50,7 @@ module sharer_table #(
   wire [WAYS*CELL-1:0]   row = entries[set_index];
   wire [WAYS*W_BITS-1:0] uses = recency[set_index];
 
-  // Search; else the way that a new line takes.
+  // Searches the line; if it is absent, selects the way for a new line.
   logic              hit, is_full;
   logic [W_BITS-1:0] hit_way, free_way, way;
   logic [W_BITS-1:0] used [WAYS];
@@ -71,7 +73,7 @@ module sharer_table #(
     way = hit ? hit_way : is_full ? used[WAYS-1] : free_way;
   end
 
-  // The first sharer from `turn` on, else the first.
+  // Selects the first sharer from `turn` on, else the lowest one.
   wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
   wire [SMS-1:0]   self = SMS'(1) << sm;
   logic [SMS-1:0]  sharers, others, behind, among;
@@ -92,7 +94,7 @@ module sharer_table #(
     supplier_valid = hit && others != '0;
   end
 
-  // The entry afterwards.
+  // Entry after the operation.
   logic [CELL-1:0] next;
   logic [SMS-1:0]  left;
   always_comb begin
@@ -119,7 +121,7 @@ module sharer_table #(
   wire changes = op == ADD || hit && (op == SUPPLIER || op == REMOVE || op == FORGET);
   wire touches = op == ADD || hit && op == SUPPLIER;
 
-  // The way goes to the front, and those before it move up by a place.
+  // The used way moves to the front, and the ways before it move back by one position.
   logic [WAYS*W_BITS-1:0] uses_next;
   logic                   before_way;
   always_comb begin

@@ -1,20 +1,22 @@
-// # Loads on their way
-// What a bank of the sharing tracker remembers of a load that it has sent on: of one whose line will stay in its L1, so that
-// it is listed when it arrives, unless it is written meanwhile (`poisoned`); of one that was sent to another L1, so that it can still
-// go to the L2 if the line is gone there (anssari2012 section 3.2).
+// # Transfers of a sharing tracker
+// Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1 (anssari2012 section
+// 3.2). An L1 that will keep the line is listed as a sharer when the reply passes, unless the line was
+// written in the meantime (`poisoned`). A load that was forwarded to another L1 can still go to the L2 if the
+// line is gone there.
 //
-// One cycle, in this order; each sees what those before it did:
+// In one cycle, in this order; each port sees the results of those before it:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `answer` | another L1 has told what became of the load of `answer_row`, if that was forwarded (`answer_known`): the line is on its way, and the row is closed (`answer_here`), or the load must go to the L2 |
-// | 2 `reply`  | the load that a reply of the L2 to `reply_sm` is for, if it has a row (`reply_known`); the row is closed as the reply passes (`reply_valid`) |
-// | 3 `resend` | the load of the lowest row that must go to the L2, if there is one (`resend_ready`); `resend_valid` takes it. A load that is not kept is closed |
-// | 4 `is_own` | a load of `line` by `sm` is at another L1, or comes back from there                              |
-// | 4 `poison` | a write of `line`: its loads by the SMs of `poison_sms` will not be listed                       |
-// | 4 `open`   | a load of `line` by `sm` is noted in `free_row`, which `free_valid` says there is; it goes to another L1 if `open_forwarded` |
+// | port       | contract                                                                                                                                                                                 |
+// |------------|------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------|
+// | 1 `answer` | another L1 answers the load of `answer_row`, if that was forwarded (`answer_known`): either the L1 supplies the line and the row is freed (`answer_here`), or the load must go to the L2 |
+// | 2 `reply`  | finds the row of the load to which a reply of the L2 to `reply_sm` belongs, if it has one (`reply_known`); the row is freed when the reply passes (`reply_valid`)                        |
+// | 3 `resend` | load of the lowest row that must go to the L2, if there is one (`resend_ready`); `resend_valid` takes it, and frees the row of a load whose line is not kept                             |
+// | 4 `is_own` | true if a load of `line` by `sm` is at another L1, or is about to return from there                                                                                                      |
+// | 4 `poison` | a write of `line`: its loads by the SMs of `poison_sms` will not be listed                                                                                                               |
+// | 4 `open`   | records a load of `line` by `sm` in `free_row`, if `free_valid`; with `open_forwarded` the load goes to another L1                                                                       |
 //
-// Of the last two one a cycle. What is told of a row are its registers; each has a meaning with the `known` or `ready` of its port.
+// At most one of `poison` and `open` is used per cycle. Outputs about a row are its registers; each is valid
+// with the `known` or `ready` of its port.
 // Latency: none.
 module transfers #(
     parameter int ROWS = 16,
@@ -116,7 +118,7 @@ module transfers #(
   assign reply_poisoned = poisoned[reply_row];
   wire [ROWS-1:0] used_2 = used_1 & ~one(reply_valid && reply_known, reply_row);
 
-  // 3: loads that go to the L2 after all.
+  // 3: loads that must go to the L2 after all.
   assign resend_ready = refused_1 != '0;
   assign resend_row = first(refused_1);
   assign resend_id = id[resend_row];

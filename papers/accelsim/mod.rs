@@ -1,4 +1,4 @@
-//! Cycles of kernels beside those of Accel-Sim.
+//! Comparison of kernel cycles with those of Accel-Sim.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use crate::page::Page;
 use crate::runs::{Point, Trouble};
 use crate::{Desk, Figure, Halt};
 
-/// What is compared, and what draws it.
+/// Figures that compare with Accel-Sim.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "accelsim/cycles",
     shows: "Cycles of 18 kernels beside Accel-Sim's, traces of the same programs in both",
     draw: cycles,
 }];
 
-/// A kernel, with Accel-Sim's cycles: as its configuration is, and with every instruction in the instruction cache.
+/// Kernel with the cycles of Accel-Sim: with the stock configuration, and with a perfect instruction cache.
 struct Kernel {
     name: &'static str,
     stock: u64,
@@ -31,7 +31,8 @@ const fn kernel(name: &'static str, stock: u64, perfect: u64) -> Kernel {
     Kernel { name, stock, perfect }
 }
 
-/// Measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`) on the exported traces of `small.toml`.
+/// Cycles measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`) on the exported
+/// traces of `small.toml`.
 const KERNELS: [Kernel; 18] = [
     kernel("backprop", 6_703, 3_268),
     kernel("bfs", 37_332, 31_064),
@@ -53,12 +54,14 @@ const KERNELS: [Kernel; 18] = [
     kernel("vadd", 1_764, 923),
 ];
 
-/// Machines of ours: what each is called, and its designs.
+/// Our machines, each with its name on the page and its designs.
 const OURS: [(&str, &[&str]); 3] = [("fermi", &[]), ("gtx480, icache", &["gtx480", "icache"]), ("gtx480", &["gtx480"])];
-/// Which of them has Accel-Sim's instruction cache, and which has none, as the second column of its cycles.
+/// Index in [`OURS`] of the machine with Accel-Sim's instruction cache.
 const STOCK: usize = 1;
+/// Index in [`OURS`] of the machine without an instruction cache, for comparison with Accel-Sim's perfect
+/// one.
 const PERFECT: usize = 2;
-/// Beyond this part of Accel-Sim's cycles a kernel is listed.
+/// Relative difference in cycles beyond which a kernel is listed.
 const FAR: f64 = 0.2;
 
 const ABOUT: &str = "Both replay the same traces, which `trace export` wrote of the small launch files. The designs `gtx480` and `icache` are
@@ -73,7 +76,7 @@ fn cycles(desk: &Desk) -> Result<Page, Halt> {
     draw(desk.is_quick, rows)
 }
 
-/// Cycles of a launch file as a trace.
+/// Exports a launch file as a trace, replays the trace and returns the cycles.
 fn replayed(launch: &Path, resolved: &Resolved) -> Result<u64, Trouble> {
     let folder = Scratch::new().map_err(|e| Trouble::Failed(format!("no folder for a trace: {e}")))?;
     export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
@@ -112,7 +115,7 @@ fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// Names the kernels that are far off.
+/// Lists the kernels whose cycles differ by more than [`FAR`].
 fn far(rows: &[[u64; OURS.len()]]) -> String {
     let off = |row: &[u64; OURS.len()], kernel: &Kernel| row[STOCK] as f64 / kernel.stock as f64 - 1.0;
     let far = rows.iter().zip(&KERNELS).filter(|(row, kernel)| off(row, kernel).abs() > FAR);

@@ -1,17 +1,17 @@
-//! What the thesis says of figures 4.1 to 4.6, held to numbers with time or without.
+//! Statements of the thesis about Figures 4.1 to 4.6, checked against numbers with or without time.
 
 use ::area::Table43;
 
 use super::{BASELINE, BOTH, BYPASS_L2, FOUR, LARGEST, LAST_SHARER, SIZES, STRUCTURES, TRACKER, TWO, average, change};
 use crate::judge::{Class, Effect, Row};
 
-/// Up to this far above, in parts of one, comparable.
+/// Largest relative increase that counts as comparable.
 const COMPARABLE: f64 = 0.05;
-/// Up to this far, on par.
+/// Largest relative increase that counts as on par.
 const ON_PAR: f64 = 0.1;
-/// From this far below on, a significant reduction.
+/// Smallest relative decrease that counts as significant.
 const SIGNIFICANT: f64 = 0.1;
-/// Points, in parts of one, that a small increase of a miss rate has at most.
+/// Upper bound for a small increase of a miss rate, as a fraction of 1.
 const SMALL_INCREASE: f64 = 0.15;
 
 const SMALL: &[&str] = &["BFS", "CutCP", "Histo", "MRIQ", "SPMV", "Stencil"];
@@ -22,49 +22,54 @@ const HELPED: &[&str] = &["BFS", "CutCP", "SPMV"];
 pub(super) const HURT: &[&str] = &["Gridding", "Histo", "MRIQ", "SGEMM"];
 const OF_MANY: &[&str] = &["CutCP"];
 const OF_ALL: &[&str] = &["CutCP", "SGEMM"];
-/// Benchmarks whose energy falls with their DRAM data, those in which the L2 has less to do, and the others.
+/// Benchmarks whose energy falls with their DRAM traffic.
 const LESS_DRAM: &[&str] = &["CutCP", "Gridding", "LBM AoS", "SPMV"];
+/// Benchmarks whose energy falls with their L2 activity.
 const LESS_L2: &[&str] = &["BFS", "Histo", "SGEMM"];
+/// Benchmarks whose energy is unchanged.
 const UNCHANGED: &[&str] = &["MRIQ", "Stencil"];
 
-/// What was measured of a benchmark on each system.
+/// Results of a benchmark on each system.
 pub(super) trait Observed {
     fn name(&self) -> &'static str;
-    /// Bytes to and from DRAM.
+    /// Returns the bytes read from and written to DRAM.
     fn dram(&self, system: usize) -> f64;
-    /// Of the L1s.
+    /// Returns the miss rate of the L1s.
     fn miss_rate(&self, system: usize) -> f64;
-    /// By structure, in nJ.
+    /// Returns the energy by structure in nJ.
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
-    /// Who answers on a system, and what DRAM moves, against another.
+    /// Describes who supplies misses and how much traffic the DRAM has on a system, compared with another
+    /// system.
     fn moved(&self, system: usize, other: usize) -> String;
 
-    /// DRAM data of a system in parts of another's.
+    /// Returns the DRAM traffic of one system relative to another.
     fn dram_of(&self, (system, other): (usize, usize)) -> f64 {
         self.dram(system) / self.dram(other)
     }
 
-    /// The same of energy.
+    /// Returns the energy of one system relative to another.
     fn energy_of(&self, costs: &Table43, (system, other): (usize, usize)) -> f64 {
         let [system, other] = [system, other].map(|system| self.energy(costs, system).iter().sum::<f64>());
         system / other
     }
 }
 
-/// Of a number in parts of another: whether there is an effect, and which.
+/// True if a ratio shows no effect.
 fn is_same(part: f64) -> bool {
     (part - 1.0).abs() <= Effect::RATIO.none
 }
 
+/// True if a ratio shows a decrease.
 fn is_less(part: f64) -> bool {
     part <= 1.0 - Effect::RATIO.none
 }
 
+/// True if a ratio shows an increase.
 pub(super) fn is_more(part: f64) -> bool {
     part >= 1.0 + Effect::RATIO.none
 }
 
-/// Judges named benchmarks, each by itself, and says of those that fail what their caches did.
+/// Checks statements about named benchmarks, and explains each failure with the behavior of the caches.
 pub(super) struct Claims<'a, O> {
     pub(super) all: &'a [O],
     pub(super) rows: Vec<Row>,
@@ -109,25 +114,25 @@ impl<O: Observed> Claims<'_, O> {
         self.each(what, published, names, |one| one.energy_of(costs, systems), holds, why);
     }
 
-    /// The mean of all benchmarks.
+    /// Returns the mean over all benchmarks.
     fn mean(&self, number: impl Fn(&O) -> f64) -> f64 {
         average(&self.all.iter().map(number).collect::<Vec<_>>())
     }
 
-    /// A row of a mean, which says what each benchmark adds to it if it does not hold.
+    /// Adds a row about a mean; if it does not hold, the explanation lists the change of each benchmark.
     fn of_mean(&mut self, row: Row, number: impl Fn(&O) -> f64) {
         let each = self.all.iter().map(|one| format!("{} {}", one.name(), change(number(one))));
         self.rows.push(row.explained(|| each.collect::<Vec<_>>().join(", ")));
     }
 
-    /// A mean that shows a third of a published effect.
+    /// Checks that a mean shows at least a third of the published effect.
     fn shown(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
         let row = Row::sign(what, self.mean(&number), published, Effect::RATIO);
         self.of_mean(row, number);
     }
 }
 
-/// Everything that the thesis says of its figures.
+/// Checks everything that the thesis states about the figures.
 pub(super) fn claims(costs: &Table43, all: &[impl Observed]) -> Vec<Row> {
     let mut claims = Claims { all, rows: Vec::new() };
     of_the_tracker(&mut claims);
@@ -138,13 +143,13 @@ pub(super) fn claims(costs: &Table43, all: &[impl Observed]) -> Vec<Row> {
     claims.rows
 }
 
-/// At a size, with a tracker and without.
+/// Returns the indices of the systems with and without a tracker, at one L2 size.
 const fn tracked(size: usize) -> (usize, usize) {
     (TRACKER + size, BASELINE + size)
 }
 
 fn of_the_tracker(claims: &mut Claims<'_, impl Observed>) {
-    // "Up to 9% average DRAM data demand reduction for 128KB": of the means at all sizes, the largest.
+    // "Up to 9% average DRAM data demand reduction for 128KB": the largest mean over all L2 sizes.
     let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracked(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
     claims.of_mean(Row::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracked(0)));
@@ -170,7 +175,7 @@ fn of_the_tracker(claims: &mut Claims<'_, impl Observed>) {
     );
 }
 
-/// A tracker in place of twice the L2. Where twice the L2 changes nothing, neither need a tracker.
+/// Compares a tracker with doubling the L2. Benchmarks that do not profit from doubling are no evidence.
 fn comparable(claims: &mut Claims<'_, impl Observed>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);
@@ -214,7 +219,7 @@ fn of_the_policy(claims: &mut Claims<'_, impl Observed>) {
     claims.rows.push(row);
 }
 
-/// The second element of the policy.
+/// Checks the statements about the second element of the policy, the L2 bypass.
 fn past_the_l2(claims: &mut Claims<'_, impl Observed>) {
     let past = (BYPASS_L2, BOTH + LARGEST);
     let what = "4.3: loads that do not contend pass the L2 by: helped";
@@ -257,7 +262,7 @@ fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl Observed>) {
     claims.rows.push(row);
 }
 
-/// What DRAM and L1s take of the energy of the baseline.
+/// Checks that DRAM and L1s dominate the energy of the baseline.
 fn dominated(costs: &Table43, all: &[impl Observed]) -> Row {
     let part = |one: &dyn Observed| {
         let energy = one.energy(costs, BASELINE + LARGEST);

@@ -1,5 +1,5 @@
-//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy without time. With time, and Tables 4.1
-//! and 4.2, in the modules below.
+//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy on untimed caches. The modules
+//! below cover the same figures on the clocked machine, and the tables.
 
 mod claims;
 mod stale;
@@ -29,7 +29,7 @@ use table41::table41;
 use table42::table42;
 use timed::timed;
 
-/// What this paper shows, and what draws it.
+/// Figures of anssari2012.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "anssari2012/table4.3",
@@ -59,7 +59,8 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "anssari2012/table4.2", shows: "What each benchmark shares, by rules", draw: table42 },
 ];
 
-/// Benchmarks of Table 4.2, as the thesis names them, and the kernels of the suite that stand for them.
+/// Benchmarks of Table 4.2 with their names in the thesis, each with the kernel of the suite that represents
+/// it.
 const BENCHMARKS: [(&str, &str); 10] = [
     ("BFS", "bfs_queue"),
     ("CutCP", "cutcp"),
@@ -73,11 +74,12 @@ const BENCHMARKS: [(&str, &str); 10] = [
     ("Stencil", "stencil3d"),
 ];
 
-/// The launch file of each.
+/// Name of the launch file of each benchmark.
 const SIZE: &str = "thesis";
 
-/// Compute units of Table 4.1. It does not say how many blocks one holds; 16 is what NVIDIA's part of
-/// that year does. Its shared memory of 16 KB would not hold all of our kernels.
+/// Compute units of Table 4.1. The table does not state the number of blocks per unit; 16 is the limit of
+/// NVIDIA's GPU of that year. The shared memory keeps its default size, because 16 KB as in the table would
+/// not suffice for all of our kernels.
 const SETS: [&str; 5] = ["num_sms=16", "sm.warps=64", "sm.threads=2048", "sm.registers=65536", "sm.ctas=16"];
 
 /// L2 sizes in KB.
@@ -87,7 +89,7 @@ const L2_BANKS: usize = 8;
 /// Length of a hop in mm, which the thesis does not state.
 const HOP_MM: f64 = 10.0;
 
-/// The systems that are compared: the first three at each size, the others with 1 MB.
+/// Indices of the systems: the first three kinds exist with each L2 size, the others with 1 MB only.
 const BASELINE: usize = 0;
 const TRACKER: usize = 4;
 const BOTH: usize = 8;
@@ -97,23 +99,24 @@ const TWO: usize = 14;
 const FOUR: usize = 15;
 const LARGEST: usize = SIZES.len() - 1;
 
-/// What all systems did with a benchmark.
+/// Results of one benchmark on all systems.
 struct Row {
     name: &'static str,
-    /// What its launch file is for.
+    /// Title of the launch file.
     title: String,
-    /// Bytes of its buffers.
+    /// Total size of its buffers in bytes.
     bytes: usize,
     counts: Vec<Counts>,
 }
 
 impl Row {
-    /// DRAM data of a system, of those of the baseline with 1 MB.
+    /// Returns the DRAM traffic of a system, relative to the baseline with 1 MB.
     fn of_baseline(&self, system: usize) -> f64 {
         self.dram_of((system, BASELINE + LARGEST))
     }
 
-    /// The same with what the L2s still hold dirty in the end.
+    /// Returns the DRAM traffic of a system relative to the baseline with 1 MB. Both include the data that is
+    /// dirty in the L2s at the end.
     fn of_baseline_in_the_end(&self, system: usize) -> f64 {
         let [system, baseline] = [system, BASELINE + LARGEST].map(|at| self.counts[at].dram_bytes_in_the_end());
         ratio(system, baseline)
@@ -174,12 +177,12 @@ pub(super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     page(desk.is_quick, &measured)
 }
 
-/// Bytes of the buffers of a launch file.
+/// Returns the total size of a launch file's buffers in bytes.
 fn bytes(launch: &Path) -> Result<usize, Report> {
     Ok(LaunchFile::read(launch)?.buffers.iter().map(Buffer::bytes).sum())
 }
 
-/// What a launch file says of itself.
+/// Returns the title of a launch file.
 fn title(launch: &Path) -> Result<String, Report> {
     let context = || format!("{} cannot be read", launch.display());
     let text = fs::read_to_string(launch).into_diagnostic().wrap_err_with(context)?;
@@ -192,12 +195,12 @@ fn geometry(sets: usize, ways: usize, line_bits: u32) -> Result<Geometry, IndexE
     Ok(Geometry { index, ways })
 }
 
-/// So many trackers of Table 4.1.
+/// Creates the configuration of `count` trackers that together have the capacity of Table 4.1.
 fn tracker(count: usize, list: SharerList) -> Result<Option<TrackerConfig>, IndexError> {
     Ok(Some(TrackerConfig { count, geometry: geometry(1024 / count, 8, 7)?, list }))
 }
 
-/// The caches of Table 4.1 with so much L2.
+/// Creates the cache configuration of Table 4.1 with `kb` KB of L2.
 fn baseline(kb: u32) -> Result<Config, IndexError> {
     let bank = geometry(kb as usize * 1024 / 32 / 8 / L2_BANKS, 8, 5)?;
     Ok(Config {
@@ -227,26 +230,28 @@ fn systems() -> Result<Vec<Config>, IndexError> {
     Ok(systems)
 }
 
-/// What has an energy: reads and writes of lines or entries, and bytes.
+/// Events that consume energy: line or entry accesses as reads and writes, and transferred bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Events {
-    /// Of the L1s.
+    /// Reads and writes of the L1s.
     l1: [u64; 2],
-    /// Of the trackers, and how many there are.
+    /// Reads and writes of the trackers.
     tracker: [u64; 2],
+    /// Number of trackers.
     trackers: usize,
-    /// Of the L2, and which of [`SIZES`] it has.
+    /// Reads and writes of the L2.
     l2: [u64; 2],
+    /// Index of the L2 size in [`SIZES`].
     size: usize,
     network_bytes: u64,
     dram_bytes: u64,
 }
 
-/// Structures with an energy, in the order of [`Events::energy`].
+/// Structures that consume energy, in the order of [`Events::energy`].
 const STRUCTURES: [&str; 5] = ["L1", "tracker", "L2", "network", "DRAM"];
 
 impl Events {
-    /// Energy by structure in nJ, by Table 4.3 as published.
+    /// Computes the energy of each structure in nJ, from Table 4.3 as published.
     fn energy(&self, costs: &Table43, hop_mm: f64) -> [f64; STRUCTURES.len()] {
         let pj = |row: usize, [reads, writes]: [u64; 2]| {
             let [_, _, read, write] = costs.rows[row].published;
@@ -259,7 +264,7 @@ impl Events {
         [l1, tracker, pj(5 + self.size, self.l2), network, accesses * costs.dram_pj_per_access / 1000.0]
     }
 
-    /// Those without time, with `trackers` and an L2 of `SIZES[size]`.
+    /// Converts the counts of untimed caches, with `trackers` trackers and an L2 of `SIZES[size]`.
     fn untimed(counts: &Counts, trackers: usize, size: usize) -> Self {
         Self {
             l1: [counts.l1_reads, counts.l1_writes],
@@ -273,7 +278,7 @@ impl Events {
     }
 }
 
-/// Energy by structure in nJ of one of the systems with 1 MB.
+/// Computes the energy by structure in nJ of a system on untimed caches, from its index.
 fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64; STRUCTURES.len()] {
     let trackers = match system {
         TWO => 2,
@@ -296,7 +301,7 @@ fn mean(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
     average(&rows.iter().map(of).collect::<Vec<_>>())
 }
 
-/// A change in percent.
+/// Formats a ratio as a change in percent.
 fn change(value: f64) -> String {
     format!("{:+.1} %", 100.0 * (value - 1.0))
 }
@@ -338,7 +343,7 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// What ran.
+/// Adds the table of inputs.
 fn inputs(page: &mut Page, rows: &[Row]) {
     page.text(INPUTS);
     let cells = rows.iter().zip(BENCHMARKS).map(|(row, (name, kernel))| {
@@ -347,7 +352,7 @@ fn inputs(page: &mut Page, rows: &[Row]) {
     page.table(&["benchmark", "kernel", "what runs", "buffers, KB"], cells.collect(), 3);
 }
 
-/// Energy of a system, of that of the baseline with 1 MB.
+/// Returns the energy of a system, relative to the baseline with 1 MB.
 fn saved(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
     total(costs, row, system, hop_mm) / total(costs, row, BASELINE + LARGEST, hop_mm)
 }
@@ -373,7 +378,7 @@ The thesis looks at programs in a form that leaves shared memory alone. Ours do 
 of Histo, and for the queue that a CTA of BFS fills before it appends it.
 ";
 
-/// All counts of all systems.
+/// Formats all counts of all systems as CSV.
 fn counted(costs: &Table43, rows: &[Row]) -> Result<String, Report> {
     let head = [
         "benchmark",
@@ -400,7 +405,7 @@ fn counted(costs: &Table43, rows: &[Row]) -> Result<String, Report> {
     comma_separated(&head, &lines.collect::<Vec<_>>())
 }
 
-/// The counts of a benchmark on one system.
+/// Formats the counts of a benchmark on one system.
 fn line(costs: &Table43, benchmark: &str, system: usize, counts: &Counts) -> Vec<String> {
     let names = ["baseline", "tracker", "tracker+policy"];
     let single = ["l2 bypassed", "1 sharer", "2 trackers", "4 trackers"];

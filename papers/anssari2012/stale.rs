@@ -1,5 +1,6 @@
-//! Section 3.2: two compute units share a line, one writes it, drops it and reads it again. Cycle by cycle on the clocked
-//! machine, with the tracker that the section finds fault with and with the one that it proposes.
+//! anssari2012 section 3.2: two compute units share a line; one writes it, evicts it and reads it again. The
+//! page traces this cycle by cycle on the clocked machine, with the tracker that the section criticizes and
+//! with the one that it proposes.
 
 use std::fs;
 use std::path::Path;
@@ -21,24 +22,25 @@ use waves::part_file::Scratch;
 const KERNEL: &str = include_str!("stale/stale.ptx");
 const LAUNCH: &str = include_str!("stale/stale.toml");
 const MACHINE: &str = "hybrid";
-/// The tracker that is found fault with, and the one that is proposed.
+/// Design of the tracker that section 3.2 criticizes, followed by the one that it proposes.
 const TRACKERS: [&str; 2] = ["tracker-naive", "tracker"];
-/// P and Q.
+/// Two compute units: P and Q of section 3.2.
 const UNITS: &str = "num_sms=2";
-/// What Q writes; before, the line holds 0.
+/// Value that Q writes; before, the line holds 0.
 const WRITTEN: i128 = 1;
 const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 
-/// What was seen of the line.
+/// Observations of the line during one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Seen {
-    /// What P reads, what Q reads before it writes, and after.
+    /// Value that P reads, value that Q reads before its write, and value that Q reads after it.
     values: [i128; 3],
-    /// Stays of what is about the line, at a place each: [`HEADS`].
+    /// Stays of requests and replies for the line, one per location, with the columns of [`HEADS`].
     stays: Vec<[String; HEADS.len()]>,
 }
 
-/// Places where something stands that is about the line, and what they are to the section.
+/// Locations at which requests and replies for the line occur, by the start of their path, and their names on
+/// the page.
 const PLACES: [(&str, &str); 10] = [
     ("sm0.l1.mem_rsp", "P's L1, reply"),
     ("sm1.l1.mem_rsp", "Q's L1, reply"),
@@ -52,7 +54,7 @@ const PLACES: [(&str, &str); 10] = [
     ("partition", ""),
 ];
 
-/// The place as the page calls it.
+/// Returns the name of a location on the page.
 fn place(path: &str) -> String {
     let found = PLACES.iter().find(|(start, name)| path.starts_with(start) && !name.is_empty());
     let of_partition = || match path.rsplit_once('.') {
@@ -125,7 +127,7 @@ pub(super) fn stale(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// A folder with the kernel.
+/// Creates a folder that contains the kernel.
 fn folder() -> Result<Scratch, Report> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     for (file, text) in [("stale.ptx", KERNEL), ("stale.toml", LAUNCH)] {

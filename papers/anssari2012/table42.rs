@@ -1,4 +1,4 @@
-//! Table 4.2: the profile of each benchmark, by rules.
+//! anssari2012 Table 4.2: sharing profile of each benchmark, classified by fixed rules.
 
 mod bound;
 
@@ -22,16 +22,16 @@ const COALESCED: usize = 3;
 const SCATTERED: usize = 4;
 const ATOMIC: usize = 5;
 
-/// A word that on average has no more CTAs than this belongs to one.
+/// Largest average number of CTAs per word with which data counts as partitioned.
 const OWNED: f64 = 1.25;
-/// One that has no more than this is shared by neighbours.
+/// Largest average number of CTAs per word with which shared data counts as shared by neighbors.
 const NEIGHBOURS: f64 = 8.0;
-/// Lines that a coalesced access takes beyond the least.
+/// Largest average number of lines beyond the minimum with which an access counts as coalesced.
 const MISALIGNED: f64 = 1.0;
-/// An instruction counts if it touches this part of what the instructions of its kernel touch, or more.
+/// Smallest fraction of its kernel's data with which an instruction counts.
 const COUNTS: f64 = 0.01;
 
-/// What no rule can tell, mostly where our kernels do something else than Parboil's.
+/// Explanations of differences that no rule detects, mostly where our kernels differ from Parboil's.
 const ELSEWISE: [(&str, &str); 4] = [
     (
         "Gridding",
@@ -49,7 +49,7 @@ const ELSEWISE: [(&str, &str); 4] = [
     ),
 ];
 
-/// Rows of the table: benchmark, the kernel that the thesis names, the beginning of ours, and the columns with a cross.
+/// Row of the table: benchmark, kernel in the thesis, name prefix of our kernels, and columns with a cross.
 type Published = (&'static str, &'static str, &'static str, &'static [usize]);
 const PUBLISHED: [Published; 13] = [
     ("BFS", "", "", &[DYNAMIC, COALESCED, SCATTERED, ATOMIC]),
@@ -67,17 +67,17 @@ const PUBLISHED: [Published; 13] = [
     ("Stencil", "", "", &[BOUNDARY, COALESCED]),
 ];
 
-/// CTAs of a word that an instruction touches, on average.
+/// Returns the average number of CTAs per word that an instruction touches.
 fn sharers(one: &AccessSharing) -> f64 {
     ratio(one.sharers, one.words)
 }
 
-/// Lines of an access beyond the least, on average.
+/// Returns the average number of lines per access beyond the minimum.
 fn excess(one: &AccessSharing) -> f64 {
     ratio(one.touched.saturating_sub(one.least), one.warps)
 }
 
-/// The column of what an instruction touches.
+/// Returns the class of the data that an instruction touches, as a column index.
 fn class(one: &AccessSharing) -> usize {
     match (sharers(one), one.is_dependent) {
         (shared, true) if shared > OWNED => DYNAMIC,
@@ -88,11 +88,11 @@ fn class(one: &AccessSharing) -> usize {
     }
 }
 
-/// A text for each column that has one.
+/// Optional text for each column.
 type Texts = [Option<String>; CLASSES.len()];
 
-/// The columns of kernels together, and what put each there: the instruction with most data. Beside them, of each column
-/// the one with most of those that touch too little to count.
+/// Classifies the data of several kernels. The first result explains each column by the instruction with the
+/// most data. The second does the same for instructions that touch too little data to count.
 fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
     let [mut found, mut small]: [[Option<(u64, String)>; CLASSES.len()]; 2] = Default::default();
     for kernel in kernels {
@@ -129,14 +129,15 @@ fn keep(best: &mut Option<(u64, String)>, words: u64, why: &str) {
     }
 }
 
-/// A row of the table, by kernels of ours.
+/// Row of the table, with our classification.
 struct Profile<'a> {
     what: String,
     benchmark: &'static str,
     kernels: Vec<&'a KernelSharing>,
-    /// The columns that ours are in, and why.
+    /// Columns of our classification, each with the instruction that explains it.
     found: Texts,
-    /// The same of what is too little to count.
+    /// Columns of instructions that touch too little data to count, each with the instruction with the most
+    /// data.
     small: Texts,
     published: &'static [usize],
 }
@@ -151,7 +152,7 @@ impl<'a> Profile<'a> {
         Self { what, benchmark, found, small, kernels, published }
     }
 
-    /// Whether a column is ours, and whether it is the thesis's.
+    /// Returns for each column whether our classification has it, and whether the thesis has it.
     fn marks(&self) -> impl Iterator<Item = (bool, bool)> {
         self.found.iter().enumerate().map(|(at, why)| (why.is_some(), self.published.contains(&at)))
     }
@@ -171,7 +172,7 @@ impl<'a> Profile<'a> {
         Row::claim(Class::Sign, &self.what, &ours, &theirs, passed).because(&reasons.join("; "))
     }
 
-    /// Why a column is ours alone, or the thesis's.
+    /// Explains the columns that only our classification or only the thesis has.
     fn reasons(&self) -> Vec<String> {
         let reason = |(at, (_, theirs)): (usize, (bool, bool))| match (&self.found[at], &self.small[at], theirs) {
             (Some(why), _, false) => Some(format!("{} by {why}", CLASSES[at])),
@@ -192,7 +193,7 @@ impl<'a> Profile<'a> {
         row(&self.what, self.marks().map(mark).map(str::to_owned))
     }
 
-    /// A line for each instruction.
+    /// Formats one CSV row per instruction.
     fn lines(&self) -> impl Iterator<Item = Vec<String>> {
         let accesses = self.kernels.iter().flat_map(|one| one.accesses.iter().map(move |access| (&one.name, access)));
         accesses.map(|(kernel, access)| {
@@ -205,7 +206,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// Of the CSV.
+/// Columns of the CSV.
 const LINES: [&str; 11] = [
     "benchmark",
     "kernel",

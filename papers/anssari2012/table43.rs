@@ -1,4 +1,4 @@
-//! anssari2012 Table 4.3: area, leakage and energy of the memory system's structures.
+//! anssari2012 Table 4.3: area, leakage and access energy of the memory system's structures.
 
 use ::area::{Published, Table43, Technology};
 use miette::IntoDiagnostic;
@@ -7,14 +7,14 @@ use crate::Halt;
 use crate::judge::{Class, Row, number};
 use crate::page::{self, Page, comma_separated};
 
-/// Figures of a row: as the page calls them, and how far CACTI's may be off the published ones.
+/// Figures of each structure, with the largest relative error of CACTI 6.5 that counts as reproduced.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
-/// Kinds of structures: what the page calls them, and what is in the name of each.
+/// Kinds of structures, each with its name on the page and the text that occurs in the names of its rows.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// The published figure is met by half to twice of it.
+/// Range of the ratio of our figure to the published one.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
-/// A structure, and what our model says of it.
+/// Published structure, with the figures of our model.
 type Modelled<'a> = (&'a Published, [Option<f64>; FIGURES.len()]);
 
 pub(super) fn table43() -> Result<Page, Halt> {
@@ -79,7 +79,7 @@ pub(super) fn table43() -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// A figure of all structures of a kind, by our model.
+/// Compares a figure of our model with the published one, for all structures of a kind.
 fn row(rows: &[Modelled<'_>], (kind, part): (&str, &str), at: usize) -> Row {
     let of_kind: Vec<_> = rows.iter().filter(|(row, _)| row.name.contains(part)).collect();
     let joined =
@@ -102,7 +102,7 @@ fn error(row: &Published, at: usize) -> f64 {
     row.cacti[at] / row.published[at] - 1.0
 }
 
-/// The figures by the grid of CACTI 7.0.
+/// Computes the figures of a structure from the grid of CACTI 7.0.
 fn model(technology: &Technology, table: &Table43, row: &Published) -> [Option<f64>; 4] {
     let one = technology.cache(table.node, &table.cache(row));
     let all = one.times(f64::from(row.copies));

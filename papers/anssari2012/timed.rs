@@ -1,4 +1,4 @@
-//! Figures 4.1 to 4.6 on the clocked machine, beside the same caches without time.
+//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, next to the same caches without time.
 
 mod claims;
 mod tables;
@@ -22,25 +22,24 @@ use crate::runs::{Point, resolved};
 use warpsieve::run::{Counters, hybrid, ratio};
 
 const MACHINE: &str = "hybrid";
-/// The design of the bypass policy of section 3.3.
+/// Design of the bypass policy of section 3.3.
 const POLICY: &str = "hybrid-policy";
-/// The system of the thesis's figures 4.4 and 4.5: tracker and policy.
+/// Name of the system of Figures 4.4 and 4.5: tracker and policy.
 const PROPOSED: &str = "both";
-/// That of figure 4.3: the same, and the second element of the policy.
+/// Name of the system of Figure 4.3: tracker, policy, and the policy's second element (L2 bypass).
 const PASSING: &str = "L2 passed";
-/// An L2 that knows which bytes of its lines were written, which the thesis's simulator does not.
+/// Setting for an L2 that tracks the written bytes of each line. The thesis's simulator does not track them.
 const BYTE_MASK: &str = "l2.flow.write_miss=byte-mask";
 
-/// Kernels that no figure has, whose lines meet in few sets of the L1, and settings that tell why their forwards are
-/// refused.
+/// Additional kernels whose lines conflict in few L1 sets, with settings that show why L1s refuse forwards.
 const OTHERS: [(&str, &[&str]); 4] =
     [("syrk", &[]), ("syrk", &["link.request=1"]), ("syrk", &["l1.sets=16", "l1.ways=32"]), ("gesummv", &[])];
 
-/// A machine that is measured.
+/// Machine to measure.
 struct System {
     name: &'static str,
     designs: Vec<&'static str>,
-    /// Which of [`SIZES`] its L2 has.
+    /// Index of the L2 size in [`SIZES`].
     size: usize,
     trackers: usize,
     list: SharerList,
@@ -49,7 +48,7 @@ struct System {
 }
 
 impl System {
-    /// The same without time.
+    /// Returns the configuration of the equivalent untimed caches.
     fn untimed(&self) -> Result<Config, golden::index::IndexError> {
         let tracker = if self.trackers > 0 { tracker(self.trackers, self.list)? } else { None };
         let Self { bypass_l1, bypass_l2, .. } = *self;
@@ -66,7 +65,7 @@ impl System {
     }
 }
 
-/// Those without time, in the same order.
+/// Returns all systems, in the same order as those of the untimed page.
 fn systems() -> Vec<System> {
     let by_size = [
         ("baseline", Vec::new(), 0, false),
@@ -103,7 +102,7 @@ fn systems() -> Vec<System> {
     systems
 }
 
-/// What a benchmark did on one system, with time and without.
+/// Results of a benchmark on one system, on the clocked machine and on untimed caches.
 struct Done {
     system: &'static str,
     size: usize,
@@ -112,11 +111,12 @@ struct Done {
     events: [Events; 2],
 }
 
-/// A benchmark on all systems.
+/// Results of a benchmark on all systems.
 struct Measured {
     name: &'static str,
     done: Vec<Done>,
-    /// What [`PROPOSED`] and [`PASSING`] do with [`BYTE_MASK`], of those that write misses hurt.
+    /// Counters of [`PROPOSED`] and [`PASSING`] with [`BYTE_MASK`]; only for benchmarks that write misses
+    /// slow down.
     masked: Option<[Counters; 2]>,
 }
 
@@ -141,28 +141,29 @@ impl Measured {
         found.unwrap_or_else(|| panic!("{system} with {} KB is measured", SIZES[size]))
     }
 
-    /// A number of one system in parts of that of another, with time and without.
+    /// Returns the ratio of a number on one system to the number on another, with and without time.
     fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&Done) -> [f64; 2]) -> [f64; 2] {
         let [part, whole] = [of, whole].map(|(system, size)| number(self.on(system, size)));
         [part[0] / whole[0], part[1] / whole[1]]
     }
 
-    /// DRAM data, of the baseline with 1 MB.
+    /// Returns the DRAM traffic relative to the baseline with 1 MB, with and without time.
     fn of_baseline(&self, system: &str, size: usize) -> [f64; 2] {
         self.part((system, size), ("baseline", LARGEST), Done::dram)
     }
 
-    /// DRAM data past the L2, of those of [`PROPOSED`].
+    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], with and without time.
     fn past_the_l2(&self) -> [f64; 2] {
         self.part((PASSING, LARGEST), (PROPOSED, LARGEST), Done::dram)
     }
 
-    /// The same with time and [`BYTE_MASK`].
+    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], both on the clocked machine
+    /// with [`BYTE_MASK`].
     fn past_the_masked_l2(&self) -> Option<f64> {
         self.masked.as_ref().map(|[proposed, passing]| ratio(dram_bytes(passing), dram_bytes(proposed)))
     }
 
-    /// Cycles with a tracker, of the baseline with the same L2.
+    /// Returns the cycles with a tracker, relative to the baseline with the same L2.
     fn cycles(&self, size: usize) -> f64 {
         let [part, whole] = ["tracker", "baseline"].map(|system| self.on(system, size).timed.cycles);
         ratio(part, whole)
@@ -173,7 +174,7 @@ fn dram_bytes(counters: &Counters) -> u64 {
     counters.totals().dram.bytes
 }
 
-/// A kernel that no figure has.
+/// Additional kernel that occurs in no figure of the thesis, with its counters.
 type Other = (String, Counters);
 
 fn l1(counters: &Counters) -> L1Stats {
@@ -191,7 +192,7 @@ fn trackers(counters: &Counters) -> TrackerStats {
     TrackerStats::total(&counters.trackers)
 }
 
-/// What has an energy on the clocked machine.
+/// Converts counters of the clocked machine to the events that consume energy.
 fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
     let L1Stats { hits, misses, store_hits, .. } = l1(counters);
     let TrackerStats { lookups, forwards, supplied, refused, too_early, listed, writes, notices, .. } =
@@ -211,7 +212,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
     }
 }
 
-/// Every benchmark on every system, and the other kernels on the tracker.
+/// Measures every benchmark on every system, and the additional kernels with a tracker.
 fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
     let systems = systems();
     let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE)).collect();
@@ -259,20 +260,21 @@ fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
     Ok((all, others))
 }
 
-/// Means with time and without.
+/// Returns the means over all benchmarks, with and without time.
 fn mean(all: &[Measured], number: impl Fn(&Measured) -> [f64; 2]) -> [f64; 2] {
     let sum = all.iter().map(number).fold([0.0; 2], |sum, each| [sum[0] + each[0], sum[1] + each[1]]);
     sum.map(|sum| sum / all.len() as f64)
 }
 
-/// What became of the loads that the trackers looked up, in percent of those before it.
+/// Returns the outcomes of tracker lookups in percent: forwards per lookup; then supplied, refused because
+/// the line is gone, and refused because it has not arrived yet, each per forward.
 fn forwards(counters: &Counters) -> [f64; 4] {
     let TrackerStats { lookups, forwards, supplied, refused, too_early, .. } = trackers(counters);
     let of_forwards = |part| 100.0 * ratio(part, forwards);
     [100.0 * ratio(forwards, lookups), of_forwards(supplied), of_forwards(refused - too_early), of_forwards(too_early)]
 }
 
-/// An energy of one system in parts of that of another.
+/// Returns the ratio of the energies of two systems, with and without time.
 fn energy(costs: &Table43, one: &Measured, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }

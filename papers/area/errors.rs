@@ -1,4 +1,4 @@
-//! How far estimates are from memories that CACTI computed.
+//! Errors of the area model, relative to memories that CACTI computed.
 
 use ::area::{Errors, Metric, Node, Technology};
 use miette::IntoDiagnostic;
@@ -9,7 +9,7 @@ use crate::page::{Page, comma_separated, table};
 
 const HEAD: [&str; 6] = ["what", "figure", "memories", "median %", "95th percentile %", "worst %"];
 
-/// Errors that area must stay below: median and 95th percentile.
+/// Upper bounds for the relative area error: median and 95th percentile.
 const MOST: (f64, f64) = (0.04, 0.12);
 
 pub(super) fn errors() -> Result<Page, Halt> {

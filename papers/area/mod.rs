@@ -1,4 +1,4 @@
-//! Tables of area: how good the estimates are, and what every scheme costs.
+//! Area tables: accuracy of the estimates, and cost of every scheme.
 
 mod errors;
 mod schemes;
@@ -6,7 +6,7 @@ mod synthesis;
 
 use crate::Figure;
 
-/// What there is, and what draws it.
+/// Figures about area.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "area/errors",

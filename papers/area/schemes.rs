@@ -1,4 +1,4 @@
-//! What every scheme adds to the machine, and the counts that papers give of theirs.
+//! Area that each scheme adds to the machine, and structure sizes that follow from the papers' text.
 
 use ::area::{Node, Technology};
 use miette::{IntoDiagnostic, Report};
@@ -10,7 +10,7 @@ use crate::page::{Page, comma_separated};
 use crate::structures::{block, counted_scope, counts, scope};
 use warpsieve::estimate::Delta;
 
-/// Designs that add structures, and what each is compared with.
+/// Designs that add structures, each with the design to which it is compared.
 const SCHEMES: [(&str, &str); 14] = [
     ("fermi-hash", "baseline"),
     ("pric", "baseline"),
@@ -71,7 +71,7 @@ pub(super) fn schemes() -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// Counts that follow from the papers' text.
+/// Compares structure sizes with those that follow from the papers' text.
 fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     let baseline = block(technology, FERMI, &["baseline"], &[])?;
     let decoupled = block(technology, FERMI, &["decoupled"], &[])?.against(&baseline);
@@ -89,7 +89,8 @@ fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     });
     let frc = block(technology, FERMI, &["frc"], &["l2.flow.frc.entries=64"])?;
     let lines = scope(&frc, "partition0.l2.frc")?.bits;
-    // An entry names the last sharer, or has a bit for each and the number of the one whose turn it is.
+    // A tracker entry either names only the last sharer, or has one bit per sharer and the index of the next
+    // supplier in round-robin order.
     let tables = |design| -> Result<u64, Report> {
         let machine = block(technology, "hybrid", &[design], &[])?;
         (0..8).map(|bank| Ok(scope(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()

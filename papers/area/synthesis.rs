@@ -1,4 +1,5 @@
-//! What the parts cost that stand in `hdl` as SystemVerilog, mapped to cells, beside what is estimated of them.
+//! Cost of the SystemVerilog modules in `hdl` after mapping to standard cells, compared with the estimates
+//! from the blocks' structure lists.
 
 use ::area::{Node, Technology};
 use hdl::{Block, Size, Synthesis, blocks};
@@ -13,10 +14,10 @@ use crate::runs::resolved;
 const HEAD: [&str; 8] =
     ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
 
-/// Estimates up to which Yosys maps a part in minutes, in um2.
+/// Largest estimated area, in um2, of a module that Yosys maps within minutes.
 const MOST_UM2: f64 = 150_000.0;
 
-/// The estimate is to be that near.
+/// Maximum relative deviation of the estimate from synthesis.
 const NEAR: f64 = 0.2;
 
 pub(super) fn synthesis() -> Result<Page, Halt> {
@@ -74,7 +75,7 @@ fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {
     ]
 }
 
-/// Flip-flops are to be the bits described.
+/// Checks that synthesis finds one flip-flop for each bit described.
 fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> Row {
     let parts = all.iter().zip(synthesised);
     let others: Vec<_> = parts
@@ -93,7 +94,7 @@ fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> Row {
         ))
 }
 
-/// The estimate is to be near what synthesis gives.
+/// Checks that the area estimate is close to the synthesized area.
 fn near(block: &Block, synthesis: &Synthesis) -> Row {
     let ratio = synthesis.estimated.um2() / synthesis.synthesised.um2();
     let row = Row::claim(
@@ -109,21 +110,21 @@ fn near(block: &Block, synthesis: &Synthesis) -> Row {
     })
 }
 
-/// Figures of the papers, of the modules themselves.
+/// Compares figures of the papers with those of the synthesized modules.
 fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     let named = |path: &str| {
         let found = blocks().into_iter().find(|block| block.path() == path);
         found.ok_or_else(|| miette!("there is no part {path}"))
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
-    // A set at a time: in the machine a memory holds them.
+    // Synthesize a single set: in the machine a memory holds all sets.
     let set = ("SETS", 1);
     let sets = u64::from(resolved("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;
     let tags = flip_flops("l1/tags", &[set])?;
     let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
     let fan_ins: Vec<_> = fan_ins.iter().map(ToString::to_string).collect();
-    // What two entries with lines of 128 bytes have more than with 64 is the half of two lines.
+    // The difference between two entries of 128 bytes and two of 64 bytes is the data of one 128-byte line.
     let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
     let line = whole? - half?;
     let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));

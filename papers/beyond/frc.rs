@@ -1,5 +1,5 @@
-//! What an FRC gains (candel2018), by three things that decide how much there is to gain: how many misses an L1 may have on
-//! their way, when the way of a line that leaves is free, and how many bytes the DRAM's buses carry.
+//! Gain of an FRC (candel2018) as a function of three parameters: the number of L1 MSHR entries, the cycle in
+//! which the way of an evicted line becomes free, and the width of the DRAM buses.
 
 use super::{NOTED, PAYS, gain_and_lose, geometric, in_words, listed, ranged};
 use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE};
@@ -11,19 +11,20 @@ use crate::sheet::Sheet;
 use crate::{Desk, Halt};
 use warpsieve::run::Counters;
 
-/// Entries of the MSHR of an L1.
+/// Numbers of MSHR entries per L1.
 const ENTRIES: [u32; 3] = [8, 16, 64];
-/// The L2s that are compared.
+/// L2 configurations to compare: without and with the FRC.
 const PAIR: [usize; 2] = [BASELINE, FRC_64];
 
-/// What an FRC is measured under.
+/// Parameters under which the FRC is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Setting {
     entries: u32,
-    /// Whether an eviction ends with the reply of the memory.
+    /// True if a victim's way becomes free with the memory's acknowledgment of the writeback; false if it
+    /// becomes free when the memory accepts the data.
     is_acknowledged: bool,
     bus_bits: u32,
-    /// Bursts of a row, which keeps its bytes.
+    /// Number of bursts per DRAM row. It changes with the bus width, so that a row keeps its size in bytes.
     columns: u32,
 }
 
@@ -58,19 +59,19 @@ impl Setting {
     }
 }
 
-/// A setting, and what each application does under it.
+/// Results of all applications under one setting.
 struct Measured {
     setting: Setting,
-    /// Operations a cycle with the FRC, in parts of those without.
+    /// Operations per cycle (OPC) with the FRC relative to that without it, by application.
     gains: Vec<f64>,
-    /// For how much of the time in which they have requests the DRAM's buses are busy, in percent, without an FRC.
+    /// Percentage of the time with pending DRAM requests in which the data buses are busy, without an FRC.
     busy: f64,
-    /// Cycles that misses are held up in the L2, without an FRC and with it.
+    /// Average delay of a miss in the L2 in cycles, without and with the FRC.
     delays: [f64; 2],
 }
 
 impl Measured {
-    /// The runs of each application without an FRC and with it.
+    /// Computes the results from the runs of each application without and with the FRC.
     fn of(setting: Setting, runs: &[[&Clocked; 2]]) -> Self {
         let average = |l2: usize, of: fn(&Counters) -> f64| {
             let values: Vec<_> = runs.iter().map(|pair| of(&pair[l2].counters)).collect();
@@ -151,7 +152,7 @@ fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// A group for each eviction and bus, with a bar for each MSHR.
+/// Draws a chart with one group per eviction mode and bus width, and one bar per number of MSHR entries.
 fn chart(page: &mut Page, measured: &[Measured]) {
     let groups = measured.chunks(ENTRIES.len());
     let name = |of: &[Measured]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);

@@ -1,5 +1,5 @@
-//! What the papers leave open, asked of their designs. Nothing is published to hold the answers to, so that no row is judged;
-//! each page ends with what follows from its runs.
+//! Questions that the papers leave open. There are no published answers to compare with, so pages have no
+//! comparison rows. Each page ends with conclusions from its own runs.
 
 mod frc;
 mod pareto;
@@ -15,7 +15,7 @@ use crate::runs::Point;
 use crate::{Desk, Figure, Halt};
 use miette::Report;
 
-/// What is asked, and what answers it.
+/// Figures about open questions.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "beyond/pareto",
@@ -39,25 +39,25 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// The machine of all pages but that of the FRC.
+/// Machine of all pages except the FRC page.
 const MACHINE: &str = "fermi";
 
-/// Designs together; none of the machine as it is.
+/// Combination of designs; empty for the unmodified machine.
 type Parts = &'static [&'static str];
 
-/// A mean gains something from here on.
+/// Smallest relative gain of a mean that counts.
 const PAYS: f64 = 0.01;
-/// A kernel is counted from this gain on, and from as large a loss.
+/// Smallest relative gain or loss for which a kernel counts.
 const NOTED: f64 = 0.05;
 
 const MEANS: &str = "Means of ratios are geometric; behind each are the lowest and the highest that it is with one of the kernels left out.";
 
-/// What pages call designs together.
+/// Returns the name that pages use for a combination of designs.
 fn name(parts: &[&str]) -> String {
     if parts.is_empty() { "baseline".to_owned() } else { parts.join(" + ") }
 }
 
-/// Names in a sentence.
+/// Joins names to a list for use in a sentence.
 fn listed<T: AsRef<str>>(names: &[T]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
     match quoted.split_last() {
@@ -67,20 +67,20 @@ fn listed<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
-/// Which kernels are measured, in words.
+/// Describes which kernels ran.
 fn kernels_shown(is_quick: bool, kernels: usize) -> String {
     let size = if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" };
     format!("the {kernels} kernels of the suite with their {size} on `{MACHINE}`")
 }
 
-/// What each kernel does with each design.
+/// Measures each kernel with each combination of designs.
 fn by_design(desk: &Desk, designs: &[Parts], kernels: &[(String, PathBuf)]) -> Result<Vec<Vec<Measured>>, Halt> {
     let point = |parts: Parts| kernels.iter().map(move |(_, path)| Point::new(path, MACHINE, parts, &[]));
     let points: Vec<_> = designs.iter().flat_map(|parts| point(parts)).collect();
     Ok(counted(desk, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
 }
 
-/// All that was measured, by design and kernel.
+/// Formats all measurements as CSV, by design and kernel.
 fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<Measured>]) -> Result<String, Report> {
     let head = [&["design", "kernel"][..], &Measured::HEAD].concat();
     let rows = designs.iter().zip(runs).flat_map(|(parts, runs)| {
@@ -92,32 +92,32 @@ fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<Measure
     comma_separated(&head, &rows.collect::<Vec<_>>())
 }
 
-/// A mean, or not a number where there is none.
+/// Returns the geometric mean, or NaN if it is undefined.
 fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-/// A mean, and its range with one of the numbers left out.
+/// Formats a mean and its range with one value left out.
 fn ranged<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
     let text = |value: f64| format!("{value:.places$}");
     let range = leave_one_out(of, &mean).map(|(low, high)| format!("{} to {}", text(low), text(high)));
     [mean(of).map(text), range].map(|text| text.unwrap_or_else(|| "-".to_owned()))
 }
 
-/// The geometric mean of ratios with its range, as a sentence has it.
+/// Formats the geometric mean of ratios with its range, for use in a sentence.
 fn in_words(ratios: &[f64]) -> String {
     let [mean, range] = ranged(ratios, 3, geometric_mean);
     format!("{mean} ({range})")
 }
 
-/// How many kernels gain so much that it counts, and how many lose it.
+/// Returns the number of kernels with a notable speedup, and the number with a notable slowdown.
 fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
     let gain = speedups.iter().filter(|speedup| **speedup >= 1.0 + NOTED).count();
     let lose = speedups.iter().filter(|speedup| **speedup <= (1.0 + NOTED).recip()).count();
     [gain, lose].map(|count| count.to_string())
 }
 
-/// The kernel with the highest number, and the one with the lowest.
+/// Returns the kernel with the highest value and the kernel with the lowest value.
 fn extremes<'a>(kernels: &'a [(String, PathBuf)], values: &[f64]) -> Option<[(&'a str, f64); 2]> {
     let named = || kernels.iter().map(|(kernel, _)| kernel.as_str()).zip(values.iter().copied());
     let most = named().max_by(|one, other| one.1.total_cmp(&other.1))?;

@@ -1,4 +1,5 @@
-//! Which of the papers' designs, alone or several together, no other beats in speed and energy, or in speed and area.
+//! Pareto fronts of the papers' designs and their combinations: speedup against energy, and speedup against
+//! area.
 
 use ::area::Technology;
 use miette::IntoDiagnostic;
@@ -14,7 +15,7 @@ use crate::scatter::{Dot, Scatter};
 use crate::structures::block;
 use crate::{Desk, Halt};
 
-/// The machine as it is, designs of the papers, then some that act in different places together.
+/// Unmodified machine, designs of the papers, and combinations of designs that act in different places.
 const DESIGNS: [Parts; 16] = [
     &[],
     &["pric"],
@@ -34,16 +35,16 @@ const DESIGNS: [Parts; 16] = [
     &["decoupled-dueling", "frc-64"],
 ];
 
-/// What takes this part of the machine as it is, or more, and is on no front, is not drawn.
+/// Ratio to the unmodified machine beyond which a design that is on no front is not drawn.
 const FAR: f64 = 1.1;
 
-/// A design, with a number for each kernel in parts of the machine as it is.
+/// Combination of designs, with one value per kernel relative to the unmodified machine.
 struct Rated {
     parts: Parts,
     speedups: Vec<f64>,
     energy: Vec<f64>,
     dynamic: Vec<f64>,
-    /// Of the machine.
+    /// Area of the whole machine in mm2.
     mm2: f64,
 }
 
@@ -74,13 +75,14 @@ pub(super) fn pareto(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// Which designs no other beats: none is as fast and takes as little, and is better in one of the two.
+/// Determines which designs are on the front of (speedup, cost): no other design is at least as good in both
+/// and better in one.
 fn front(of: &[(f64, f64)]) -> Vec<bool> {
     let beats = |other: &(f64, f64), one: &(f64, f64)| other.0 >= one.0 && other.1 <= one.1 && other != one;
     of.iter().map(|one| !of.iter().any(|other| beats(other, one))).collect()
 }
 
-/// A number as the table has it: what differs less is the same.
+/// Rounds a value as in the table, so that smaller differences do not count.
 fn as_shown(value: f64, places: i32) -> f64 {
     let scale = 10_f64.powi(places);
     (value * scale).round() / scale
@@ -131,7 +133,8 @@ fn draw(is_quick: bool, kernels: usize, rated: &[Rated]) -> Page {
     page
 }
 
-/// Designs by speed-up and what they take, but those that take so much that the others would fall together.
+/// Draws designs by speedup and cost. Designs with a very high cost are left out, because they would compress
+/// the scale for the others.
 fn drawing(
     page: &mut Page,
     rated: &[Rated],

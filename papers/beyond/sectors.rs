@@ -1,4 +1,4 @@
-//! Sectors against whole lines: what it is worth to fetch only what is asked for.
+//! Comparison of sectored caches, which fetch only requested sectors, with caches that fetch whole lines.
 
 use super::{
     MEANS, NOTED, Parts, by_design, extremes, gain_and_lose, in_words, kernels_shown, name, numbers, parts, ranged,
@@ -14,13 +14,13 @@ use miette::Report;
 use std::path::PathBuf;
 use warpsieve::text::grouped;
 
-/// Whole lines, sectors of the L1, of the L2, and of both.
+/// Combinations of designs: whole lines, sectors in the L1, sectors in the L2, and sectors in both.
 const DESIGNS: [Parts; 4] = [&[], &["l1-sectored"], &["l2-sectored"], &["l1-sectored", "l2-sectored"]];
 const L1: usize = 1;
 const L2: usize = 2;
 const BOTH: usize = 3;
 
-/// What every kernel does, by design.
+/// Results of every kernel, by design.
 struct Found {
     kernels: Vec<(String, PathBuf)>,
     runs: Vec<Vec<Measured>>,
@@ -35,7 +35,7 @@ impl Found {
         parts(&self.runs[design], &self.runs[0], |one| one.dram_bytes as f64)
     }
 
-    /// Of the kernels that load.
+    /// Returns the hit rates of the kernels that contain loads, in percent.
     fn hits(&self, design: usize) -> Vec<f64> {
         self.runs[design].iter().filter_map(Measured::hits).collect()
     }

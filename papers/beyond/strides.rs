@@ -1,5 +1,6 @@
-//! Padded rows against schemes: how much of what a scheme gains where rows meet in few sets is gained by rows an odd number of
-//! lines apart, which cost nothing but memory.
+//! Comparison of padding with cache schemes, for kernels whose matrix rows conflict in few L1 sets. Padding
+//! makes the distance of rows an odd number of lines, which costs only memory. The page measures how much of
+//! a scheme's gain padding achieves alone.
 
 use std::path::{Path, PathBuf};
 
@@ -16,46 +17,48 @@ use crate::sheet::row;
 use crate::{Desk, Halt};
 use warpsieve::run::open;
 
-/// The machine as it is, and what is compared with padding.
+/// Unmodified machine, and the schemes that are compared with padding.
 const DESIGNS: [Parts; 7] =
     [&[], &["fermi-hash"], &["decoupled-dueling"], &["pric"], &["dwt-pric"], &["mrpb"], &["fully-associative"]];
 
-/// There are no small padded files: so many kernels are taken instead, those with the fewest threads.
+/// Number of kernels in quick mode. There are no small padded launch files, so quick mode takes the kernels
+/// with the fewest threads.
 const QUICK: usize = 4;
 const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
 
-/// What every kernel does with each design, on the file as it is and on the padded one.
+/// Results of every kernel with each design, on the plain and on the padded launch file.
 struct Found {
-    /// Each with its file as it is.
+    /// Kernels, each with the path of its plain launch file.
     kernels: Vec<(String, PathBuf)>,
     plain: Vec<Vec<Measured>>,
     padded: Vec<Vec<Measured>>,
 }
 
 impl Found {
-    /// What padding gains without a scheme.
+    /// Returns the speedups by padding without a scheme.
     fn padding(&self) -> Vec<f64> {
         speedups(&self.padded[0], &self.plain[0])
     }
 
-    /// What a design gains on the files as they are.
+    /// Returns the speedups by a design on the plain launch files.
     fn gains(&self, design: usize) -> Vec<f64> {
         speedups(&self.plain[design], &self.plain[0])
     }
 
-    /// What it gains on the padded ones.
+    /// Returns the speedups by a design on the padded launch files.
     fn gains_padded(&self, design: usize) -> Vec<f64> {
         speedups(&self.padded[design], &self.padded[0])
     }
 
-    /// The gain of padding beside that of a design, for each kernel.
+    /// Returns the speedup by padding and the speedup by a design, for each kernel.
     fn pairs(&self, design: usize) -> Vec<(f64, f64)> {
         self.padding().into_iter().zip(self.gains(design)).collect()
     }
 }
 
-/// What padding alone gains of what a scheme gains, in percent. Gains multiply, so that of a gain of four one of two is half; of a
-/// gain too small to count there is no part.
+/// Returns the share of a scheme's gain that padding achieves alone, in percent. Gains multiply, so the share
+/// is computed from logarithms: a factor of 2 is half of a factor of 4. `None` if the scheme's gain is too
+/// small to count.
 fn share(pairs: &[(f64, f64)]) -> Option<f64> {
     let logs = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).ln()).sum::<f64>();
     let (padding, scheme) = (logs(|pair| pair.0), logs(|pair| pair.1));
@@ -71,7 +74,7 @@ pub(super) fn strides(desk: &Desk) -> Result<Page, Halt> {
     Ok(draw(desk.is_quick, &Found { kernels, plain: plain?, padded: padded? })?)
 }
 
-/// Every kernel that has both files, or the smallest of them.
+/// Returns every kernel that has both launch files; in quick mode, only those with the fewest threads.
 fn pairs_of_files(desk: &Desk) -> Result<Vec<(String, PathBuf)>, Report> {
     let has_both = |path: &PathBuf| FILES.iter().all(|file| path.with_file_name(file).is_file());
     let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
@@ -87,7 +90,7 @@ fn pairs_of_files(desk: &Desk) -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(kernels)
 }
 
-/// Threads of all launches of a file.
+/// Returns the number of threads in all launches of a file.
 fn threads(path: &Path) -> Result<u64, Report> {
     let file = open(path, None)?;
     let count = |sides: &[u32; 3]| sides.iter().map(|side| u64::from(*side)).product::<u64>();

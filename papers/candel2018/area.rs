@@ -1,4 +1,4 @@
-//! candel2018 section 5.1: what an FRC costs, against twice the bank.
+//! candel2018 section 5.1: area of an FRC, compared with doubling the bank.
 
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
@@ -10,35 +10,35 @@ use crate::runs::resolved;
 use crate::structures::{block, scope};
 use warpsieve::estimate::Block;
 
-/// Entries of the FRCs that the paper looks at.
+/// FRC sizes in the paper, in entries.
 const ENTRIES: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
-/// Those that most of its kernels do best with, and how many times smaller than a second bank it finds them.
+/// FRC sizes that suit most kernels, each with the paper's ratio of a second bank's area to the FRC's area.
 const CLAIMED: [(u32, u32); 2] = [(32, 64), (64, 32)];
-/// Lines of the paper's bank: 128 KB in lines of 64 bytes.
+/// Number of lines of the paper's bank: 128 KB in lines of 64 bytes.
 const PAPER_LINES: u32 = 2048;
 const MACHINE: &str = "fermi";
 
 const HEAD: [&str; 7] =
     ["FRC lines", "bank / FRC lines", "bits", "FRC mm2", "twice the bank mm2", "times", "in the paper, by lines"];
 
-/// A bank of a machine with all that belongs to it.
+/// Computes the cost of an L2 bank with everything in its scope.
 fn bank(technology: &Technology, design: &str, sets: &[&str]) -> Result<Block, Report> {
     Ok(scope(&block(technology, MACHINE, &[design], sets)?, "partition0.l2")?.clone())
 }
 
-/// An FRC beside the bank that it is added to.
+/// FRC of one size, with the bank to which it is added.
 struct Added {
     entries: u32,
-    /// Lines of the bank.
+    /// Number of lines in the bank.
     lines: u32,
     bits: u64,
     mm2: f64,
-    /// What twice the bank adds.
+    /// Area that doubling the bank adds, in mm2.
     twice_mm2: f64,
 }
 
 impl Added {
-    /// How many times smaller than a second bank it is.
+    /// Returns the area of a second bank divided by the area of the FRC.
     fn times(&self) -> f64 {
         self.twice_mm2 / self.mm2
     }
@@ -54,7 +54,7 @@ impl Added {
         counts.into_iter().chain(area).chain([self.of_paper().to_string()]).collect()
     }
 
-    /// What the paper says of it, if anything.
+    /// Compares the ratio with the paper's, for the sizes that the paper mentions.
     fn rows(&self) -> Vec<Row> {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank over that of an FRC of {entries} lines");

@@ -1,4 +1,4 @@
-//! Figure 2: three replacements of one line, which the text follows from cycle to cycle.
+//! candel2018 Figure 2: three replacements of one line, which the text traces cycle by cycle.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::{Desk, Halt};
 use tb::l2::figure2::{Replacement, Times, replacements};
 use waves::part_file::Scratch;
 
-/// A cycle that the text states, or that follows from those which it does.
+/// Cycle that the text states, or that follows from the stated cycles.
 enum Published {
     Stated(u64),
     Follows(u64),
@@ -20,7 +20,7 @@ enum Published {
 
 use Published::{Follows, Stated};
 
-/// What is known of a request: its name, what of it, when, and where ours is.
+/// Expected event of a request: name of the request, event, published cycle, and accessor of our cycle.
 type Known = (&'static str, &'static str, Published, fn(&Replacement) -> u64);
 
 const CONVENTIONAL: [Known; 7] = [
@@ -44,8 +44,8 @@ const WITH_FRC: [Known; 9] = [
     ("D", "entry free", Follows(440), |d| d.gone),
 ];
 
-/// One thread that loads what the last load brought: a bank of one way replaces one line at a time, and nobody waits but
-/// for that.
+/// Kernel with one thread that follows a pointer chain. A bank with one way replaces one line at a time, and
+/// nothing else stalls.
 const CHASE: &str = include_str!("../../tests/latency/chase.ptx");
 const LAUNCH: &str = r#"
 ptx = "chase.ptx"
@@ -67,7 +67,7 @@ args = ["chain", "last", { i32 = 4 }]
 "#;
 const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
 
-/// What the parts of a replacement take on the machine, where nothing else is under way.
+/// Measures the phases of a single replacement on an otherwise idle machine.
 fn measured(desk: &Desk) -> Result<Times, Halt> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");
@@ -81,7 +81,7 @@ fn measured(desk: &Desk) -> Result<Times, Halt> {
     let stays = counters.totals().stages.l2;
     let bank = &counters.l2[0];
     let evict = bank.miss_delay as f64 / bank.evictions as f64;
-    // The first load finds the way empty.
+    // The first load finds an empty way, so it evicts nothing.
     let others = stays.number as f64 * f64::from(look_up) + (stays.number - 1) as f64 * evict;
     let fetch = (stays.cycles as f64 - others) / stays.number as f64;
     Ok(Times { look_up, evict: evict.round() as u64, fetch: fetch.round() as u64 })

@@ -1,4 +1,4 @@
-//! Figure 4: operations a cycle.
+//! candel2018 Figure 4: operations per cycle (OPC).
 
 use super::{APPS, App, Desk, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, app, compared, listed, measured, most};
 use crate::Halt;
@@ -6,11 +6,11 @@ use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
 
-/// A gain up to this is none.
+/// Largest relative gain that counts as no gain.
 const SAME: f64 = 0.05;
-/// The gain that most applications have.
+/// Relative gain that the paper reports for most applications.
 const GAIN: f64 = 0.25;
-/// An application has its best OPC if it is so near to it.
+/// Fraction of the best OPC from which an application counts as saturated.
 const SATURATED: f64 = 0.95;
 
 pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {

@@ -1,4 +1,4 @@
-//! Figure 5: L2 misses a thousand operations.
+//! candel2018 Figure 5: L2 misses per thousand operations (MPKO).
 
 use super::{App, BASELINE, Desk, FRC_64, L2S, LEAST, Plot, app, compared, listed, measured, most};
 use crate::Halt;
@@ -6,11 +6,11 @@ use crate::chart::Chart;
 use crate::judge::{Class, Row, number};
 use crate::page::Page;
 
-/// An MPKO up to this is near zero.
+/// Largest MPKO that counts as near zero.
 const NONE: f64 = 0.1;
-/// Below this the paper calls it relatively low.
+/// MPKO below which the paper calls it relatively low.
 const LOW: f64 = 1.5;
-/// OPC up to this far from the baseline's is the same.
+/// Largest relative OPC difference from the baseline that counts as unchanged.
 const SAME: f64 = 0.05;
 
 pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {

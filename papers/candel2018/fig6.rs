@@ -1,4 +1,4 @@
-//! Figure 6: how long a miss is held up in the L2.
+//! candel2018 Figure 6: miss delaying latency in the L2.
 
 use super::{
     App, BASELINE, Desk, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, LEAST, Plot, app, compared, listed, measured, most,
@@ -9,7 +9,7 @@ use crate::judge::{Class, Row};
 use crate::page::Page;
 use crate::sheet::Sheet;
 
-/// A delay of so many cycles, or so small a part of the baseline's, is near zero.
+/// Delays up to this number of cycles, or up to this fraction of the baseline's delay, count as near zero.
 const NONE: (f64, f64) = (4.0, 0.05);
 
 pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {

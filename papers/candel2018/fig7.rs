@@ -1,4 +1,4 @@
-//! Figure 7: misses that the FRC serves.
+//! candel2018 Figure 7: share of the L2 misses that the FRC serves.
 
 use super::{Desk, FRC_8, FRC_64, FRC_512, FRCS, Plot, app, listed, measured, most};
 use crate::Halt;
@@ -6,12 +6,13 @@ use crate::chart::Chart;
 use crate::judge::{Class, Row, median, number};
 use crate::page::Page;
 
-/// What 64 lines serve in most applications, and how far ours may be from it, in percent.
+/// Share of the misses, in percent, that an FRC of 64 lines serves in most applications.
 const SERVED: f64 = 75.0;
+/// Tolerance of [`SERVED`] in percentage points.
 const BAND: f64 = 15.0;
-/// Nearly all.
+/// Share in percent that counts as nearly all.
 const ALL: f64 = 95.0;
-/// What a share may still rise by once it is said not to rise any more.
+/// Largest increase in percentage points that still counts as constant.
 const SAME: f64 = 5.0;
 
 pub(in super::super) fn fig7(desk: &Desk) -> Result<Page, Halt> {

@@ -1,4 +1,4 @@
-//! Figures of candel2018: its applications, its L2s, and what it measures of them.
+//! Figures of candel2018: its applications, its L2 configurations, and their metrics.
 
 mod area;
 mod fig2;
@@ -23,7 +23,7 @@ use fig6::fig6;
 use fig7::fig7;
 use mshrs::mshrs;
 
-/// What this paper shows, and what draws it.
+/// Figures of candel2018.
 pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "candel2018/fig2", shows: "Three replacements of one line, cycle by cycle", draw: fig2 },
     Figure {
@@ -38,11 +38,11 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "candel2018/area", shows: "What an FRC costs, against twice the bank", draw: |_| area::area() },
 ];
 
-/// The machine that the paper ran on.
+/// Machine that models the paper's GPU.
 pub(super) const MACHINE: &str = "southern-islands";
 
-/// The applications, and our kernels of the same algorithms, with their sizes: data are several times the largest L2
-/// compared, but for BinomialOption, which has next to none.
+/// Applications, each with our kernel of the same algorithm and its size. Data exceed the largest L2 several
+/// times, except for BinomialOption, which has almost no data.
 pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("BinomialOption", "binomial", "launch"),
     ("BlackScholes", "blackscholes", "candel"),
@@ -59,7 +59,7 @@ pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("URNG", "urng", "candel"),
 ];
 
-/// The bars of the paper's plots: their names and our designs.
+/// Bars of the paper's plots: names and our designs.
 pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("128 KB", &[]),
     ("+4e", &["frc-4"]),
@@ -74,31 +74,33 @@ pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("512 KB", &["l2-512k"]),
 ];
 pub(super) const BASELINE: usize = 0;
-/// The L2s with an FRC, by its size.
+/// L2 configurations with an FRC, by ascending size.
 const FRCS: std::ops::Range<usize> = 1..9;
 const FRC_4: usize = 1;
 const FRC_8: usize = 2;
 pub(super) const FRC_64: usize = 5;
 const FRC_512: usize = 8;
-/// The L2s that are larger instead.
+/// Larger L2 configurations without an FRC.
 const LARGER: [usize; 2] = [9, 10];
 
-/// What is said to rise or fall does so by this part at least.
+/// Smallest relative change that counts as a rise or a fall.
 const LEAST: f64 = 0.02;
-/// A part that is hardly any, as it is and in percent.
+/// Fraction that counts as negligible.
 const RARE: f64 = 0.01;
+/// Value of [`RARE`] in percent.
 const RARE_PERCENT: u32 = 1;
 
-/// What the plots show of one application, a number for each L2.
+/// Metrics of one application, each with one value per L2 configuration.
 struct App {
     name: &'static str,
     opc: [f64; L2S.len()],
     mpko: [f64; L2S.len()],
     delay: [f64; L2S.len()],
     share: [f64; L2S.len()],
-    /// Parts of the delay: until there is a way or an entry, until it is free, in the queue of the channel.
+    /// Components of the miss delay in cycles: waiting for a way or an FRC entry, waiting until it is free,
+    /// and waiting in the DRAM channel queue.
     delays: [[f64; 3]; L2S.len()],
-    /// The part of the time in which channels have requests for which their buses are busy.
+    /// Fraction of the time with pending DRAM requests in which the data buses are busy.
     busy: [f64; L2S.len()],
 }
 
@@ -109,12 +111,13 @@ impl Named for App {
 }
 
 impl App {
-    /// OPC in parts of that of the baseline.
+    /// Returns the OPC relative to the baseline.
     fn relative_opc(&self) -> [f64; L2S.len()] {
         self.opc.map(|opc| opc / self.opc[BASELINE])
     }
 
-    /// What there is for an FRC to mend on the baseline, and what it makes of it, for a row that does not hold.
+    /// Explains a row that does not hold, from the delays of this application without and with an FRC of 64
+    /// lines.
     fn why(&self) -> String {
         let of = |l2: usize| {
             let [way, eviction, channel] = self.delays[l2];
@@ -132,18 +135,18 @@ impl App {
         )
     }
 
-    /// Misses an operation with an FRC of 64 lines, in parts of those without.
+    /// Returns the misses per operation with an FRC of 64 lines, relative to those without an FRC.
     fn misses_left(&self) -> f64 {
         self.mpko[FRC_64] / self.mpko[BASELINE]
     }
 
-    /// The most that an FRC of any size gains.
+    /// Returns the largest OPC gain over all FRC sizes.
     fn best_gain(&self) -> f64 {
         FRCS.map(|l2| self.relative_opc()[l2] - 1.0).fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
-/// Measures every application on every L2; the five plots share the runs.
+/// Runs every application on every L2 configuration; the plots share these runs.
 fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
     let done = desk.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
         Point::new(&desk.launch(kernel, size), MACHINE, designs, &[])
@@ -163,7 +166,7 @@ fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
     Ok(apps.collect())
 }
 
-/// The L2s that most plots show.
+/// Returns the L2 configurations that most plots show.
 fn compared() -> Vec<usize> {
     [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect()
 }
@@ -173,17 +176,17 @@ const L2S_SHOWN: &str = "On `southern-islands`: *128 KB* are two banks of 128 KB
 8 MB (`candel.toml`; Matrixtranspose `launch.toml`), several times the 1 MB of the largest L2s, so that lines leave all of them; BinomialOption has next
 to no data. BlackScholes, DCT, FastWalshTransform and MatrixMultiplication do their work as the samples of the AMD APP SDK do.";
 
-/// One of the plots: a number for each application and L2.
+/// Plot of one metric for each application and L2 configuration.
 struct Plot<'a> {
     figure: &'a str,
     chart: Chart,
-    /// L2s that are shown.
+    /// Indices of the L2 configurations in the plot.
     l2s: Vec<usize>,
     of: fn(&App) -> [f64; L2S.len()],
 }
 
 impl Plot<'_> {
-    /// The page: the judged rows, the numbers and the chart.
+    /// Creates the page with its comparison rows, numbers and chart.
     fn page(self, desk: &Desk, apps: &[App], about: &str, rows: Vec<Row>) -> Result<Page, Halt> {
         let about = format!("{about}\n\n{L2S_SHOWN}");
         let mut page = Page::held(self.figure, desk.is_quick, &self.chart.title, &about, explained(apps, rows));
@@ -196,7 +199,7 @@ impl Plot<'_> {
     }
 }
 
-/// Rows that do not hold say why: of their application, or of all.
+/// Adds explanations to the rows that do not hold, from the row's application or from the medians of all.
 fn explained(apps: &[App], rows: Vec<Row>) -> Vec<Row> {
     let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
     let explained = |row: Row| {
@@ -206,7 +209,7 @@ fn explained(apps: &[App], rows: Vec<Row>) -> Vec<Row> {
     rows.into_iter().map(explained).collect()
 }
 
-/// What there is for an FRC to mend on the baseline, and what it makes of it, in the middle of all applications.
+/// Explains a row about all applications, from the median delays without and with an FRC of 64 lines.
 fn why_most(apps: &[App]) -> String {
     let middle = |of: &dyn Fn(&App) -> f64| {
         let values: Vec<f64> = apps.iter().map(of).collect();
@@ -230,18 +233,18 @@ fn why_most(apps: &[App]) -> String {
     )
 }
 
-/// The application with this name.
+/// Finds the application with this name.
 fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
     &apps[place(apps, name)]
 }
 
-/// What is said of most applications: how many of them do it, and that these are more than half.
+/// Counts the applications that satisfy `does`, and reports whether they are more than half.
 fn most(apps: &[App], does: impl Fn(&App) -> bool) -> (String, bool) {
     let count = apps.iter().filter(|app| does(app)).count();
     (format!("{count} of {}", apps.len()), 2 * count > apps.len())
 }
 
-/// Numbers of several applications, by name.
+/// Formats named numbers as a comma-separated list.
 fn listed<'a>(apps: impl IntoIterator<Item = (&'a str, f64)>) -> String {
     apps.into_iter().map(|(name, value)| format!("{name} {}", number(value))).collect::<Vec<_>>().join(", ")
 }

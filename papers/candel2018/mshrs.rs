@@ -1,4 +1,4 @@
-//! What an FRC gains by how many misses an L1 may have on their way: the paper does not say.
+//! Gain of an FRC as a function of the number of L1 MSHR entries, which candel2018 does not state.
 
 use super::{APPS, BASELINE, Desk, FRC_4, FRC_64, L2S, LARGER, MACHINE};
 use crate::Halt;
@@ -8,9 +8,9 @@ use crate::page::Page;
 use crate::runs::Point;
 use crate::sheet::Sheet;
 
-/// Entries of the MSHR of an L1.
+/// Numbers of MSHR entries per L1.
 const ENTRIES: [u32; 4] = [8, 16, 32, 64];
-/// The L2s that are held against the baseline.
+/// L2 configurations compared with the baseline.
 const OTHERS: [usize; 3] = [FRC_4, FRC_64, LARGER[1]];
 
 pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {

@@ -1,4 +1,5 @@
-//! Section 4.2: what DWT-CS needs to detect thrashing, against the victim tags of CCWS.
+//! khairy2015 section 4.2: hardware that DWT-CS needs to detect thrashing, compared with the victim tags of
+//! CCWS.
 
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
@@ -9,15 +10,15 @@ use crate::judge::{Class, Row};
 use crate::page::Page;
 use crate::structures::{block, counted_scope, counts};
 
-/// The chip of a GTX 480, in square millimetres.
+/// Area of the GTX 480 chip, in mm2.
 const CHIP: f64 = 529.0;
-/// Victim tags of each of the 48 warps of a core, by Table 4.
+/// Number of victim tags per core: 16 for each of 48 warps (Table 4).
 const VICTIMS: u32 = 16 * 48;
 
-/// How many times more state there is beside what is negligible.
+/// Ratio of CCWS state to DWT-CS state from which the latter counts as negligible.
 const NEGLIGIBLE: f64 = 10.0;
 
-/// What a design adds to the machine.
+/// Structures that a design adds to the machine.
 struct Added {
     design: &'static str,
     bits: u64,

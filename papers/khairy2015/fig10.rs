@@ -1,4 +1,4 @@
-//! Figure 10: misses of the L1 that DWT-PRIC and unbounded caches avoid.
+//! khairy2015 Figure 10: L1 misses that DWT-PRIC and unbounded caches avoid.
 
 use rtl::throttle::dwt_cs::DwtConfig;
 
@@ -10,13 +10,15 @@ use crate::runs::Clocked;
 use crate::{Desk, Halt, place};
 use warpsieve::run::ratio;
 
-/// Those that lose more than 80 % of their misses, and those that lose up to 60 %.
+/// Applications that lose more than 80 % of their misses.
 const MOST: [&str; 4] = ["3DS", "KM", "SYRK", "GESUMMV"];
+/// Applications that lose up to 60 % of their misses.
 const SOME: [&str; 3] = ["2DCONV", "MM", "IIX"];
-/// Those whose miss rate is nearly that of unbounded caches, and how near that is, in points.
+/// Applications whose miss rate is close to that of unbounded caches.
 const NEAR: [&str; 4] = ["SRAD", "3DS", "2DCONV", "KM"];
+/// Tolerance of the miss rates of [`NEAR`] in percentage points.
 const POINTS: f64 = 15.0;
-/// How long DWT-CS searches.
+/// Configuration of DWT-CS, for the duration of its search.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 const TITLE: &str = "khairy2015, Figure 10: misses of the L1";
@@ -45,7 +47,8 @@ pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// One that loses most of its misses to DWT-PRIC, and what unbounded caches cut.
+/// Checks an application that loses most of its misses with DWT-PRIC; the cut by unbounded caches explains a
+/// failure.
 fn most(name: &str, [ours, unbounded]: [f64; 2]) -> Row {
     Row::factor(&format!("{name}, misses cut by percent"), ours, 80.0, 0.0).explained(|| {
         format!(
@@ -56,7 +59,7 @@ fn most(name: &str, [ours, unbounded]: [f64; 2]) -> Row {
     })
 }
 
-/// One whose miss rate is nearly that of unbounded caches.
+/// Checks an application whose miss rate is close to that of unbounded caches.
 fn near(name: &str, runs: &[Clocked]) -> Row {
     let [ours, unbounded] = [1, 2].map(|machine: usize| miss_percent(&runs[machine]));
     let what = format!("{name}, miss rate near that of unbounded caches");

@@ -1,4 +1,4 @@
-//! Figure 11: refusals of the L1 that DWT-PRIC avoids.
+//! khairy2015 Figure 11: L1 reservation fails that DWT-PRIC avoids.
 
 use rtl::l1::watch::{Fail, NUM_FAILS};
 
@@ -9,10 +9,11 @@ use crate::judge::{Class, Effect, Row, mean};
 use crate::page::Page;
 use crate::{Desk, Halt, place};
 
-/// Those that lose up to 90 % of their refusals, and up to 60 %.
+/// Applications with the percentage of reservation fails that they lose according to the paper: up to 90, or
+/// up to 60.
 const FALLING: [(&str, f64); 6] =
     [("2DCONV", 90.0), ("KM", 90.0), ("GESUMMV", 90.0), ("MM", 60.0), ("IIX", 60.0), ("SYRK", 60.0)];
-/// Those that go on being refused, of MSHR entries above all.
+/// Applications that keep many reservation fails, most of them for MSHR entries.
 const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
 const TITLE: &str = "khairy2015, Figure 11: refusals of the L1";
@@ -43,7 +44,8 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// One that goes on being refused, and what all are on average.
+/// Checks an application that keeps at least the average number of reservation fails, most of them for MSHR
+/// entries.
 fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> Row {
     let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
     let row = Row::claim(

@@ -1,4 +1,4 @@
-//! Figure 12: pseudo-random sets of four ways against more ways in plain sets.
+//! khairy2015 Figure 12: pseudo-random index with four ways, compared with more ways and a plain index.
 
 use super::{App, Kind, METHOD, apps, harmonic, mean_of, measured, relative, with};
 use crate::Desk;
@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::runs::Clocked;
 use crate::sheet::Sheet;
 
-/// The machines compared: as the figure calls them, and their designs.
+/// Machines to compare, each with its name in the figure and its designs.
 const MACHINES: [(&str, &[&str]); 6] = [
     ("4 ways", &[]),
     ("PRIC, 4 ways", &["pric"]),
@@ -18,15 +18,16 @@ const MACHINES: [(&str, &[&str]); 6] = [
     ("64 ways", &["ways-64"]),
     ("fully associative", &["fully-associative"]),
 ];
-/// What PRIC gains over 16, 32 and 64 ways, and over all.
+/// Gain of PRIC over 16, 32 and 64 ways, and over the fully associative cache.
 const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
-/// How far below the published part of the fully associative cache PRIC may be, in points.
+/// Distance in percentage points by which PRIC may miss its published fraction of the fully associative
+/// cache.
 const POINTS: f64 = 5.0;
 
-/// A gain by which PRIC is ahead of more ways.
+/// Smallest gain over more ways with which an application counts as better with PRIC.
 const AHEAD: f64 = 1.05;
 
-/// Where PRIC is ahead, and what it gains elsewhere.
+/// Lists the applications that are better with PRIC than with more ways, and PRIC's mean gain on the others.
 fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let (ahead, others): (Vec<_>, Vec<_>) = apps.iter().zip(gains).partition(|(_, gain)| **gain > AHEAD);
     let ahead: Vec<_> = ahead.iter().map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();

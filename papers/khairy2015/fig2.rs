@@ -1,4 +1,4 @@
-//! Figure 2: no caches, the caches of the machine, and caches without bounds.
+//! khairy2015 Figure 2: performance without caches, with the machine's caches, and with unbounded caches.
 
 use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measured, relative, sheet, with};
 use crate::Desk;
@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::runs::Clocked;
 
 const NAMES: [&str; 3] = ["no caches", "bounded", "unbounded"];
-/// Unbounded caches are said to be nearly as good as bounded ones up to this gain.
+/// Largest gain of unbounded caches that still counts as nearly equal to bounded ones.
 const BAND: f64 = 0.10;
 
 const TITLE: &str = "khairy2015, Figure 2: who is sensitive to caches";

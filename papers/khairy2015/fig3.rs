@@ -1,4 +1,5 @@
-//! Figure 3: by whom lines were used before they are found in L1 and L2, bounded and unbounded.
+//! khairy2015 Figure 3: hits in L1 and L2 by the previous user of the line, with bounded and with unbounded
+//! caches.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::{Desk, Halt, place};
 use warpsieve::config::Resolved;
 use warpsieve::run::{locality, ratio};
 
-/// The caches looked at, in the order of the counts.
+/// Caches, in the order of the counts.
 const CACHES: [&str; 4] = ["L1 unbounded", "L1", "L2 unbounded", "L2"];
 const L1_UNBOUNDED: usize = 0;
 const L1: usize = 1;
@@ -29,13 +30,13 @@ const INTRA_CORE: usize = 3;
 const INTER_CORE: usize = 4;
 const INTER_KERNEL: usize = 5;
 
-/// Sets of the L2 that rows of any length spread over: line address modulo x^6 + x + 1.
+/// L2 set index that spreads rows of any length over the sets: line address modulo x^6 + x + 1.
 const SPREAD: &str = "l2.index={kind=\"i-poly\",polynomial=67,addr_bits=32,reversed=false}";
 
-/// Whose lines the L2 keeps, or not, in the order of the applications.
+/// Classes for which section 3.2 states whether the L2 keeps their lines, in the order of the applications.
 const THRASHING: [Kind; 2] = [Kind::Thrashing, Kind::Both];
 
-/// Requests of one cache, and those that found their line by class.
+/// Requests of one cache, and hits by locality class.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Count {
     requests: u64,
@@ -48,7 +49,7 @@ impl From<Reached> for Count {
     }
 }
 
-/// What an application finds, in percent of the requests of each cache.
+/// Hits by locality class, in percent of the requests of each cache.
 struct Shares([[f64; CLASSES]; CACHES.len()]);
 
 impl Shares {
@@ -60,7 +61,7 @@ impl Shares {
         self.0[cache].iter().sum()
     }
 
-    /// What warps find that they, or others of their CTA, used before.
+    /// Returns the hits on lines that a warp of the same CTA used before, including the same warp.
     fn intra_block(&self, cache: usize) -> f64 {
         self.intra_warp(cache) + self.0[cache][INTRA_BLOCK]
     }
@@ -69,14 +70,14 @@ impl Shares {
         self.0[cache][..=INTER_THREAD].iter().sum()
     }
 
-    /// Whether a class has more than any other.
+    /// True if the class has hits, and no other class has more.
     fn is_most(&self, cache: usize, class: usize) -> bool {
         let shares = &self.0[cache];
         shares[class] > 0.0 && shares.iter().all(|share| *share <= shares[class])
     }
 }
 
-/// Measures applications on the machine with some settings, which needs no cycles.
+/// Counts hits of applications on untimed caches of the machine with the given settings.
 fn counted(desk: &Desk, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, Halt> {
     let points: Vec<_> =
         apps.iter().map(|app| Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
@@ -119,7 +120,7 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// What section 3.2 says of each class of applications.
+/// Applications and their hit shares, which are checked against the statements of section 3.2.
 struct Held<'a> {
     apps: &'a [&'a App],
     shares: &'a [Shares],
@@ -139,7 +140,8 @@ impl Held<'_> {
         all.filter(|(app, _)| kinds.contains(&app.kind))
     }
 
-    /// All rows; `spread` are the shares of those that thrash with an L2 of [`SPREAD`] sets.
+    /// Returns all rows. `spread` contains the hit shares of the thrashing applications with the L2 set index
+    /// of [`SPREAD`].
     fn rows(&self, spread: &[Shares]) -> Vec<Row> {
         let mut rows: Vec<Row> = self.streaming().into();
         rows.extend(["FWT", "NW"].map(|name| between_kernels(name, self.of(name))));
@@ -172,7 +174,7 @@ impl Held<'_> {
     }
 }
 
-/// What is found without bounds and with them.
+/// Formats the hit rates of the unbounded and of the bounded cache.
 fn both([without, with]: [f64; 2]) -> String {
     format!("{without:.1} % unbounded, {with:.1} % bounded")
 }

@@ -1,4 +1,4 @@
-//! Figure 4: why the L1 refuses loads, and how many miss.
+//! khairy2015 Figure 4: L1 reservation fails by reason, and L1 misses.
 
 use rtl::l1::watch::{Fail, NUM_FAILS};
 
@@ -13,12 +13,12 @@ use crate::page::Page;
 use crate::runs::Clocked;
 use warpsieve::run::{Counters, ratio};
 
-/// The reasons as the paper names them, in the order of [`Fail`].
+/// Names of the reasons in the paper, in the order of [`Fail`].
 pub(super) const REASONS: [&str; NUM_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
 
 const TITLE: &str = "khairy2015, Figure 4: contention for the L1";
 
-/// The reason that an application of a kind is refused for above all.
+/// Most frequent reason for reservation fails that the paper states for each class.
 const EXPECTED: [(Kind, Fail); 3] =
     [(Kind::Conflict, Fail::LineAlloc), (Kind::Thrashing, Fail::MshrEntry), (Kind::Both, Fail::LineAlloc)];
 
@@ -45,7 +45,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// What each application that contends for the L1 is refused for.
+/// Checks the most frequent reason for each application with L1 contention.
 fn refused(apps: &[&App], done: &[Vec<Clocked>], fails: &[[f64; NUM_FAILS]]) -> Vec<Row> {
     let of_kind = |(kind, reason)| {
         let named = apps.iter().enumerate().filter(move |(_, app)| app.kind == kind);
@@ -62,7 +62,7 @@ fn refused(apps: &[&App], done: &[Vec<Clocked>], fails: &[[f64; NUM_FAILS]]) -> 
     EXPECTED.into_iter().flat_map(of_kind).collect()
 }
 
-/// Misses and refusals of one class beside those of others.
+/// Compares misses and reservation fails between classes.
 fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [Row; 3] {
     let mean_of = |kinds: &[Kind], values: &[f64]| {
         let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
@@ -79,7 +79,7 @@ fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) 
     [misses(Kind::Thrashing), misses(Kind::Both), Row::ordering("refusals, mean", &compared)]
 }
 
-/// One reason for refusals is more frequent than any other.
+/// Checks that one reason is at least as frequent as any other.
 fn dominates(app: &str, fails: &[f64; NUM_FAILS], reason: Fail) -> Row {
     let most = fails.iter().copied().fold(0.0, f64::max);
     let cells: Vec<_> = REASONS.iter().zip(fails).map(|(name, count)| format!("{name} {count:.0}")).collect();

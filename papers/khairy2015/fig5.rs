@@ -1,5 +1,5 @@
-//! Figures 5 and 7: in which sets sequential and pseudo-random interleaving put lines, and the equations of
-//! the latter.
+//! khairy2015 Figures 5 and 7: sets of lines with sequential and with pseudo-random interleaving, and the
+//! equations of the latter.
 
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
@@ -9,16 +9,17 @@ use crate::Halt;
 use crate::judge::Row;
 use crate::page::Page;
 
-/// Sets, and lines of the figure's memory.
+/// Number of sets in the figure.
 const SETS: u32 = 8;
+/// Number of lines in the figure's memory.
 const LINES: u64 = 64;
-/// Figure 5(b), read line by line: where the eight lines of each row lie, set by set.
+/// Figure 5(b) row by row: each row lists its eight lines in set order.
 const PSEUDO_RANDOM: [u64; LINES as usize] = [
     0, 4, 2, 6, 1, 5, 3, 7, 13, 9, 15, 11, 12, 8, 14, 10, 23, 19, 21, 17, 22, 18, 20, 16, 26, 30, 24, 28, 27, 31, 25,
     29, 35, 39, 33, 37, 34, 38, 32, 36, 46, 42, 44, 40, 47, 43, 45, 41, 52, 48, 54, 50, 53, 49, 55, 51, 57, 61, 59, 63,
     56, 60, 58, 62,
 ];
-/// Figure 7: address bits of each index bit, from I0 on.
+/// Figure 7: address bits that are XORed for each index bit, from I0 on.
 const EQUATIONS: [&[u32]; 5] = [
     &[7, 12, 15, 17, 18, 21, 22, 23, 24, 25],
     &[8, 13, 16, 18, 19, 22, 23, 24, 25, 26],
@@ -26,7 +27,7 @@ const EQUATIONS: [&[u32]; 5] = [
     &[10, 13, 15, 16, 19, 20, 21, 22, 23],
     &[11, 14, 16, 17, 20, 21, 22, 23, 24],
 ];
-/// Bits of a byte's place in its line.
+/// Number of address bits below the line address.
 const OFFSET: u32 = 7;
 
 pub(in super::super) fn fig5() -> Result<Page, Halt> {
@@ -57,7 +58,7 @@ pub(in super::super) fn fig5() -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// The index bits of PRIC beside those of Figure 7.
+/// Compares the XOR equations of PRIC's index bits with those of Figure 7.
 fn equations() -> impl Iterator<Item = Row> {
     let pric = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
     let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);

@@ -1,4 +1,4 @@
-//! Figure 6: how many sets the rows of a matrix meet that the 32 threads of a warp of SYRK read at once.
+//! khairy2015 Figure 6: number of sets that hold the 32 matrix rows which a warp of SYRK reads at once.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use crate::judge::{Class, Row};
 use crate::page::{Page, comma_separated};
 use crate::runs::resolved;
 
-/// Rows read at once: one a thread.
+/// Number of rows read at once: one per thread of the warp.
 const THREADS: u64 = 32;
-/// Lines of a row that are looked at.
+/// Row lengths to evaluate, in lines.
 const LENGTHS: std::ops::RangeInclusive<u64> = 1..=160;
-/// Lines of a row in the table.
+/// Row lengths in the table, in lines.
 const SHOWN: [u64; 12] = [1, 2, 4, 8, 16, 31, 32, 33, 64, 96, 128, 160];
 
-/// Sets met by one line of each row.
+/// Returns the number of distinct sets to which one line of each row maps.
 fn met(unit: &IndexUnit, length: u64) -> usize {
     (0..THREADS).map(|thread| unit.index(thread * length)).collect::<BTreeSet<_>>().len()
 }
 
-/// The index unit of the L1 of a design, and the sets of that L1.
+/// Returns the L1 index unit of a design and the number of its sets.
 fn unit(design: &str) -> Result<(IndexUnit, u32), Report> {
     let config = resolved(MACHINE, &[design], &[])?.config;
     let line_bits = config.addr_bits - config.l1.line_bytes.ilog2();

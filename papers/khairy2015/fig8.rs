@@ -1,4 +1,4 @@
-//! Figure 8: DWT-PRIC, which is streaming bypass, DWT-CS and PRIC together.
+//! khairy2015 Figure 8: DWT-PRIC, the combination of streaming bypass, DWT-CS and PRIC.
 
 use std::iter::once;
 
@@ -8,12 +8,12 @@ use crate::judge::{Class, Effect, Row};
 use crate::page::Page;
 use crate::{Desk, Halt, place};
 
-/// A friendly application that comes so near has lost nothing.
+/// Relative IPC from which a friendly application counts as unaffected.
 const SAME: f64 = 0.98;
 
 const TITLE: &str = "khairy2015, Figure 8: DWT-PRIC";
 
-/// DWT-PRIC, and its parts.
+/// DWT-PRIC, followed by its components.
 const SCHEMES: [(&str, &[&str]); 4] = [
     ("DWT-PRIC", DWT_PRIC),
     ("streaming", &["streaming", "streaming-l2"]),
@@ -38,7 +38,7 @@ pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// What is said of DWT-PRIC, whose gains these are.
+/// Compares the gains of DWT-PRIC with the published ones.
 fn rows(apps: &[&App], gains: &[f64]) -> Vec<Row> {
     let mean = |kinds: &[Kind]| mean_of(kinds, apps, gains);
     let friendly = apps.iter().zip(gains).filter(|(app, _)| app.kind == Kind::Friendly);

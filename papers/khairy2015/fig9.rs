@@ -1,4 +1,4 @@
-//! Figure 9: DWT-PRIC against CCWS and MRPB.
+//! khairy2015 Figure 9: DWT-PRIC compared with CCWS and MRPB.
 
 use super::{
     App, CONTENTION, DWT_PRIC, Kind, METHOD, apps, mean_of, measured, miss_percent, relative, throttled_percent, with,
@@ -13,7 +13,8 @@ use crate::{Desk, Halt, place};
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
-/// A class of applications, what DWT-PRIC gains over CCWS and over MRPB there, and the order that follows.
+/// Class of applications, with the published gains of DWT-PRIC over CCWS and over MRPB and the order of the
+/// three that follows.
 type Published = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
 
 const PUBLISHED: [Published; 4] = [
@@ -25,7 +26,7 @@ const PUBLISHED: [Published; 4] = [
 
 const TITLE: &str = "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB";
 
-/// What was measured, and IPC in parts of the baseline's on each of [`MACHINES`].
+/// Runs of the applications, and their IPC relative to the baseline on each of [`MACHINES`].
 struct Found {
     apps: Vec<&'static App>,
     done: Vec<Vec<Clocked>>,
@@ -51,7 +52,8 @@ pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
 }
 
 impl Found {
-    /// What DWT-PRIC gains over the others in a class, and their order there.
+    /// Compares the gains of DWT-PRIC over CCWS and MRPB in a class, and the order of the three schemes
+    /// there.
     fn of_class(&self, &(name, kinds, published, order): &Published) -> [Row; 3] {
         let Self { apps, gains, .. } = self;
         let over = |(scheme, published): (usize, f64)| {
@@ -65,7 +67,8 @@ impl Found {
         [ccws, mrpb, ordering.explained(|| self.ahead(kinds))]
     }
 
-    /// Where MRPB is ahead of CCWS.
+    /// Lists the applications on which MRPB outperforms CCWS, with the share of scheduler cycles that CCWS
+    /// throttles.
     fn ahead(&self, kinds: &[Kind]) -> String {
         let [_, _, ccws, mrpb] = &self.gains;
         let of_kinds = self.apps.iter().enumerate().filter(|(_, app)| kinds.contains(&app.kind));
@@ -79,7 +82,7 @@ impl Found {
         )
     }
 
-    /// CCWS before DWT-PRIC on one application.
+    /// Checks that CCWS outperforms DWT-PRIC on one application.
     fn of_app(&self, name: &str) -> Row {
         let at = place(&self.apps, name);
         let order = [2, 1].map(|machine| (NAMES[machine], self.gains[machine][at]));

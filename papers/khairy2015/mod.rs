@@ -1,4 +1,4 @@
-//! Figures of khairy2015: its applications, and what they have in common.
+//! Figures of khairy2015: its applications, and common parts of the figures.
 
 mod counters;
 mod fig10;
@@ -36,7 +36,7 @@ use fig11::fig11;
 use fig12::fig12;
 use table3::table3;
 
-/// What this paper shows, and what draws it.
+/// Figures of khairy2015.
 pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "khairy2015/fig2", shows: "No caches, bounded caches and unbounded ones", draw: fig2 },
     Figure { name: "khairy2015/fig3", shows: "By whom lines were used before they are found", draw: fig3 },
@@ -56,22 +56,23 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "khairy2015/counters", shows: "State of DWT-CS and of CCWS", draw: |_| counters() },
 ];
 
-/// The machine that the paper ran on, and what its simulator does otherwise than the machine.
+/// Machine that models the paper's GPU.
 const MACHINE: &str = "fermi";
+/// Design that models a property of the paper's simulator: write misses fetch their line.
 const DESIGN: &str = "fetch-on-write";
-/// The paper's own scheme: streaming bypass of both caches, DWT-CS and PRIC.
+/// Designs of the paper's scheme DWT-PRIC: streaming bypass of both caches, DWT-CS and PRIC.
 const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
 
-/// What keeps an application from its caches, by Table 2.
+/// Class of an application by its cache behavior (Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// No cache helps it.
+    /// Streams through all caches; no cache helps.
     Streaming,
-    /// It streams through the L1, and the L2 helps it, or would if it were larger.
+    /// Streams through the L1, but profits from the L2, or would from a larger one.
     StreamingL1,
     Conflict,
     Thrashing,
-    /// Thrashing and conflicts within a warp.
+    /// Thrashes, and has conflicts within a warp.
     Both,
     Friendly,
 }
@@ -92,12 +93,12 @@ impl Kind {
     }
 }
 
-/// Those that Table 2 calls streaming.
+/// Classes that Table 2 calls streaming.
 const STREAMING: [Kind; 2] = [Kind::Streaming, Kind::StreamingL1];
-/// Those that contend for the L1.
+/// Classes with contention for the L1.
 const CONTENTION: [Kind; 3] = [Kind::Conflict, Kind::Thrashing, Kind::Both];
 
-/// An application of the paper and our kernel of the same algorithm.
+/// Application of the paper, with our kernel of the same algorithm.
 struct App {
     name: &'static str,
     kernel: &'static str,
@@ -115,7 +116,7 @@ impl Named for App {
     }
 }
 
-/// The applications of Table 2 in its order.
+/// Applications of Table 2, in its order.
 const APPS: [App; 22] = [
     app("BLK", "blackscholes", "paper", Kind::Streaming),
     app("Sprod", "scalarprod", "paper", Kind::Streaming),
@@ -142,26 +143,26 @@ const APPS: [App; 22] = [
 ];
 
 const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`.";
-/// How all clocked pages are measured.
+/// Method description for all pages with clocked runs.
 const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the paper's simulator fetches every line that a write misses. What goes past the L1\n\
 asks for the sectors of 32 bytes that it touches (`l1.bypass_sectors=32`), because that simulator coalesces to the part of a line that a warp needs.\n\
 Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`. Those of conflicts and streaming (`paper.toml`) were chosen\n\
 as the ones at which the effects of the paper were measured: that is a selection, and [strides](../beyond/strides.md) has what is left with padded rows.";
 
-/// The applications of some kinds.
+/// Returns the applications of the given classes.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {
     APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
 }
 
-/// The applications of these names, in their order.
+/// Returns the applications with the given names, in this order.
 fn apps_named(names: &[&str]) -> Vec<&'static App> {
     names.iter().map(|name| &APPS[place(&APPS, name)]).collect()
 }
 
-/// A machine by its designs and settings.
+/// Variant of the machine, given by designs and settings.
 type Machine<'a> = (&'a [&'a str], &'a [&'a str]);
 
-/// A machine by its designs.
+/// Returns the machine variant with the given designs and no settings.
 fn with<'a>(designs: &'a [&'a str]) -> Machine<'a> {
     (designs, &[])
 }
@@ -171,22 +172,22 @@ fn point(desk: &Desk, app: &App, (designs, sets): Machine<'_>) -> Point {
     Point::new(&desk.launch(app.kernel, app.size), MACHINE, &designs, &sets)
 }
 
-/// What each application counts on each machine.
+/// Measures each application on each machine variant.
 fn measured(desk: &Desk, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<Clocked>>, Halt> {
     desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
 }
 
-/// What one application counts with some designs by a core cycle.
+/// Measures one application with some designs up to a core cycle.
 fn measured_until(desk: &Desk, app: &App, designs: &[&str], last: u64) -> Result<Clocked, Halt> {
     Ok(desk.runner.clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
 }
 
-/// Numbers of applications, each with its class.
+/// Creates a sheet with one row per application, labeled with name and class.
 fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Sheet {
     Sheet::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
-/// The same of ratios, with the harmonic mean of each class and of all.
+/// Creates a sheet of ratios, with the harmonic means of each class and of all applications below.
 fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Sheet {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
     let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {
@@ -195,7 +196,7 @@ fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Ve
     of_kinds.below(["harmonic mean", "all"], |_| true, harmonic)
 }
 
-/// What is measured of each run of each application.
+/// Returns a metric of every application on one machine variant.
 fn each(done: &[Vec<Clocked>], machine: usize, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
     done.iter().map(|runs| of(&runs[machine])).collect()
 }
@@ -204,47 +205,49 @@ fn harmonic(values: &[f64]) -> f64 {
     harmonic_mean(values).unwrap_or(f64::NAN)
 }
 
-/// The harmonic mean over the applications of some kinds.
+/// Returns the harmonic mean over the applications of the given classes.
 fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
     let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
     harmonic(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>())
 }
 
-/// IPC of each application on a machine, in parts of that on another.
+/// Returns the IPC of each application on machine variant `machine`, relative to that on variant `to`.
 fn relative(done: &[Vec<Clocked>], machine: usize, to: usize) -> Vec<f64> {
     done.iter().map(|runs| runs[machine].counters.ipc() / runs[to].counters.ipc()).collect()
 }
 
-/// Loads that the L1s did not answer: misses, and loads that went past.
+/// Returns the number of loads that the L1s did not serve: misses and bypasses.
 fn misses(counters: &Counters) -> u64 {
     let l1 = counters.totals().l1;
     l1.misses + l1.bypasses
 }
 
-/// These in percent of all loads.
+/// Returns the loads that the L1s did not serve, in percent of all loads.
 fn miss_percent(run: &Clocked) -> f64 {
     100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
-/// Cycles of a thousand in which an L1 refused the load at its head, by reason: the mean of all SMs.
+/// Returns the cycles per thousand in which an L1 stalled its oldest load, by reason of the reservation fail,
+/// averaged over all SMs.
 fn fails_per_kilocycle(run: &Clocked) -> [f64; NUM_FAILS] {
     let Counters { l1, cycles, .. } = &run.counters;
     let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();
     std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))
 }
 
-/// By how many percent a number fell; nothing of nothing.
+/// Returns the decrease of a number in percent, or 0 if it was 0 before.
 fn cut(before: f64, after: f64) -> f64 {
     if before == 0.0 { 0.0 } else { 100.0 * (1.0 - after / before) }
 }
 
-/// Scheduler cycles with nothing but warps that a throttle holds back, in percent.
+/// Returns the percentage of scheduler cycles in which throttling held back every warp that could have
+/// issued.
 fn throttled_percent(run: &Clocked) -> f64 {
     let shares = run.counters.scheduler_shares();
     shares.iter().find(|(reason, _)| *reason == StallReason::Throttled).map_or(0.0, |(_, share)| 100.0 * share)
 }
 
-/// The limits that DWT-CS found, one a kernel, as text.
+/// Formats the warp limits that DWT-CS found, one per kernel.
 fn limits(run: &Clocked) -> String {
     if run.warp_limits.is_empty() {
         return "none".to_owned();

@@ -1,4 +1,5 @@
-//! Table 3: warps that an exhaustive search leaves each scheduler, and those that DWT-CS settles on.
+//! khairy2015 Table 3: best warp limit per scheduler by exhaustive search, compared with the limit that
+//! DWT-CS chooses.
 
 use rtl::sm::StallReason;
 use rtl::throttle::dwt_cs::DwtConfig;
@@ -14,22 +15,24 @@ use crate::sheet::row;
 use warpsieve::run::ratio;
 use warpsieve::text::grouped;
 
-/// Applications, and what the search and DWT-CS found for them.
+/// Applications, each with the published limits of the exhaustive search and of DWT-CS.
 const PUBLISHED: [(&str, u8, u8); 6] =
     [("SpMV", 1, 1), ("KM", 1, 1), ("BFS", 5, 7), ("IIX", 2, 2), ("SYRK", 2, 2), ("GESUMMV", 1, 1)];
-/// Warps of a scheduler.
+/// Maximum number of warps per scheduler.
 const MOST: u8 = 24;
-/// The one whose thrashing is not steady, and how far it may be off.
+/// Application whose thrashing varies over time.
 const UNSTEADY: &str = "BFS";
+/// Allowed difference between the limits of [`UNSTEADY`].
 const APART: u8 = 2;
 
-/// IPC with each limit up to one that holds nobody back, beyond which nothing changes.
+/// IPC with each warp limit, from 1 up to the first limit that throttles no warp. Higher limits change
+/// nothing.
 struct Search {
     ipc: Vec<f64>,
 }
 
 impl Search {
-    /// The limit with the highest IPC, the lowest of equals.
+    /// Returns the limit with the highest IPC; the lowest of several equal ones.
     fn best(&self) -> u8 {
         let best = (0..self.ipc.len()).rev().max_by(|one, other| self.ipc[*one].total_cmp(&self.ipc[*other]));
         best.map_or(MOST, |at| at as u8 + 1)
@@ -41,12 +44,12 @@ impl Search {
     }
 }
 
-/// Whether any scheduler of the run had a warp that only its limit held back.
+/// True if the limit throttled a warp that could have issued in any scheduler.
 fn holds_back(run: &Clocked) -> bool {
     run.counters.slots().of(StallReason::Throttled) > 0
 }
 
-/// Tries limits upwards, for all applications whose last one still held somebody back.
+/// Tries limits in ascending order, for each application until a limit throttles no warp.
 fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<Search>, Halt> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
@@ -66,11 +69,12 @@ fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<Search>, Halt> {
     Ok(found)
 }
 
-/// How DWT-CS searches, from the first cycle of a kernel on.
+/// Configuration of DWT-CS, which starts its search in the first cycle of a kernel.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
-/// Thread instructions that each SM issues in the sample, if that is in the first periods of the run. SM `i`, counted
-/// from 1, is limited to `i` warps.
+/// Returns the thread instructions that each SM issues during the DWT-CS sample. In the sample, SM `i`,
+/// counted from 1, is limited to `i` warps per scheduler. `None` if the sample is not in the first periods of
+/// the run.
 fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
     let begin = u64::from(DWT.above) * period + there_and_back;
@@ -85,7 +89,7 @@ fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
     Ok(Some(instructions(&after).iter().zip(instructions(&before)).map(|(after, before)| after - before).collect()))
 }
 
-/// Why DWT-CS does not find what the search finds.
+/// Explains why DWT-CS does not find the limit of the exhaustive search.
 fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) -> String {
     let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
     let Some(limit) = dwt else {
@@ -112,13 +116,13 @@ fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) 
     )
 }
 
-/// What was found of an application.
+/// Results of one application.
 struct Settled<'a> {
     app: &'a App,
     search: Search,
-    /// With DWT-CS, and where it goes on counting in the next launch.
+    /// Runs with DWT-CS, first as published, then with periods that continue in the next launch of a kernel.
     runs: Vec<Clocked>,
-    /// What the paper's search and its DWT-CS found.
+    /// Published limits of the exhaustive search and of DWT-CS.
     published: (u8, u8),
 }
 
@@ -127,7 +131,7 @@ fn shown(limit: Option<u8>) -> String {
 }
 
 impl Settled<'_> {
-    /// The limit on a machine; of an application with several kernels, of the first for which there is one.
+    /// Returns the limit that DWT-CS found on a machine variant; for several kernels, the first limit found.
     fn limit(&self, machine: usize) -> Option<u8> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
     }
@@ -157,7 +161,7 @@ impl Settled<'_> {
         row(self.app.name, limits.into_iter().chain(more))
     }
 
-    /// IPC by limit, in parts of the best.
+    /// Returns the IPC by limit, relative to the best IPC.
     fn series(&self) -> Series {
         let Search { ipc } = &self.search;
         let best = self.search.ipc(self.search.best());

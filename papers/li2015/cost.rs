@@ -1,4 +1,4 @@
-//! Section 6.5: what the decoupled L1 costs, and what it saves.
+//! li2015 section 6.5: area and energy overhead of the decoupled L1, and the energy that it saves.
 
 use std::path::Path;
 
@@ -16,23 +16,25 @@ use warpsieve::config::Resolved;
 use warpsieve::estimate::{Activity, Block, Energy};
 use warpsieve::run::{Outcome, RunOptions, run};
 
-/// Bits that the fields of section 4.1 add to an L1: 256 tags of 34 bits instead of 128 of 24, two bits of
-/// recency for each of 128 lines, and a count of free lines, 0 to 4, for each of 32 sets.
+/// Bits that the fields of section 4.1 add to an L1. There are 256 tags of 34 bits instead of 128 of 24. Each
+/// of 128 lines has two recency bits, and each of 32 sets a count of free lines from 0 to 4.
 const ADDED_BITS: u64 = 256 * 34 - 128 * 24 + 128 * 2 + 32 * 3;
-/// Applications whose energy the paper states, and how much of it is saved, in percent.
+/// Applications whose energy savings the paper states, in percent.
 const SAVED: [(&str, f64); 3] = [("PTF", 10.4), ("BH", 14.7), ("SSSP", 11.4)];
-/// The scope of an L1.
+/// Scope of an L1.
 const L1: &str = "sm0.l1";
 
-/// What tags and data of an L1 cost, without the rest of the memory pipeline, as CACTI sees a cache.
+/// Cost of tags and data of an L1, without the rest of the memory pipeline, which corresponds to a cache in
+/// CACTI.
 struct Cache {
     bits: u64,
     mm2: f64,
     leakage_mw: f64,
-    /// Bits of the tags of a set, which are read at once, and the energy of that read.
+    /// Bits of the tags of a set, which are read at once.
     tag_bits: u32,
+    /// Energy of reading the tags of a set once, in pJ.
     entries_pj: f64,
-    /// Of a read of all fields of the tags of a set.
+    /// Energy of reading all tag fields of a set.
     tag_read_pj: f64,
 }
 
@@ -56,7 +58,7 @@ impl Cache {
     }
 }
 
-/// Energy of each run in pJ: of events, and by leakage.
+/// Returns the dynamic and the leakage energy of each run, in pJ.
 fn energies(desk: &Desk) -> Result<Vec<[f64; 2]>, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
     let apps = SAVED.iter().map(|(name, _)| &APPS[place(&APPS, name)]);
@@ -76,7 +78,7 @@ fn energies(desk: &Desk) -> Result<Vec<[f64; 2]>, Halt> {
     })
 }
 
-/// Why a read of decoupled tags costs so much more.
+/// Explains the much higher read energy of the decoupled tags.
 fn wide(plain: &Cache, decoupled: &Cache) -> String {
     format!(
         "all {} bits of the tags of a set are read at once, and with them the order of its lines; the plain tags of a set are {} bits. In \
@@ -88,7 +90,7 @@ fn wide(plain: &Cache, decoupled: &Cache) -> String {
     )
 }
 
-/// What the L1s add to one another.
+/// Compares the structures that the decoupled L1 adds to the plain one with the published overhead.
 fn of_structures(plain: &Cache, decoupled: &Cache) -> [Row; 4] {
     let bits = decoupled.bits - plain.bits;
     let area = 100.0 * (decoupled.mm2 / plain.mm2 - 1.0);
@@ -102,7 +104,7 @@ fn of_structures(plain: &Cache, decoupled: &Cache) -> [Row; 4] {
     ]
 }
 
-/// Energy that an application saves, of its runs with the plain and with the decoupled L1.
+/// Compares the energy that the decoupled L1 saves in one application with the published saving.
 fn saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> Row {
     let saved = |of: fn(&[f64; 2]) -> f64| 100.0 * (1.0 - of(decoupled) / of(plain));
     let all = |[dynamic, leakage]: &[f64; 2]| dynamic + leakage;

@@ -1,4 +1,4 @@
-//! Figure 10: hits in the L1, and what the schemes leave to the L2 and to memory.
+//! li2015 Figure 10: L1 hits, and traffic to the L2 and to memory with each scheme.
 
 use super::schemes::{Scheme, Schemes, all_hits, hits_through};
 use super::{BELOW_ONE, Kind, sheet};
@@ -9,32 +9,32 @@ use crate::runs::Clocked;
 use crate::{Desk, Halt};
 use warpsieve::run::ratio;
 
-/// Those that the figure shows; past the L1 there are no hits.
+/// Schemes in the figure.
 const SHOWN: [Scheme; 6] = [Scheme::Plain, Scheme::Ball, Scheme::Mrpb, Scheme::Pdp, Scheme::Decoupled, Scheme::Second];
-/// The paper's own among them; before it are those that it is compared with.
+/// Index of the paper's own scheme, which follows the schemes with which the paper compares it.
 const DECOUPLED: usize = 4;
 const PDP: usize = 3;
 const SECOND: usize = 5;
 
-/// Requests that reach the L2, a thousand thread instructions.
+/// Returns the requests that reach the L2 per thousand thread instructions.
 fn to_l2(run: &Clocked) -> f64 {
     let requests = run.counters.requests.iter().map(|output| output.packets).sum::<u64>();
     1000.0 * ratio(requests, run.counters.thread_instructions())
 }
 
-/// Misses of the L2, a thousand thread instructions.
+/// Returns the L2 misses per thousand thread instructions.
 fn to_dram(run: &Clocked) -> f64 {
     run.counters.mpko()
 }
 
-/// Hits over those of PDP-best, in percent.
+/// Published gains in hit rate over PDP-best, in percent.
 const OVER_PDP: [(&str, f64); 3] = [("SD2", 71.0), ("LUD", 24.0), ("SSSP", 13.0)];
 
 fn average(values: &[f64]) -> f64 {
     mean(values).unwrap_or(f64::NAN)
 }
 
-/// What applications count under each of [`SHOWN`].
+/// Metrics of the applications with each of [`SHOWN`].
 struct Found<'a> {
     schemes: &'a Schemes,
     hits: [Vec<f64>; SHOWN.len()],
@@ -95,7 +95,7 @@ impl Found<'_> {
         rows
     }
 
-    /// Hit rates over the plain L1's.
+    /// Compares the mean hit rates with that of the plain L1.
     fn over_plain(&self) -> [Row; 3] {
         let [plain, _, mrpb, _, decoupled, _] = self.hits.each_ref().map(|values| average(values));
         [
@@ -114,7 +114,7 @@ impl Found<'_> {
         })
     }
 
-    /// One that hits under no scheme.
+    /// Checks an application that has no hits with any scheme.
     fn none(&self, app: &str) -> Row {
         let of = |scheme: usize| self.schemes.of(app, &self.hits[scheme]);
         let most = (0..SHOWN.len()).map(of).fold(0.0, f64::max);
@@ -122,7 +122,7 @@ impl Found<'_> {
         row.explained(|| format!("{:.1} % hit the plain L1, {:.1} % under PDP-best", of(0), of(PDP)))
     }
 
-    /// Who of the others has less than Decoupled, and where.
+    /// Lists the schemes with less traffic than Decoupled, by application.
     fn less(&self, values: &[Vec<f64>; SHOWN.len()]) -> String {
         let least = |app: usize| (0..DECOUPLED).min_by(|one, two| values[*one][app].total_cmp(&values[*two][app]));
         let ahead = self.schemes.apps.iter().enumerate().filter_map(|(app, known)| {

@@ -1,4 +1,4 @@
-//! Figure 2: the unfriendly applications with larger and more associative caches.
+//! li2015 Figure 2: the unfriendly applications with larger and more associative caches.
 
 use std::iter::once;
 
@@ -9,26 +9,26 @@ use crate::page::Page;
 use crate::runs::Clocked;
 use crate::{Desk, Halt};
 
-/// A cache that is other than the baseline's.
+/// Variant of a cache of the baseline.
 struct Variant {
     name: &'static str,
     sets: &'static [&'static str],
 }
 
-/// Of the L1: more ways, more lines, both.
+/// Variants of the L1: more ways, more lines, and both.
 const L1: [Variant; 4] = [
     Variant { name: "16 KB, 128 ways", sets: &["l1.sets=1", "l1.ways=128"] },
     Variant { name: "64 KB, 4 ways", sets: &["l1.sets=128"] },
     Variant { name: "128 KB, 4 ways", sets: &["l1.sets=256"] },
     Variant { name: "128 KB, 32 ways", sets: &["l1.ways=32"] },
 ];
-/// Of the L2, whose sets have 16 ways already, the most that it can have.
+/// Variants of the L2. The sets of the baseline already have 16 ways, the maximum.
 const L2: [Variant; 2] = [
     Variant { name: "3 MB, 16 ways", sets: &["l2.sets=256"] },
     Variant { name: "6 MB, 16 ways", sets: &["l2.sets=512"] },
 ];
 
-/// How far a mean may be from one and still say that a cache makes no difference.
+/// Largest distance of a mean ratio from one that counts as no difference.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
@@ -56,7 +56,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// What is said of the gains with each variant.
+/// Checks the paper's statements about the gains of the variants.
 fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<Row> {
     let means: Vec<_> = gains.iter().map(|gains| mean_of(Kind::Unfriendly, apps, gains)).collect();
     let best = |of: &[f64]| of.iter().copied().fold(f64::NAN, f64::max);

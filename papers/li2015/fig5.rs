@@ -1,4 +1,4 @@
-//! Figure 5: hit rates of the L1, and requests of lines that are asked for once.
+//! li2015 Figure 5: hit rates of the L1, and requests for lines that are referenced only once.
 
 use super::reuse::counted;
 use super::schemes::{all_hits, of_l1s};
@@ -11,7 +11,7 @@ use crate::sheet::Sheet;
 use crate::{Desk, Halt, place};
 use warpsieve::run::ratio;
 
-/// Hits of stores, in percent of all hits.
+/// Returns the hits of stores, in percent of all hits.
 fn of_stores(run: &Clocked) -> f64 {
     100.0 * ratio(of_l1s(run, |unit| unit.store_hits), of_l1s(run, |unit| unit.hits + unit.store_hits))
 }

@@ -1,4 +1,4 @@
-//! Figure 8: the unfriendly applications under each scheme.
+//! li2015 Figure 8: the unfriendly applications with each scheme.
 
 use super::schemes::{COLD, Scheme, Schemes, THRESHOLDS, hits};
 use super::{Kind, RELATIVE_IPC, mean_of};
@@ -7,7 +7,7 @@ use crate::judge::{Effect, Row};
 use crate::page::Page;
 use crate::{Desk, Halt};
 
-/// How far an IPC may be from another and still count as the same.
+/// Largest relative IPC difference that counts as equal.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
@@ -28,7 +28,7 @@ pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
 
 struct Found<'a> {
     schemes: &'a Schemes,
-    /// IPC under each scheme, in parts of the baseline's.
+    /// IPC with each scheme, relative to the baseline.
     relative: [Vec<f64>; Scheme::ALL.len()],
 }
 
@@ -69,7 +69,7 @@ impl Found<'_> {
         rows
     }
 
-    /// Why the profile gains nothing.
+    /// Explains why the Profiled scheme gains nothing.
     fn counts(&self) -> String {
         let most = THRESHOLDS[THRESHOLDS.len() - 1];
         format!(
@@ -80,7 +80,7 @@ impl Found<'_> {
         )
     }
 
-    /// What applications that gain so much gain past the L1 alone.
+    /// Lists the gains by bypassing alone, for the applications with the highest gains.
     fn beside_past(&self, gain: f64) -> String {
         let all = self.schemes.apps.iter().zip(&self.relative[Scheme::Decoupled as usize]);
         let most = all.filter(|(_, relative)| **relative >= gain).map(|(app, _)| {
@@ -90,7 +90,7 @@ impl Found<'_> {
         most.collect::<Vec<_>>().join(", ")
     }
 
-    /// Where dueling does not take what gains more.
+    /// Lists the applications in which dueling does not choose the better design.
     fn duelled(&self) -> String {
         let all = self.schemes.apps.iter().map(|app| {
             let [alone, dueling] = [Scheme::Decoupled, Scheme::Dueling].map(|scheme| self.of(app.name, scheme));

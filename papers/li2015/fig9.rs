@@ -1,4 +1,5 @@
-//! Figure 9: what the schemes do to applications that the L1 serves well, or that do not need it.
+//! li2015 Figure 9: effect of the schemes on applications that hit in the L1, and on applications that are
+//! insensitive to it.
 
 use super::schemes::{COLD, Scheme, Schemes, common_distance, hits, ipc, most_hits};
 use super::{Kind, RELATIVE_IPC, apps, measured};
@@ -7,7 +8,7 @@ use crate::judge::{Class, Effect, Row};
 use crate::page::Page;
 use crate::{Desk, Halt};
 
-/// The most that dueling may lose: the SM that leads with the wrong design is one of fifteen.
+/// Largest relative loss allowed with dueling: one of the fifteen SMs is a leader with the worse design.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the text has the best of all distances for each workload: up to 4, the lines of a set, PDP replaces as the plain L1 does, so that the best of all \
@@ -31,12 +32,13 @@ pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// The least IPC of the applications under a scheme, in parts of the baseline's.
+/// Returns the lowest IPC of an application with a scheme, relative to the baseline.
 fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
     schemes.relative(scheme).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// What the others lose; `common` is the best single distance of the unfriendly applications.
+/// Compares the losses of the other schemes. `common` is the best single distance for the unfriendly
+/// applications.
 fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
@@ -55,7 +57,7 @@ fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
 
-/// What a scheme leaves of the hits, and where IPC falls with them.
+/// Describes the remaining hits with a scheme, and the applications whose IPC falls.
 fn kept(schemes: &Schemes, scheme: Scheme) -> String {
     let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
     let all = schemes.apps.iter().zip(plain.iter().zip(left));
@@ -66,7 +68,8 @@ fn kept(schemes: &Schemes, scheme: Scheme) -> String {
     format!("loads hit {}, and IPC falls in {} alone", texts.collect::<Vec<_>>().join(", "), slower.join(", "))
 }
 
-/// What dueling loses, also of the insensitive applications, whose IPC this is in parts of the baseline's.
+/// Checks the losses with dueling, including those of the insensitive applications, whose relative IPC is
+/// given.
 fn duelled(schemes: &Schemes, insensitive: &[f64]) -> [Row; 2] {
     let lost = 1.0 - worst(schemes, Scheme::Dueling);
     let farthest = insensitive.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! Figures of li2015: its applications, and what they have in common.
+//! Figures of li2015: its applications, and common parts of the figures.
 
 mod cost;
 mod fig10;
@@ -33,7 +33,7 @@ use table1::table1;
 use variants::{fig12, fig13, fig14, fig15};
 use watched::{contention, fig11};
 
-/// What this paper shows, and what draws it.
+/// Figures of li2015.
 pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "li2015/table1", shows: "IPC with all loads past the L1, and who is friendly to it", draw: table1 },
     Figure { name: "li2015/fig2", shows: "Larger and more associative caches: L1 or L2", draw: fig2 },
@@ -56,11 +56,12 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "li2015/cost", shows: "Bits, area and energy of the decoupled L1", draw: cost },
 ];
 
-/// The machine that the paper ran on.
+/// Machine that models the paper's GPU.
 const MACHINE: &str = "fermi";
+/// Design with the clocks of the paper.
 const DESIGN: &str = "li2015-clocks";
 
-/// How an application takes to the L1, by Table 1.
+/// Class of an application by its sensitivity to the L1 (Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Unfriendly,
@@ -80,14 +81,14 @@ impl Kind {
     }
 }
 
-/// An application of the paper and our kernel of the same algorithm.
+/// Application of the paper, with our kernel of the same algorithm.
 #[derive(Clone, Copy, Debug)]
 struct App {
     name: &'static str,
     kernel: &'static str,
     size: &'static str,
     kind: Kind,
-    /// IPC past the L1 in parts of that through it, as Table 1 has it.
+    /// Published IPC with all loads bypassing the L1, relative to that with no bypassing (Table 1).
     bypassed: f64,
 }
 
@@ -101,7 +102,7 @@ const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind:
     App { name, kernel, size, kind, bypassed }
 }
 
-/// The applications of Table 1 in its order.
+/// Applications of Table 1, in its order.
 const APPS: [App; 18] = [
     app("PTF", "likelihood", "launch", Kind::Unfriendly, 1.36),
     app("SD2", "srad2", "li", Kind::Unfriendly, 1.36),
@@ -132,7 +133,7 @@ const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes
     sectors of 32 bytes that it touches, because the paper's simulator coalesces to the part of a line that a warp needs, of which only a\n\
     miss in the L1 makes a line.";
 
-/// The applications of some kinds.
+/// Returns the applications of the given classes.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {
     APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
 }
@@ -142,7 +143,7 @@ impl App {
         desk.launch(self.kernel, self.size)
     }
 
-    /// By sectors, unless the settings say otherwise.
+    /// Creates a point with sector-sized bypass requests, unless `sets` contains another size.
     fn point(&self, desk: &Desk, designs: &[&str], sets: &[&str]) -> Point {
         let field = SECTORS.split('=').next();
         let says = sets.iter().any(|set| set.split('=').next() == field);
@@ -151,7 +152,7 @@ impl App {
     }
 }
 
-/// Nodes of the tree of BH, by its launch file, and warps that walk over them.
+/// Returns the number of tree nodes in BH's launch file, and the number of warps that walk the tree.
 fn walk(desk: &Desk) -> Result<(usize, u32), Report> {
     let file = LaunchFile::read(&APPS[place(&APPS, "BH")].launch(desk))?;
     let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
@@ -159,23 +160,24 @@ fn walk(desk: &Desk) -> Result<(usize, u32), Report> {
     Ok((nodes, threads.unwrap_or_default() / WARP))
 }
 
-/// Hits that the text calls none: less than 1 %.
+/// Effect on a hit rate that the paper's text calls zero: less than 1 %.
 const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
 
-/// Threads of a warp.
+/// Number of threads in a warp.
 const WARP: u32 = 32;
 
-/// What each application counts on each machine, which are given by their designs and settings.
+/// Measures each application on each machine, given by its designs and settings.
 fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {
     desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
 }
 
-/// Numbers of applications.
+/// Creates a sheet with one row per application.
 fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Sheet {
     Sheet::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
 }
 
-/// IPC in parts of a baseline's, with the geometric means of applications of one kind below.
+/// Creates a sheet of IPC relative to a baseline, with the geometric mean over the applications of one class
+/// below.
 fn relative_sheet(
     kind: Kind,
     apps: &[&App],
@@ -184,10 +186,10 @@ fn relative_sheet(
     sheet(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
 }
 
-/// What such a sheet shows.
+/// Unit of the charts of relative IPC.
 const RELATIVE_IPC: &str = "IPC, relative";
 
-/// The geometric mean over the applications of a kind.
+/// Returns the geometric mean over the applications of a class.
 fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {
     let of_kind = apps.iter().zip(values).filter(|(app, _)| app.kind == kind);
     geometric(&of_kind.map(|(_, value)| *value).collect::<Vec<_>>())

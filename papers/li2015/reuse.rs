@@ -1,4 +1,5 @@
-//! Figures 3 and 4: how often lines are asked for, and how soon again, whatever the cache.
+//! li2015 Figures 3 and 4: number of references per line, and reuse distances. Both are independent of the
+//! cache.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use warpsieve::config::Resolved;
 use warpsieve::run::{ratio, reuse};
 use warpsieve::text::grouped;
 
-/// The reuse of an application's requests.
+/// Reuse statistics of an application's requests.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Counted {
     lines: [u64; REFERENCES],
@@ -26,18 +27,18 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Requests of lines that are asked for once, in percent.
+    /// Returns the requests for lines that are referenced only once, in percent.
     pub(super) fn once(&self) -> f64 {
         100.0 * ratio(self.once, self.requests)
     }
 
-    /// Lines that are asked for no more than twice, in percent.
+    /// Returns the lines that are referenced at most twice, in percent.
     pub(super) fn at_most_twice(&self) -> f64 {
         percentages(self.lines)[..2].iter().sum()
     }
 }
 
-/// Counts the requests of applications, which needs no cycles.
+/// Counts references and reuse distances of applications on the untimed model.
 pub(super) fn counted(desk: &Desk, apps: &[&App]) -> Result<Vec<Counted>, Halt> {
     let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
     desk.runner.measure("reuse", &points, &|launch: &Path, resolved: &Resolved| -> Result<Counted, Trouble> {
@@ -46,12 +47,12 @@ pub(super) fn counted(desk: &Desk, apps: &[&App]) -> Result<Vec<Counted>, Halt> 
     })
 }
 
-/// What part of all each count is, in percent.
+/// Returns each count in percent of their sum.
 pub(super) fn percentages<const N: usize>(counts: [u64; N]) -> [f64; N] {
     counts.map(|count| 100.0 * ratio(count, counts.iter().sum()))
 }
 
-/// The names of the classes of distances.
+/// Returns the names of the reuse distance classes.
 pub(super) fn classes() -> Vec<String> {
     let name = |class| match class {
         0 | 1 => class.to_string(),
@@ -64,7 +65,7 @@ pub(super) fn classes() -> Vec<String> {
 const METHOD: &str = "Requests are those that the coalescer makes of loads, stores and atomic operations, in the order in which the model without time\n\
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
-/// Of BH, whose lines are asked for often.
+/// Explains the number of references per line in BH.
 fn nodes(desk: &Desk, counted: &Counted) -> Result<String, Report> {
     let (nodes, warps) = walk(desk)?;
     let sms = resolved(MACHINE, &[DESIGN], &[])?.config.num_sms;
@@ -102,7 +103,7 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// Percentages of each application, a column a class.
+/// Returns the percentages of each application, with one column per class.
 fn columns<const N: usize, T: Into<String>>(
     names: impl IntoIterator<Item = T>,
     counted: &[Counted],
@@ -112,12 +113,12 @@ fn columns<const N: usize, T: Into<String>>(
     names.into_iter().zip((0..N).map(share))
 }
 
-/// Lines of the L1 of Table 2.
+/// Number of lines in the L1 of Table 2.
 const L1_LINES: usize = 128;
-/// Distances up to which an L1 can hold what was asked for, and beyond which the paper has nothing enter.
+/// Reuse distance from which an L1 cannot retain a line, and from which the paper's scheme inserts no line.
 pub(super) const FAR: usize = 512;
 
-/// The class of a distance: its number of bits.
+/// Returns the class of a distance, which is its number of bits.
 pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }

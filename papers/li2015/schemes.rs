@@ -1,5 +1,5 @@
-//! The schemes of figures 8 to 10: the paper's own, and those that it compares it with. Profiled-BYPASS has
-//! the threshold that is best on average, PDP the distance that is best for each application.
+//! Schemes of li2015 Figures 8 to 10: the paper's own, and those with which it is compared. Profiled-BYPASS
+//! uses the threshold that is best on average, PDP the distance that is best for each application.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::{Desk, Halt, place};
 use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
-/// Protecting distances tried first.
+/// Protecting distances of the initial search.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
-/// All that a line can count.
+/// Maximum protecting distance, limited by the counter of a line.
 const MOST: u32 = 255;
-/// Thresholds of the profile tried.
+/// Profile thresholds to try.
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
-/// Why dueling misses what a design gains.
+/// Explanation of gains that dueling misses.
 pub(super) const COLD: &str =
     "dueling decides once a launch, in the first interval in which both leaders load enough, and compares two cold L1s";
 
-/// The other reading of "reference count": of all requests of a line, so that with a threshold of 2 it enters at
-/// its second.
+/// Setting for the other reading of "reference count": the first request counts too, so with a threshold of 2
+/// a line enters at its second request.
 pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
 
-/// What decides which loads go past the L1.
+/// Scheme that selects the loads that bypass the L1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Plain,
@@ -42,7 +42,7 @@ impl Scheme {
     pub(super) const ALL: [Self; 8] =
         [Self::Plain, Self::Ball, Self::Profiled, Self::Mrpb, Self::Pdp, Self::Decoupled, Self::Second, Self::Dueling];
 
-    /// As the paper's figures call it.
+    /// Returns the name in the paper's figures.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Plain => "BL",
@@ -57,18 +57,18 @@ impl Scheme {
     }
 }
 
-/// What applications count under each scheme.
+/// Results of the applications with each scheme.
 pub(super) struct Schemes {
     pub(super) apps: Vec<&'static App>,
-    /// By application, then in the order of [`Scheme::ALL`].
+    /// Runs by application, each in the order of [`Scheme::ALL`].
     runs: Vec<Vec<Clocked>>,
     threshold: u32,
-    /// The best for each application.
+    /// Best protecting distance of each application.
     pub(super) distances: Vec<u32>,
-    /// All distances that were tried, for each application.
+    /// Runs with all protecting distances that were tried, for each application.
     tried: Vec<BTreeMap<u32, Clocked>>,
-    /// IPC at the distance that the search finds, in parts of that at the best of all: the least of the
-    /// applications, at their small sizes.
+    /// IPC at the distance that the search finds, relative to the best of all distances. It is the minimum
+    /// over the applications at their small sizes.
     found: f64,
 }
 
@@ -97,30 +97,30 @@ impl Schemes {
         Ok(Self { runs: runs.collect(), found: share_found(desk, &apps)?, apps, threshold, distances, tried })
     }
 
-    /// A number of each application under a scheme.
+    /// Returns a metric of each application with a scheme.
     pub(super) fn values(&self, scheme: Scheme, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
         self.runs.iter().map(|runs| of(&runs[scheme as usize])).collect()
     }
 
-    /// IPC of each application under a scheme, in parts of the baseline's.
+    /// Returns the IPC of each application with a scheme, relative to the baseline.
     pub(super) fn relative(&self, scheme: Scheme) -> Vec<f64> {
         let plain = self.values(Scheme::Plain, ipc);
         self.values(scheme, ipc).into_iter().zip(plain).map(|(ipc, plain)| ipc / plain).collect()
     }
 
-    /// A number of one application.
+    /// Returns the value of one application.
     pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
         values[place(&self.apps, app)]
     }
 
-    /// IPC under each scheme, in parts of the baseline's.
+    /// Creates the sheet of the IPC with each scheme, relative to the baseline.
     pub(super) fn sheet(&self, kind: Kind) -> Sheet {
         let columns = Scheme::ALL[1..].iter().map(|scheme| (scheme.name(), self.relative(*scheme)));
         relative_sheet(kind, &self.apps, columns)
     }
 
-    /// The least IPC of the applications under PDP, in parts of the baseline's, its application and
-    /// distance, where `choose` says which of the distances tried an application has.
+    /// Returns the lowest relative IPC of an application with PDP, with the application and the distance.
+    /// `choose` selects one of the distances that were tried for each application.
     pub(super) fn worst_protected(
         &self,
         choose: impl Fn(&BTreeMap<u32, Clocked>) -> u32,
@@ -134,7 +134,7 @@ impl Schemes {
         all.min_by(|this, other| this.0.total_cmp(&other.0))
     }
 
-    /// What the schemes are here.
+    /// Describes the schemes for the page.
     pub(super) fn text(&self) -> String {
         let tried: Vec<_> = self.apps.iter().zip(&self.distances).map(|(app, d)| format!("{} {d}", app.name)).collect();
         format!(
@@ -152,23 +152,25 @@ impl Schemes {
     }
 }
 
-/// A counter of the L1s, of all of them.
+/// Sums a counter over all L1s.
 pub(super) fn of_l1s(run: &Clocked, count: fn(&L1Stats) -> u64) -> u64 {
     run.counters.l1.iter().map(count).sum()
 }
 
-/// Loads and stores that found their line, in percent of both, as Figure 5 counts; those past the L1 included.
+/// Returns the hits of loads and stores in percent of all loads and stores, including bypasses, as in Figure
+/// 5.
 pub(super) fn all_hits(run: &Clocked) -> f64 {
     let all = of_l1s(run, |unit| unit.accesses + unit.store_hits + unit.store_misses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.store_hits), all)
 }
 
-/// Loads that found their line, in percent of all, those past the L1 included.
+/// Returns the hits of loads in percent of all loads, including bypasses.
 pub(super) fn hits(run: &Clocked) -> f64 {
     100.0 * ratio(of_l1s(run, |unit| unit.hits), of_l1s(run, |unit| unit.accesses))
 }
 
-/// Loads that found their line or joined it on its way, in percent of those that took the path through the L1.
+/// Returns the hits of loads, including those on pending lines, in percent of the loads that do not bypass
+/// the L1.
 pub(super) fn hits_through(run: &Clocked) -> f64 {
     let through = of_l1s(run, |unit| unit.accesses - unit.bypasses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.hit_pending), through)
@@ -178,7 +180,7 @@ pub(super) fn ipc(run: &Clocked) -> f64 {
     run.counters.ipc()
 }
 
-/// What applications count with `pdp` at each of some distances, which are given for each application.
+/// Measures applications with `pdp` at the given distances for each application.
 fn protected(desk: &Desk, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
     let point =
         |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
@@ -188,7 +190,7 @@ fn protected(desk: &Desk, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTre
     Ok(asked().map(|(_, wanted)| wanted.iter().copied().zip(&mut done).collect()).collect())
 }
 
-/// What applications count with `pdp` at the distances that a search for the best one tries.
+/// Measures applications with `pdp` at all distances that the search for the best one tries.
 fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
     let mut tried = vec![BTreeMap::new(); apps.len()];
     let mut wanted = vec![DISTANCES.to_vec(); apps.len()];
@@ -201,8 +203,8 @@ fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<BTreeMap<u32, Clocked>>, H
     Ok(tried)
 }
 
-/// The least share of the best IPC of all distances that the search gets, of applications at their small
-/// sizes.
+/// Returns the smallest fraction of the best possible IPC that the search reaches, over the applications at
+/// their small sizes.
 fn share_found(desk: &Desk, apps: &[&App]) -> Result<f64, Halt> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
     let small: Vec<_> = small.iter().collect();
@@ -217,18 +219,18 @@ fn ipcs(tried: &BTreeMap<u32, Clocked>) -> BTreeMap<u32, f64> {
     tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
 }
 
-/// The shortest of the best distances.
+/// Returns the shortest distance with the highest value.
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
     tried.keys().nth(at).copied().unwrap_or(MOST)
 }
 
-/// The shortest of the distances with the most hits.
+/// Returns the shortest distance with the highest hit rate.
 pub(super) fn most_hits(tried: &BTreeMap<u32, Clocked>) -> u32 {
     best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
 }
 
-/// Of [`DISTANCES`], the one with the best mean over the unfriendly applications.
+/// Returns the distance of [`DISTANCES`] with the highest mean IPC over the unfriendly applications.
 pub(super) fn common_distance(desk: &Desk) -> Result<u32, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let done = protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
@@ -239,7 +241,7 @@ pub(super) fn common_distance(desk: &Desk) -> Result<u32, Halt> {
     Ok(DISTANCES[fastest(DISTANCES.iter().map(mean))])
 }
 
-/// Distances halfway from the best to its neighbours, where there are any.
+/// Returns the untried distances halfway between the best distance and its neighbors.
 fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
     let best = best_distance(tried);
     let below = tried.range(..best).next_back().map_or(0, |(distance, _)| *distance);
@@ -250,13 +252,13 @@ fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
         .collect()
 }
 
-/// The first of the highest.
+/// Returns the index of the highest value; the first of several equal ones.
 fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
     let better = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
     ipcs.enumerate().reduce(better).map_or(0, |(at, _)| at)
 }
 
-/// The threshold of the profile with the best mean over the unfriendly applications.
+/// Returns the profile threshold with the highest mean IPC over the unfriendly applications.
 fn best_threshold(desk: &Desk) -> Result<u32, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let sets = THRESHOLDS.map(|threshold| format!("l1.bypass.threshold={threshold}"));
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(fastest([1.0, 3.0, 3.0, 2.0].into_iter()), 1);
     }
 
-    /// The best distance that a search finds, and how many it tries.
+    /// Returns the best distance that a search finds, and the number of distances that it tries.
     fn search(ipc: impl Fn(u32) -> f64) -> (u32, usize) {
         let mut tried = BTreeMap::new();
         let mut wanted = DISTANCES.to_vec();

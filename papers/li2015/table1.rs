@@ -1,4 +1,4 @@
-//! Table 1: IPC with all loads past the L1, in parts of that with all loads through it.
+//! li2015 Table 1: IPC with all loads bypassing the L1, relative to that with no bypassing.
 
 use super::schemes::of_l1s;
 use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
@@ -44,7 +44,8 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// Applications of a kind whose ratio is not the published one, with what their L1 does for them.
+/// Lists the applications of a class whose ratio differs from the published one, with the hit rates of their
+/// L1.
 fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<Clocked>]) -> String {
     let all = apps.iter().zip(ratios).zip(done);
     let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);

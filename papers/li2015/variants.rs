@@ -1,5 +1,5 @@
-//! Figures 12 to 15: the unfriendly applications with other replacement, other tags, larger L1s and other
-//! schedulers.
+//! li2015 Figures 12 to 15: the unfriendly applications with other replacement policies, tag stores, L1 sizes
+//! and schedulers.
 
 use super::schemes::{FIRST_COUNTS, hits};
 use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measured, relative_sheet, walk};
@@ -10,14 +10,14 @@ use crate::runs::Clocked;
 use crate::{Desk, Halt, place};
 use warpsieve::text::grouped;
 
-/// A machine of a figure: its name there, designs and settings.
+/// Machine of a figure: name, designs and settings.
 struct Variant(&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// The unfriendly applications on some machines.
+/// Results of the unfriendly applications on several machines.
 struct Measured {
     apps: Vec<&'static App>,
     names: Vec<&'static str>,
-    /// By application and machine.
+    /// Runs by application and machine.
     done: Vec<Vec<Clocked>>,
 }
 
@@ -34,28 +34,28 @@ impl Measured {
         self.done[app][machine].counters.ipc()
     }
 
-    /// What an application did on a machine.
+    /// Returns the run of an application on a machine.
     fn of(&self, app: &str, machine: usize) -> &Clocked {
         &self.done[place(&self.apps, app)][machine]
     }
 
-    /// IPC on one machine in parts of that on another, by application.
+    /// Returns the IPC on one machine relative to another, by application.
     fn over(&self, one: usize, other: usize) -> Vec<f64> {
         (0..self.apps.len()).map(|app| self.ipc(app, one) / self.ipc(app, other)).collect()
     }
 
-    /// The same, geometric mean.
+    /// Returns the geometric mean of the IPC on one machine relative to another.
     fn mean(&self, one: usize, other: usize) -> f64 {
         mean_of(Kind::Unfriendly, &self.apps, &self.over(one, other))
     }
 
-    /// Of some machines, the one with the highest mean.
+    /// Returns the machine with the highest mean IPC among those given.
     fn best(&self, of: &[usize]) -> usize {
         of.iter().copied().reduce(|best, next| if self.mean(next, best) > 1.0 { next } else { best }).unwrap_or(0)
     }
 
-    /// Table and charts of all machines, the charts each of some of them; numbers in parts of a machine that
-    /// each machine names.
+    /// Adds the table of all machines, and charts of some of them each. `base` returns the machine to which a
+    /// machine's IPC is relative.
     fn show(
         &self,
         page: &mut Page,
@@ -75,7 +75,7 @@ impl Measured {
     }
 }
 
-/// How far a mean may be from one and still say that it makes no difference.
+/// Largest distance of a mean ratio from one that counts as no difference.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
@@ -108,9 +108,9 @@ pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// The machines of figure 13, in the order of its four parts.
+/// Returns the machines of Figure 13, in the order of its parts.
 fn tags() -> Vec<Variant> {
-    // One set of 128 lines, and so many tags.
+    // A single set of 128 lines, with different numbers of tags.
     const ENTRIES: [Variant; 4] = [
         Variant("128 tags", &["decoupled"], &["l1.sets=1", "l1.ways=128", "l1.decoupled.tag_ways=128"]),
         Variant("256 tags", &["decoupled"], &["l1.sets=1", "l1.ways=128", "l1.decoupled.tag_ways=256"]),
@@ -129,7 +129,7 @@ fn tags() -> Vec<Variant> {
         Variant("threshold 3", &["decoupled"], &["l1.decoupled.threshold=3"]),
         Variant("threshold 4", &["decoupled"], &["l1.decoupled.threshold=4"]),
     ];
-    // The first request counts too.
+    // In these variants, the first request of a line counts too.
     const SECOND: [Variant; 4] = [
         Variant("first counts, 1", &["decoupled"], &[FIRST_COUNTS, "l1.decoupled.threshold=1"]),
         Variant("first counts, 2", &["decoupled"], &[FIRST_COUNTS]),
@@ -139,7 +139,7 @@ fn tags() -> Vec<Variant> {
     ENTRIES.into_iter().chain(WAYS).chain(THRESHOLDS).chain(SECOND).collect()
 }
 
-/// Places of some of [`tags`], and those with other thresholds.
+/// Indices of some machines of [`tags`].
 const TWO_A_LINE: usize = 1;
 const PLAIN: usize = 4;
 const EIGHT: usize = 5;
@@ -185,7 +185,7 @@ pub(in super::super) fn fig13(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// How many tags are best, and how many of them in a set.
+/// Checks the best number of tags, and the number of tags per set.
 fn of_tags(measured: &Measured) -> [Row; 2] {
     let best = measured.best(&[0, 1, 2, 3]);
     let over = |entries: usize| format!("{:.3}", measured.mean(entries, TWO_A_LINE));
@@ -200,7 +200,7 @@ fn of_tags(measured: &Measured) -> [Row; 2] {
     [number, ways.explained(|| farther(measured))]
 }
 
-/// Why more ways do not help.
+/// Explains why more ways do not help.
 fn farther(measured: &Measured) -> String {
     let evictions = |machine: usize| grouped(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
@@ -211,7 +211,7 @@ fn farther(measured: &Measured) -> String {
     )
 }
 
-/// Which threshold is best.
+/// Checks which threshold is best.
 fn of_thresholds(measured: &Measured) -> [Row; 2] {
     let best = measured.best(&[8, 9, 10, 11]);
     let near = |app: usize| {
@@ -237,7 +237,7 @@ fn of_thresholds(measured: &Measured) -> [Row; 2] {
     ]
 }
 
-/// How fig14's L1 of 64 KB does with BH.
+/// Explains the hit rates of BH with the 64 KB L1s of Figure 14.
 fn of_walks(measured: &Measured, nodes: usize) -> String {
     let [plain, decoupled] = [4, 5].map(|machine| hits(measured.of("BH", machine)));
     format!(
@@ -302,7 +302,7 @@ pub(in super::super) fn fig15(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// What the decoupled L1 gains over the plain one; the paper says only that it does.
+/// Checks that the decoupled L1 gains over the plain one; the paper states no amount.
 fn gained(place: &str, ours: f64) -> Row {
     let least = Effect::RATIO.neutral + Effect::RATIO.none;
     let published = format!("a gain, here at least {least:.2}");

@@ -1,4 +1,4 @@
-//! Figure 11 and section 6.1 (e): what enters the L1, and what waits for it.
+//! li2015 Figure 11 and section 6.1 (e): loads that enter the L1, and contention for it.
 
 use std::path::Path;
 
@@ -18,16 +18,16 @@ use crate::{Desk, Halt, place};
 use warpsieve::config::Resolved;
 use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 
-/// The loads that went through the L1s and not past them.
+/// Statistics of the loads that did not bypass the L1s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Watched {
-    /// Loads of a line asked for before, by the loads in between.
+    /// Loads of previously referenced lines, by the number of loads in between.
     distances: [u64; DISTANCES],
-    /// Lines, of each SM and launch.
+    /// Number of distinct lines, summed over SMs and launches.
     lines: u64,
 }
 
-/// Runs with the golden models looking on.
+/// Runs points with the golden models as checkers, which collect the statistics.
 fn watched(desk: &Desk, points: &[Point]) -> Result<Vec<Watched>, Halt> {
     let options = RunOptions { check: true, ..RunOptions::default() };
     desk.runner.measure("watched", points, &|launch: &Path, resolved: &Resolved| {
@@ -56,7 +56,7 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     let names = machines.map(|(name, ..)| name);
     let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
     let found = watched(desk, &points)?;
-    // In percent of the reuses of the plain L1, so that what does not enter is missing.
+    // Percentages refer to the reuses of the plain L1, so reuses of bypassing loads are missing.
     let all: u64 = found[0].distances.iter().sum();
     let of_all: Vec<_> = found.iter().map(|run| run.distances.map(|count| 100.0 * ratio(count, all))).collect();
     let own: Vec<_> = found.iter().map(|run| percentages(run.distances)).collect();
@@ -87,7 +87,7 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// Cycles in which the head of the memory pipeline was refused.
+/// Returns the cycles in which the oldest request in the memory pipeline was stalled by a reservation fail.
 fn refused(run: &Clocked) -> u64 {
     of_l1s(run, |unit| unit.fails.iter().sum())
 }
@@ -96,18 +96,19 @@ fn missed(run: &Clocked) -> u64 {
     of_l1s(run, |unit| unit.misses)
 }
 
-/// Cycles refused, in percent of the cycles of the SMs that load anything.
+/// Returns the stalled cycles, in percent of the cycles of the SMs that execute loads.
 fn stalled(run: &Clocked) -> f64 {
     let loading = run.counters.l1.iter().filter(|unit| unit.accesses > 0).count() as u64;
     100.0 * ratio(refused(run), loading * run.counters.cycles)
 }
 
-/// What `ours` is more than `base`, in percent.
+/// Returns the change from `base` to `ours` in percent.
 fn change(ours: u64, base: u64) -> f64 {
     100.0 * (ratio(ours, base) - 1.0)
 }
 
-/// What a machine changes of the plain L1, by application in percent: footprint, cycles refused, misses.
+/// Returns the changes from the plain L1 to a machine, by application and in percent: footprint, stalled
+/// cycles, and misses.
 fn changes(runs: &[Vec<Clocked>], watched: &[Watched], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] =
@@ -115,7 +116,7 @@ fn changes(runs: &[Vec<Clocked>], watched: &[Watched], machine: usize) -> [Vec<f
     [lines, fails, misses]
 }
 
-/// The plain L1, the decoupled one, and that with the other reading of its counts.
+/// Number of machines: plain L1, decoupled L1, and decoupled L1 in which the first request counts.
 const MACHINES: usize = 3;
 
 pub(in super::super) fn contention(desk: &Desk) -> Result<Page, Halt> {

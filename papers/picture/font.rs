@@ -1,16 +1,16 @@
-//! The font of pictures.
+//! Font of the pictures.
 
 use ttf_parser::Face;
 
-/// Liberation Sans, as wide as Arial and Helvetica.
+/// Liberation Sans, whose letters are as wide as those of Arial and Helvetica.
 pub const FONT: &[u8] = include_bytes!("LiberationSans-Regular.ttf");
 
-/// The font, with its tables found.
+/// Parses the built-in font.
 pub fn face() -> Face<'static> {
     Face::parse(FONT, 0).expect("the font is built in")
 }
 
-/// Width of a text, relative to the size of its letters.
+/// Returns the width of a text, relative to the font size.
 pub fn ems(text: &str) -> f64 {
     let face = face();
     let advance = |letter| {
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn widths_of_texts_are_those_of_the_font() {
-        // As Arial: an `i` is 222 of 1,000, an `m` 833.
+        // As in Arial, an `i` is 222 of 1,000 units wide, an `m` 833.
         assert!((ems("im") - 1.055).abs() < 0.01, "{}", ems("im"));
         assert_eq!(ems(""), 0.0);
     }

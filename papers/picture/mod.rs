@@ -1,6 +1,6 @@
 //! # Pictures
-//! A picture of a physical size: shapes in points (1/72 inch) from the upper left corner, written as SVG or as PDF. The
-//! width of a text is that in a font that is built in, so the same picture has the same bytes on every host.
+//! Vector picture of a physical size, written as SVG or PDF. Coordinates are in points (1/72 inch) from the
+//! upper left corner. Text widths come from a built-in font, so a picture has the same bytes on every host.
 
 mod font;
 mod pdf;
@@ -8,23 +8,23 @@ mod svg;
 
 use plotters::style::{BLACK, RGBColor, WHITE};
 
-/// A place in points.
+/// Coordinates of a point, in points.
 pub(crate) type Point = (f64, f64);
 
 /// Width of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
-    /// A column of a page of two: 3.3 inches.
+    /// One column of a two-column page: 3.3 inches.
     Single,
-    /// Both columns: 7 inches.
+    /// Both columns of a page: 7 inches.
     Double,
-    /// As wide as the picture needs: for pages on a screen.
+    /// Natural width of the content, for pages on a screen.
     #[default]
     Free,
 }
 
 impl Width {
-    /// The width [points], unless the picture decides.
+    /// Returns the width in points; `None` for the natural width.
     pub(crate) const fn points(self) -> Option<f64> {
         match self {
             Self::Single => Some(3.3 * 72.0),
@@ -33,7 +33,7 @@ impl Width {
         }
     }
 
-    /// Size of letters [points].
+    /// Returns the font size in points.
     pub(crate) const fn letters(self) -> f64 {
         match self {
             Self::Single => 7.0,
@@ -42,7 +42,7 @@ impl Width {
     }
 }
 
-/// Shapes on a white ground, in the order in which they are drawn.
+/// Shapes on a white background, in drawing order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     size: Point,
@@ -51,7 +51,7 @@ pub struct Picture {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
-    /// A filled box, from its upper left to its lower right corner.
+    /// Filled box from its upper left to its lower right corner.
     Rect {
         from: Point,
         to: Point,
@@ -79,7 +79,7 @@ enum Shape {
     },
 }
 
-/// Which end of a text is at its place.
+/// Part of a text that lies at the given point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -87,22 +87,22 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// How a text stands.
+/// Style of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Label {
-    /// Size of its letters [points].
+    /// Font size in points.
     pub size: f64,
     pub anchor: Anchor,
-    /// True if it is read from below.
+    /// True if the text reads from bottom to top.
     pub is_upright: bool,
     pub colour: RGBColor,
 }
 
-/// Lines across a filled box, which tell series apart without colour.
+/// Hatch lines in a filled box, which distinguish series without color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hatch {
     pub lines: Lines,
-    /// True if the lines are white.
+    /// True if the lines are white, false if they are black.
     pub is_white: bool,
 }
 
@@ -115,10 +115,11 @@ pub(crate) struct Lines {
     pub upright: bool,
 }
 
-/// From a line of a hatch to the next, across and down, and its width [points].
+/// Distance between the lines of a hatch, in points.
 const PITCH: f64 = 3.2;
+/// Width of the lines of a hatch, in points.
 const STROKE: f64 = 0.45;
-/// From the middle of a text to the foot of its letters, relative to their size.
+/// Distance from the center of a text to its baseline, relative to the font size.
 const FOOT: f64 = 0.36;
 
 impl Label {
@@ -132,20 +133,20 @@ impl Label {
 }
 
 impl Picture {
-    /// An empty picture of some width and height.
+    /// Creates an empty picture with the given width and height.
     pub(crate) fn new(size: Point) -> Self {
         let mut picture = Self { size, shapes: Vec::new() };
         picture.rect((0.0, 0.0), size, WHITE);
         picture
     }
 
-    /// The picture as SVG.
+    /// Returns the picture as SVG.
     #[must_use]
     pub fn svg(&self) -> String {
         svg::svg(self)
     }
 
-    /// The picture as PDF, with the letters that it needs in the file.
+    /// Returns the picture as PDF, with the glyphs that it needs embedded.
     #[must_use]
     pub fn pdf(&self) -> Vec<u8> {
         pdf::pdf(self)
@@ -159,7 +160,7 @@ impl Picture {
         self.shapes.push(Shape::Rect { from, to, colour, hatch });
     }
 
-    /// A line through some places.
+    /// Adds a polyline through the given points.
     pub(crate) fn line(&mut self, places: &[Point], width: f64, colour: RGBColor) {
         if !places.is_empty() {
             self.shapes.push(Shape::Line { places: places.into(), width, colour });
@@ -174,7 +175,7 @@ impl Picture {
         self.shapes.push(Shape::Circle { at, radius, colour });
     }
 
-    /// A text whose middle is at the height of `at`; if it is upright, whose middle is as far from the left as `at`.
+    /// Adds a text that is centered vertically at `at`; an upright text is centered horizontally there.
     pub(crate) fn text(&mut self, text: &str, at: Point, label: Label) {
         if !text.is_empty() {
             self.shapes.push(Shape::Text { text: text.to_owned(), at, label });
@@ -182,13 +183,13 @@ impl Picture {
     }
 }
 
-/// Where the foot of a text begins, at its end if it ends at its place.
+/// Returns the baseline position of a text, at the horizontal anchor.
 fn foot(at: Point, label: &Label) -> Point {
     let down = FOOT * label.size;
     if label.is_upright { (at.0 + down, at.1) } else { (at.0, at.1 + down) }
 }
 
-/// The lines of a hatch within a box.
+/// Returns the hatch lines, clipped to a box.
 fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<(Point, Point)> {
     let steps = |from: f64, to: f64, by: f64| {
         let first = (from / by).ceil();
@@ -214,7 +215,7 @@ fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<
         found.extend(steps(top, bottom, PITCH).map(|y| ((left, y), (right, y))));
     }
     if lines.upright {
-        // A narrow box has one in its middle.
+        // A box narrower than the pitch gets one line in its center.
         let count = ((right - left) / PITCH).round().max(1.0);
         let places = (0..count as u32).map(|at| left + (f64::from(at) + 0.5) * (right - left) / count);
         found.extend(places.map(|x| ((x, top), (x, bottom))));
@@ -222,17 +223,18 @@ fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<
     found
 }
 
-/// Width of a text [points].
+/// Returns the width of a text in points.
 pub(crate) fn width_of(text: &str, size: f64) -> f64 {
     size * font::ems(text)
 }
 
-/// Room for a text in fonts that stand in for the one of [`width_of`] on a screen.
+/// Returns the width to reserve for a text, because screens may substitute a wider font for the one of
+/// [`width_of`].
 pub(crate) fn room_of(text: &str, size: f64) -> f64 {
     1.15 * width_of(text, size)
 }
 
-/// The text, or as much of its ends as fits a width [points].
+/// Returns the text, shortened in the middle if it is wider than `width` points.
 pub(crate) fn fitted(text: &str, size: f64, width: f64) -> String {
     if width_of(text, size) <= width {
         return text.to_owned();
@@ -252,7 +254,7 @@ pub(crate) mod tests {
 
     pub(crate) const RISING: Lines = Lines { rising: true, falling: false, level: false, upright: false };
 
-    /// A column with a text, a hatched box and one of each other shape.
+    /// Creates a picture of column width with a hatched box, one of each other shape, and two texts.
     pub(crate) fn picture() -> Picture {
         let mut picture = Picture::new((237.6, 144.0));
         let hatch = Some(Hatch { lines: RISING, is_white: true });

@@ -1,4 +1,4 @@
-//! Pictures as PDF. The letters that a picture needs are in the file, as publishers demand.
+//! Pictures as PDF. The glyphs that a picture needs are embedded, as publishers require.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use super::font::{FONT, face};
 use super::{Anchor, Label, Picture, Point, STROKE, Shape, foot, hatch_lines, width_of};
 
 const FONT_NAME: Name<'static> = Name(b"F");
-/// A font of which the file has some letters only begins with six of any.
+/// Name of the embedded font. PDF requires a prefix of six letters for the name of a font subset.
 const BASE_FONT: Name<'static> = Name(b"WARPSV+LiberationSans");
 const SYSTEM: SystemInfo<'static> = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
-/// Effort of the compression, from 0 to 10.
+/// Compression level, from 0 to 10.
 const EFFORT: u8 = 6;
-/// From a quarter of a circle to its curve's control points, relative to the radius.
+/// Distance from the end of a quarter circle to its Bezier control point, relative to the radius.
 const ROUND: f64 = 0.552_284_75;
 
-/// What is drawn, and the letters in it.
+/// Page content, with the glyphs that it uses.
 struct Drawing {
     content: Content,
     height: f64,
     glyphs: GlyphRemapper,
-    /// Letters by the numbers of their glyphs in the file.
+    /// Letters, keyed by their glyph numbers in the subset.
     letters: BTreeMap<u16, char>,
 }
 
@@ -80,7 +80,7 @@ fn rgb(RGBColor(red, green, blue): RGBColor) -> [f32; 3] {
 }
 
 impl Drawing {
-    /// A place from the lower left corner.
+    /// Converts a point to PDF coordinates, whose origin is the lower left corner.
     fn place(&self, (x, y): Point) -> [f32; 2] {
         [x as f32, (self.height - y) as f32]
     }
@@ -145,7 +145,7 @@ impl Drawing {
         let around = |across: f64, down: f64| self.place((x + radius * across, y + radius * down));
         let start = around(1.0, 0.0);
         let quarters = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)].map(|(across, down): Point| {
-            // The next quarter is turned by 90 degrees.
+            // The next quarter is rotated by 90 degrees.
             let (to_across, to_down) = (-down, across);
             [
                 around(across + ROUND * to_across, down + ROUND * to_down),
@@ -164,7 +164,7 @@ impl Drawing {
         let face = face();
         let mut shown = Vec::new();
         for letter in text.chars() {
-            // A letter that the font lacks is its empty box.
+            // A letter that the font lacks becomes the font's placeholder box.
             let glyph = self.glyphs.remap(face.glyph_index(letter).unwrap_or_default().0);
             self.letters.insert(glyph, letter);
             shown.extend(glyph.to_be_bytes());
@@ -197,7 +197,7 @@ mod tests {
         assert!(text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF"), "{text}");
         assert!(text.contains("/MediaBox [0 0 237.6 144]"), "{text}");
         assert!(text.contains("+LiberationSans") && text.contains("/FontFile2"), "{text}");
-        // Each letter once: `speed-up <1>IPC` has 13 different ones.
+        // Each letter counts once: `speed-up <1>IPC` has 13 different ones.
         assert!(text.contains("13 beginbfchar"), "{text}");
         assert!(page.len() < 40_000, "{} bytes", page.len());
         assert_eq!(page, picture().pdf());

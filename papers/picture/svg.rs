@@ -9,15 +9,15 @@ use warpsieve::config::fnv1a;
 
 use super::{Anchor, Hatch, Label, Lines, PITCH, Picture, Point, STROKE, Shape, foot};
 
-/// Units of the text in a point: its coordinates are integers.
+/// SVG units per point; the fine unit makes up for the integer coordinates of plotters.
 const UNITS: f64 = 20.0;
-/// What plotters divides the size of letters by.
+/// Divisor that plotters applies to font sizes.
 const PLOTTERS_SCALE: f64 = 1.24;
-/// How far below its place plotters puts the foot of a text, relative to its size.
+/// Distance by which plotters moves the baseline below the given point, relative to the font size.
 const PLOTTERS_FOOT: f64 = 0.25;
-/// The font of the widths, then those of the same widths, then any without serifs.
+/// Font whose widths are used, then fonts of equal width, then any sans-serif font.
 const FONTS: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
-/// A string takes all that is written to it.
+/// Panic message for drawing errors, which cannot occur because the target is a string.
 const DRAWN: &str = "text grows as it must";
 
 fn units((x, y): Point) -> (i32, i32) {
@@ -83,14 +83,15 @@ fn draw<'b>(area: &Area<'b>, shape: &Shape, hatches: &mut Vec<Hatch>) -> Result<
     }
 }
 
-/// A colour that no picture has, in whose place [`with_hatches`] puts a hatch: plotters knows plain colours only.
+/// Returns a reserved color that no picture uses. Plotters supports solid fills only, so [`with_hatches`]
+/// later replaces the color by a hatch.
 fn stand_in(number: usize) -> RGBColor {
     RGBColor(1, 2, number as u8)
 }
 
-/// Defines the hatches, and has boxes be filled with them.
+/// Adds the definitions of the hatches, and fills the boxes in the reserved colors with them.
 fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
-    // A page may hold several pictures, and a name only once.
+    // A page may contain several pictures, and names must be unique on the page.
     let digest = fnv1a(text.as_bytes()) as u32;
     let mut defined = String::new();
     for (number, hatch) in hatches.iter().enumerate() {
@@ -98,7 +99,8 @@ fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
         let Hatch { lines: Lines { rising, falling, level, upright }, is_white } = *hatch;
         let side = if rising || falling { std::f64::consts::SQRT_2 * PITCH } else { PITCH } * UNITS;
         let half = side / 2.0;
-        // A diagonal of the tile, and the tips of the lines through its other corners.
+        // Coordinates beyond the tile. A hatch has a diagonal and short lines through the other two corners,
+        // so neighboring tiles join without gaps.
         let (before, behind) = (-half, side + half);
         let paths = [
             (
@@ -151,7 +153,7 @@ mod tests {
         let [name] = names[..] else { panic!("{svg}") };
         assert_eq!(svg.matches(&format!("fill=\"url(#{name})\"")).count(), 2, "{svg}");
         assert!(svg.contains("\nspeed-up &lt;1&gt;\n"), "{svg}");
-        // Another picture on the same page has another name for it.
+        // Another picture on the same page uses another name for its hatch.
         picture.circle((1.0, 1.0), 1.0, plotters::style::BLACK);
         assert!(!picture.svg().contains(name));
         picture.shapes.truncate(1);

@@ -1,4 +1,4 @@
-//! What was measured on a GPU: the tables of `silicon/data`, as `silicon/run.sh` left them.
+//! Measurements on a GPU, read from the tables in `silicon/data` that `silicon/run.sh` produced.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,38 +7,38 @@ use csv::StringRecord;
 use input::read_text;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
-/// A launch file on a GPU.
+/// Measurements of one launch file on a GPU.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
-    /// Launches.
+    /// Number of launches.
     pub launches: u32,
-    /// Core cycles of its launches, without what a launch of nothing takes.
+    /// Core cycles of all launches, without the time of an empty launch.
     pub cycles: f64,
-    /// What the profiler counted, if it was run.
+    /// Profiler counters; `None` if the profiler did not run.
     pub counted: Option<Counted>,
 }
 
-/// Counters of Nsight Compute, summed over the launches of a file.
+/// Nsight Compute counters, summed over all launches of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    /// Sectors of global loads that the L1s looked up, and those that they had.
+    /// Sectors that global loads looked up in the L1s, followed by those that hit.
     pub l1: [f64; 2],
-    /// Sectors of loads that the L2 looked up for the L1s, and those that it had.
+    /// Sectors that loads of the L1s looked up in the L2, followed by those that hit.
     pub l2: [f64; 2],
     /// Bytes read from DRAM.
     pub dram_read: f64,
-    /// Warp instructions, of SASS on the GPU and as PTX is lowered here.
+    /// Number of warp instructions: SASS on the GPU, lowered PTX on our machine.
     pub instructions: f64,
 }
 
-/// A table with the names of its columns.
+/// CSV table with named columns.
 struct Table {
     head: StringRecord,
     rows: Vec<StringRecord>,
 }
 
 impl Table {
-    /// Reads a file of comma-separated values; of one by a profiler what is not its table is left out.
+    /// Reads a CSV file. In a file of the profiler, lines that do not belong to the table are skipped.
     fn read(path: &Path, is_of_profiler: bool) -> Result<Self, Report> {
         let text = read_text(path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
         let lines = text.lines().filter(|line| !is_of_profiler || line.starts_with('"'));
@@ -47,14 +47,14 @@ impl Table {
         let head = reader.headers().into_diagnostic().wrap_err_with(|| path.display().to_string())?.clone();
         let rows = reader.into_records().collect::<Result<Vec<_>, _>>();
         let mut rows = rows.into_diagnostic().wrap_err_with(|| path.display().to_string())?;
-        // Below its head the profiler writes the units.
+        // In a file of the profiler, the row below the heading contains units.
         if is_of_profiler && !rows.is_empty() {
             rows.remove(0);
         }
         Ok(Self { head, rows })
     }
 
-    /// A number that the table must have.
+    /// Returns a number that the table must contain.
     fn stated(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
         self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `silicon/data`"))
     }
@@ -64,7 +64,7 @@ impl Table {
         at.and_then(|at| row.get(at)).ok_or_else(|| miette!("no column `{column}` in a table of `silicon/data`"))
     }
 
-    /// A number, which may have commas between its digits; `None` where the table has none.
+    /// Returns a number, which may have commas between its digits; `None` if the cell is empty.
     fn number(&self, row: &StringRecord, column: &str) -> Result<Option<f64>, Report> {
         let text = self.text(row, column)?.replace(',', "");
         if text.is_empty() {
@@ -76,13 +76,13 @@ impl Table {
     }
 }
 
-/// Files whose launches follow one another by the hundred: the profiler left them out.
+/// Launch files that the profiler skipped because they have hundreds of launches.
 const UNPROFILED: [&str; 7] = ["gaussian", "gramschmidt", "lud", "myocyte", "nw", "tensor-hmma", "tensor-wmma"];
 
-/// Every launch file that ran on the GPU of a folder, by its name.
+/// Returns the measurements of every launch file that ran on the GPU, by name.
 ///
 /// # Errors
-/// If a table is missing or has not the columns expected.
+/// If a table is missing or lacks an expected column.
 pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Report> {
     let path = folder.join("floor.json");
     let floor = read_text(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
@@ -100,7 +100,8 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Repo
         let found = files.entry(file.to_owned()).or_default();
         found.launches += 1;
         let of_profiler = |column: &str| counters.map_or(Ok(None), |row| profiled.number(row, column));
-        // Where the driver's activity records are lost, the profiler's run says how long the busiest SM worked.
+        // If the driver lost the activity records, the profiler's count of the busiest SM's active cycles is
+        // used.
         let cycles = match launches.number(row, "cupti_ns_min")? {
             Some(ns) => Some((ns - floor_ns) * megahertz / 1000.0),
             None => of_profiler("sm__cycles_active.max")?,
@@ -116,7 +117,7 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Repo
         let count = |column: &str| profiled.stated(counters, column);
         counted.l1[0] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
         counted.l1[1] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum")?;
-        // A store has its sector as a rule: what is left are loads.
+        // Stores are assumed to hit in the L2, so subtracting them from lookups and hits leaves the loads.
         let stores = count("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")?;
         counted.l2[0] += (count("lts__t_sectors_srcunit_tex.sum")? - stores).max(0.0);
         counted.l2[1] += (count("lts__t_sectors_srcunit_tex_lookup_hit.sum")? - stores).max(0.0);
@@ -141,7 +142,7 @@ mod tests {
         assert!(files.values().all(|file| file.cycles.is_finite() && file.cycles > 0.0));
         let vadd = &files["vadd"];
         let counted = vadd.counted.unwrap();
-        // Two vectors of 262,144 words are read, and nothing is read twice.
+        // The kernel reads two vectors of 262,144 words, and nothing twice.
         assert_eq!((vadd.launches, counted.l1), (1, [65_536.0, 0.0]));
         assert!((counted.dram_read / 2_097_152.0 - 1.0).abs() < 0.01, "{counted:?}");
         assert!(counted.l2[1] / counted.l2[0] < 0.01, "{counted:?}");

@@ -1,4 +1,4 @@
-//! Kernels of the suite beside a GPU: cycles, hit rates, bytes of DRAM.
+//! Kernels of the suite on our machine and on a GPU: cycles, hit rates and DRAM traffic.
 
 use miette::miette;
 use rtl::dram::counts::Counts;
@@ -15,30 +15,32 @@ use crate::runs::{Point, resolved};
 use crate::scatter::{Dot, Scatter};
 use crate::{Desk, Halt};
 
-/// The machine, and the folder of what it is held to.
+/// Our machine, which models the GPU.
 const MACHINE: &str = "hopper";
+/// Data folder of the GPU.
 const GPU: &str = "h100-sxm";
-/// Products of matrices need a machine with tensor cores.
+/// Prefix of the matrix multiplication kernels, which need a machine with tensor cores.
 const TENSOR: &str = "tensor-";
-/// Cycles of ten microseconds: what takes the GPU less is mostly the launch itself.
+/// GPU cycles of ten microseconds. Shorter kernels spend most of their time on the launch itself.
 const LONG: f64 = 19_800.0;
-/// Beyond this part of the GPU's cycles a kernel is listed.
+/// Relative difference in cycles beyond which a kernel is listed.
 const FAR: f64 = 0.2;
-/// With small sizes there is nothing to compare: a quick page has the kernels that took the GPU least.
+/// Number of kernels in quick mode: those with the fewest GPU cycles. Small problem sizes were not measured
+/// on the GPU.
 const QUICK: usize = 6;
 
 const ABOUT: &str = "The same launch files, from cold caches, on an H100 SXM (`silicon/data/h100-sxm`, measured by
 `silicon/run.sh`) and on the machine `hopper`. No field of the machine is chosen for these numbers. Cycles of the GPU are the shortest of ten
 runs by the driver's activity records, less those of an empty kernel, at the clock that the same run measured; counters are Nsight Compute's.";
 
-/// A launch file on both.
+/// Results of a launch file on the GPU and on our machine.
 struct Pair {
     name: String,
     gpu: Measured,
     ours: Ours,
 }
 
-/// What our machine counted.
+/// Results on our machine.
 #[derive(Clone, Copy)]
 struct Ours {
     cycles: f64,
@@ -60,7 +62,7 @@ impl Ours {
     }
 }
 
-/// Percent of what was looked up.
+/// Returns the hit rate in percent, from lookups and hits; `None` without lookups.
 fn percent([all, had]: [f64; 2]) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * had / all)
 }
@@ -138,7 +140,7 @@ the GPU looks up four lines a cycle as long as their words lie in different ones
     Ok(page)
 }
 
-/// A row of the table.
+/// Formats the table row of a launch file.
 fn cells(pair: &Pair) -> Vec<String> {
     let Pair { name, gpu, ours } = pair;
     let ratio = format!("{:.2}", ours.cycles / gpu.cycles);
@@ -153,7 +155,7 @@ fn cells(pair: &Pair) -> Vec<String> {
     start.chain(both(|counted| counted.l1)).chain(both(|counted| counted.l2)).chain(dram).collect()
 }
 
-/// How far hit rates are apart.
+/// Describes the mean difference of the hit rates.
 fn hits(pairs: &[Pair]) -> Option<String> {
     let off = |of: fn(&Counted) -> [f64; 2]| {
         let points = pairs.iter().filter_map(|pair| {
@@ -169,7 +171,7 @@ those of the L2 of loads alone; ours count an access that waits for what is in f
     ))
 }
 
-/// Names the kernels that are far off.
+/// Lists the kernels whose cycles differ by more than [`FAR`].
 fn far(pairs: &[Pair]) -> String {
     let off = pairs.iter().map(|pair| (pair, pair.ours.cycles / pair.gpu.cycles - 1.0));
     let mut far: Vec<_> = off.filter(|(_, off)| off.abs() > FAR).collect();

@@ -1,11 +1,11 @@
-//! Our machines beside GPUs that were measured.
+//! Comparison of our machines with measurements on real GPUs.
 
 mod gpu;
 mod kernels;
 
 use crate::Figure;
 
-/// What is compared, and what draws it.
+/// Figures that compare with real GPUs.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "silicon/kernels",
     shows: "Cycles, hit rates and DRAM traffic of the suite beside an H100",

@@ -1,5 +1,5 @@
-//! All kernels of the suite: what the machine does with them, and what they ask of caches without time,
-//! beside reference figures.
+//! Results of all kernels of the suite: on the clocked machine, and on untimed caches next to reference
+//! figures.
 
 mod page;
 mod reference;
@@ -21,23 +21,23 @@ use warpsieve::kernels::name_of;
 use warpsieve::run::l2;
 use warpsieve::run::{profile, ratio};
 
-/// What the kernels do, and what draws it.
+/// Figure about the suite.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "suite",
     shows: "All kernels: what the machine does with them, and without time beside reference figures",
     draw: suite,
 }];
 
-/// A launch file to measure.
+/// Launch file to measure.
 struct Job<'a> {
     kernel: String,
     path: PathBuf,
-    /// Whether the clocked machine runs it too.
+    /// True if the clocked machine runs the file too.
     is_clocked: bool,
     reference: Option<&'a Reference>,
 }
 
-/// What was measured.
+/// Results of one launch file.
 struct Row<'a> {
     kernel: String,
     file: String,
@@ -46,28 +46,29 @@ struct Row<'a> {
     reference: Option<&'a Reference>,
 }
 
-/// What loads ask of caches without time, and find there.
+/// Loads and cache accesses on untimed caches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Untimed {
     warp_instructions: u64,
-    /// Warp instructions that load.
+    /// Number of warp instructions that load.
     loads: u64,
-    /// Lines they ask for, and most of one of them.
+    /// Number of lines that loads request.
     lines: u64,
+    /// Maximum number of lines that one load requests.
     most: u64,
     l1_hits: u64,
     l2_accesses: u64,
     l2_hits: u64,
 }
 
-/// The clocked machine. Rates are parts of one, and none where nothing was asked for.
+/// Results on the clocked machine. Rates are fractions of 1, and `None` without accesses.
 struct Shown {
     cycles: u64,
     ipc: f64,
     warp_instructions: u64,
-    /// Hits and pending hits of loads.
+    /// Hit rate of loads in the L1, including hits on pending lines.
     l1: Option<f64>,
-    /// Hits and pending hits of loads and stores.
+    /// Hit rate of loads, stores and atomics in the L2, including hits on pending lines.
     l2: Option<f64>,
     shares: Vec<(StallReason, f64)>,
     check: &'static str,
@@ -91,8 +92,8 @@ pub(super) fn suite(desk: &Desk) -> Result<Page, Halt> {
     Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
 }
 
-/// The main size of every kernel on both models; other sizes with a reference without time only. The
-/// small sizes have no references.
+/// Returns the jobs: the main size of every kernel on both models, and other sizes that have a reference on
+/// untimed caches only. Quick mode has no references.
 fn jobs<'a>(desk: &Desk, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
     for (kernel, path) in desk.suite()? {

@@ -1,4 +1,4 @@
-//! The figure as text.
+//! Page about the suite, as Markdown and CSV.
 
 use miette::{IntoDiagnostic, Report};
 use rtl::sm::StallReason;
@@ -8,19 +8,19 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::grouped;
 
-/// Instructions, and lines a load, count as different from this factor on.
+/// Factor from which instruction counts and lines per load count as different.
 const FACTOR: f64 = 1.5;
-/// Hit rates count as different from this many points on.
+/// Difference in percentage points from which hit rates count as different.
 const POINTS: f64 = 15.0;
-/// Stall reasons named in the table.
+/// Number of stall reasons that the table names for each kernel.
 const REASONS: usize = 3;
 
-/// One figure of a row: ours and, where there is one, theirs.
+/// Figure of a row: our value, and the reference if there is one.
 struct Pair {
     what: &'static str,
     ours: Option<f64>,
     theirs: Option<f64>,
-    /// Whether a factor separates them, not points.
+    /// True if a factor, rather than a difference in percentage points, decides whether the values differ.
     by_factor: bool,
 }
 
@@ -45,7 +45,7 @@ impl Row<'_> {
         ]
     }
 
-    /// Which figures differ, in words.
+    /// Describes the figures that differ from the reference.
     fn differences(&self) -> Vec<String> {
         let mut found = Vec::new();
         for Pair { what, ours, theirs, by_factor } in self.pairs() {
@@ -60,7 +60,7 @@ impl Row<'_> {
         found
     }
 
-    /// Ours, then theirs, of all pairs: lines a load with its largest.
+    /// Formats our value and the reference of each figure. Lines per load are given as average and maximum.
     fn untimed_cells(&self) -> Vec<String> {
         let [instructions, average, most, l1, l2] = self.pairs();
         let count = |number: Option<f64>| number.map_or("-".to_owned(), |number| grouped(number as u64));
@@ -174,7 +174,7 @@ pub(super) fn csv(rows: &[Row<'_>]) -> Result<String, Report> {
         head.extend([format!("untimed_{what}"), format!("reference_{what}")]);
     }
     head.extend(["cycles", "ipc", "warp_instructions", "l1_percent", "l2_percent", "check"].map(str::to_owned));
-    // No machine of the suite has an instruction cache.
+    // The suite runs on no machine with an instruction cache, so there are no fetch misses.
     let reasons = StallReason::ALL.iter().filter(|reason| **reason != StallReason::FetchMiss);
     head.extend(reasons.map(|reason| format!("{}_percent", reason.name())));
     writer.write_record(&head).into_diagnostic()?;

@@ -1,30 +1,30 @@
-//! The reference figures, read from `suite.csv` in the folder of kernels.
+//! Reference figures, read from `suite.csv` in the kernels folder.
 
 use std::path::Path;
 
 use miette::{Context, IntoDiagnostic, Report};
 use serde::Deserialize;
 
-/// What somebody else's sources of a kernel gave on caches without time; nothing where they state none.
+/// Results that other sources of a kernel gave on untimed caches; `None` where they state no figure.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reference {
     /// Folder of our kernel.
     pub kernel: String,
-    /// Our launch file that is nearest in size.
+    /// Our launch file of the most similar size.
     pub launch: String,
-    /// Their size.
+    /// Problem size of the reference.
     pub size: String,
     pub warp_instructions: Option<u64>,
-    /// Lines a load.
+    /// Average number of lines per load.
     pub average: Option<f64>,
-    /// Most lines of a load.
+    /// Maximum number of lines of one load.
     pub most: Option<u64>,
-    /// Hits in the L1 in percent.
+    /// Hit rate in the L1 in percent.
     pub l1: Option<f64>,
-    /// Hits in the L2 in percent.
+    /// Hit rate in the L2 in percent.
     pub l2: Option<f64>,
-    /// Why our figures differ, if they do and it is known.
+    /// Reason for different figures, if they differ and the reason is known.
     pub why: String,
 }
 

@@ -1,31 +1,33 @@
-//! The designs that are compared, and which of them a machine takes.
+//! Designs to compare, and which of them compose with a machine.
 
 use super::{FERMI, VOLTA};
 use crate::runs::resolved;
 use warpsieve::config::designs;
 
-/// A design of a paper, or several together.
+/// Design of a paper, or a combination of designs.
 #[derive(Debug)]
 pub(super) struct Design {
-    /// What the page calls it.
+    /// Name on the page.
     pub name: &'static str,
     pub parts: &'static [&'static str],
-    /// Where it comes from; of several together nothing.
+    /// Paper of the design; empty for combinations.
     pub paper: &'static str,
-    /// Settings that follow from the L1 of [`VOLTA`].
+    /// Additional settings on [`VOLTA`], which follow from the size of its L1.
     pub on_volta: &'static [&'static str],
 }
 
-/// What every other one is compared with.
+/// Name of the unmodified machine, with which all designs are compared.
 pub(super) const BASELINE: &str = "baseline";
-/// candel2018's L2 without and with its cache of lines that come and go.
+/// Name of candel2018's L2 with transient line states, without an FRC.
 pub(super) const TRANSIENT: &str = "transient";
+/// Name of candel2018's L2 with an FRC.
 pub(super) const FRC: &str = "frc";
 
-/// The machine without a design, but for the lines that its L1 looks up in a cycle: what a design loses by that alone.
+/// Name of the unmodified machine whose L1 looks up only one line per cycle. It isolates the loss that
+/// designs have from this restriction.
 pub(super) const ONE_LOOKUP: &str = "one lookup";
 
-/// Twice as many tags as lines, as li2015 has them.
+/// Setting that gives the L1 twice as many tags as lines, as in li2015.
 pub(super) const TAGS: &[&str] = &["l1.decoupled.tag_ways=512"];
 
 const fn design(name: &'static str, parts: &'static [&'static str], paper: &'static str) -> Design {
@@ -36,7 +38,7 @@ const fn with_tags(name: &'static str, parts: &'static [&'static str], paper: &'
     Design { name, parts, paper, on_volta: TAGS }
 }
 
-/// The baseline, the designs of the papers, then some that act in different places together.
+/// Baseline, designs of the papers, and combinations of designs that act in different places.
 pub(super) const DESIGNS: [Design; 13] = [
     design(BASELINE, &[], ""),
     Design { name: ONE_LOOKUP, parts: &[], paper: "", on_volta: &["l1.lookups=1"] },
@@ -54,25 +56,26 @@ pub(super) const DESIGNS: [Design; 13] = [
 ];
 
 impl Design {
-    /// Lines that the L1 looks up in a cycle.
+    /// Returns the number of lines that the L1 looks up per cycle.
     pub fn lookups(&self, machine: &str) -> u32 {
-        // What does not compose is not compared.
+        // The comparison leaves out designs that do not compose with the machine.
         resolved(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
     }
 
-    /// Its settings on a machine.
+    /// Returns the additional settings of the design on a machine.
     pub fn sets(&self, machine: &str) -> &'static [&'static str] {
         if machine == VOLTA { self.on_volta } else { &[] }
     }
 }
 
-/// The designs that both machines take.
+/// Returns the designs that compose with both machines.
 pub(super) fn composed() -> Vec<&'static Design> {
     let taken = |design: &&Design| [VOLTA, FERMI].iter().all(|machine| refusal(machine, design.parts).is_none());
     DESIGNS.iter().filter(taken).collect()
 }
 
-/// The designs that there are, and those of several parts that are compared, which [`VOLTA`] refuses, with its reasons.
+/// Returns the designs that [`VOLTA`] refuses, each with the reason. The candidates are all existing designs
+/// and the combinations of [`DESIGNS`].
 pub(super) fn refused() -> Vec<(String, String)> {
     let alone = designs().iter().map(|design| (design.name.to_owned(), refusal(VOLTA, &[design.name])));
     let together = DESIGNS.iter().filter(|design| design.parts.len() > 1);
@@ -80,7 +83,7 @@ pub(super) fn refused() -> Vec<(String, String)> {
     alone.chain(together).filter_map(|(name, why)| Some((name, why?))).collect()
 }
 
-/// Why a machine does not take some designs.
+/// Returns the reason why designs do not compose with a machine; `None` if they do.
 fn refusal(machine: &str, parts: &[&str]) -> Option<String> {
     let report = resolved(machine, parts, &[]).err()?;
     let problems: Vec<_> = report.related().into_iter().flatten().map(ToString::to_string).collect();

@@ -1,5 +1,5 @@
-//! What the papers' designs do on a V100, whose L1 is of 128 KB and whose L2 has sectors, beside what they do on the
-//! machine of their time.
+//! Effect of the papers' designs on a V100, with a 128 KB L1 and a sectored L2, compared with a machine of
+//! the papers' time.
 
 mod design;
 mod page;
@@ -14,19 +14,19 @@ use crate::{Desk, Figure, Halt};
 use design::Design;
 use page::Found;
 
-/// What is compared, and what draws it.
+/// Figures about the V100.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "volta",
     shows: "Designs of the papers on a V100: speed-up, hits, traffic, area and energy",
     draw: volta,
 }];
 
-/// The machine asked about.
+/// Machine to evaluate.
 const VOLTA: &str = "volta";
-/// The one that most of the papers had.
+/// Machine that most of the papers use.
 const FERMI: &str = "fermi";
 
-/// What every kernel did with a design on both machines.
+/// Results of every kernel with one design, on both machines.
 struct Runs {
     design: &'static Design,
     volta: Vec<Measured>,

@@ -1,4 +1,4 @@
-//! The page.
+//! Page about the V100.
 
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
@@ -15,7 +15,7 @@ use crate::page::{Page, comma_separated};
 use crate::structures::block;
 use warpsieve::text::grouped;
 
-/// What was measured, the baseline's runs first.
+/// All results; the first runs are those of the baseline.
 pub(super) struct Found {
     pub kernels: Vec<Kernel>,
     /// Kernels without a launch file of [`SIZE`].
@@ -23,12 +23,12 @@ pub(super) struct Found {
     pub runs: Vec<Runs>,
 }
 
-/// A speed-up that a kernel is named for.
+/// Speedup from which a kernel is listed or counted.
 const NOTED: f64 = 1.05;
-/// Designs whose speed-ups are drawn for each kernel.
+/// Designs whose speedups are plotted for each kernel.
 const DRAWN: [&str; 5] = ["pric", "dwt-pric", "decoupled-dueling", FRC, "tracker + policy"];
 
-/// Which of the two machines.
+/// Selects one of the two machines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     Volta,
@@ -51,22 +51,23 @@ impl Found {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
-    /// True if the kernel at this index is evidence: without a design, both machines evict lines from L1s and L2.
+    /// True if the kernel at this index is evidence: on both machines, the baseline evicts lines from L1s and
+    /// L2.
     fn is_evidence(&self, at: usize) -> bool {
         [Fermi, Volta].iter().all(|on| self.runs[0].on(*on)[at].has_evictions())
     }
 
-    /// The kernels that are evidence, or those that are not.
+    /// Returns the kernels that are evidence, or those that are not, with their indices.
     fn kernels(&self, are_evidence: bool) -> impl Iterator<Item = (usize, &Kernel)> {
         self.kernels.iter().enumerate().filter(move |(at, _)| self.is_evidence(*at) == are_evidence)
     }
 
-    /// Of a value for each kernel, returns those of the kernels that are evidence.
+    /// Selects, from one value per kernel, the values of the kernels that are evidence.
     fn evidence<T: Clone>(&self, values: &[T]) -> Vec<T> {
         self.kernels(true).map(|(at, _)| values[at].clone()).collect()
     }
 
-    /// Ratios to the baseline, for each kernel that is evidence.
+    /// Returns the ratios of a metric to the baseline, for each kernel that is evidence.
     fn ratios(&self, runs: &Runs, on: On, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
         counted::parts(&self.evidence(runs.on(on)), &self.evidence(self.runs[0].on(on)), of)
     }
@@ -79,7 +80,7 @@ impl Found {
         geometric(&self.speedups(runs, on))
     }
 
-    /// Mean hit rate of the L1s in percent, pending hits included.
+    /// Returns the mean hit rate of the L1s in percent, including hits on pending lines.
     fn hits(&self, runs: &Runs, on: On) -> f64 {
         let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(Measured::hits).collect();
         mean(&percent).unwrap_or(f64::NAN)
@@ -134,7 +135,7 @@ fn about(is_quick: bool, found: &Found) -> String {
     )
 }
 
-/// Which kernels say something of caches, by what the machines evict without a design.
+/// Adds the section on evidence, with the evictions of both machines without a design.
 fn evidence(page: &mut Page, found: &Found) {
     let named = |are_evidence| found.kernels(are_evidence).map(|(_, kernel)| kernel.name.as_str()).collect::<Vec<_>>();
     let (counted, others) = (named(true), named(false));
@@ -165,7 +166,7 @@ fn listed(names: &[impl AsRef<str>]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// What becomes of the designs, in words.
+/// Describes which designs pay on which machine.
 fn answer(found: &Found) -> String {
     let ideas = || found.runs.iter().filter(|runs| !runs.design.paper.is_empty());
     let percent = 100.0 * PAYS;
@@ -213,7 +214,7 @@ fn answer(found: &Found) -> String {
     text
 }
 
-/// The speed-ups of all designs.
+/// Adds the table and the chart of all designs' speedups.
 fn answers(page: &mut Page, found: &Found) {
     let head = [
         "design",
@@ -263,7 +264,7 @@ fn answers(page: &mut Page, found: &Found) {
     }
 }
 
-/// A chart with a group for each design, and both machines in it.
+/// Adds a chart with one group per design and one series per machine.
 fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: impl Fn(&Runs, On) -> f64) {
     let groups = designs.iter().map(|runs| runs.design.name.to_owned()).collect();
     let series = [(FERMI, Fermi), (VOLTA, Volta)];
@@ -271,10 +272,11 @@ fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: 
     page.chart(suffix, &Chart { groups, series, ..chart });
 }
 
-/// The kernels for which a design makes a difference on either machine, and the best for each.
+/// Lists the kernels that profit from a design on either machine, each with its best design.
 fn gains(found: &Found) -> String {
     let best = |at: usize, on| {
-        // Of several alike the first, which is the plainest.
+        // The first of several equal designs wins, because it is the simplest. `max_by` returns the last,
+        // hence the reversal.
         let all = found.runs[1..].iter().rev().map(|runs| (runs.design.name, found.speedups(runs, on)[at]));
         all.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or((BASELINE, 1.0))
     };
@@ -302,7 +304,7 @@ fn gains(found: &Found) -> String {
     )
 }
 
-/// The speed-ups of each kernel on the V100.
+/// Adds the table and the chart of each kernel's speedups on the V100.
 fn kernels(page: &mut Page, found: &Found) {
     page.text(&format!("## Kernels\nHits of the L1 without a design, then speed-ups on `{VOLTA}`."));
     let compared = &found.runs[1..];
@@ -324,7 +326,7 @@ fn kernels(page: &mut Page, found: &Found) {
     page.chart("-kernels", &Chart { groups, series, ..chart }.with_mean().sorted());
 }
 
-/// Hits, traffic and energy.
+/// Adds the section on hit rates, DRAM traffic and energy.
 fn memory(page: &mut Page, found: &Found) {
     page.text(&format!(
         "## Hits, traffic, energy\n\
@@ -348,7 +350,7 @@ fn memory(page: &mut Page, found: &Found) {
     by_design(page, "-energy", Chart::relative("Energy", "relative to the baseline"), compared, energy);
 }
 
-/// What the designs cost.
+/// Adds the table of the area that each design adds.
 fn area(page: &mut Page, found: &Found) -> Result<(), Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     page.text(&format!(
@@ -368,7 +370,7 @@ fn area(page: &mut Page, found: &Found) -> Result<(), Report> {
     Ok(())
 }
 
-/// The designs that the machine does not take.
+/// Lists the designs that the machine refuses.
 fn refusals(page: &mut Page) {
     let refused = refused();
     page.text("## What it refuses");
@@ -382,7 +384,7 @@ fn refusals(page: &mut Page) {
     page.table(&["design", "why"], refused.into_iter().map(|(name, why)| vec![name, why]).collect(), 2);
 }
 
-/// All that was measured.
+/// Formats all measurements as CSV.
 fn numbers(found: &Found) -> Result<String, Report> {
     let head = [&["machine", "design", "kernel"][..], &Measured::HEAD, &["l1_evictions", "l2_evictions"]].concat();
     let mut rows = Vec::new();
@@ -411,7 +413,7 @@ mod tests {
         Measured { cycles, loads: 100, found: 40, l1_evictions, l2_evictions, dram_bytes: 640, dynamic_pj, leakage_pj }
     }
 
-    /// Two kernels, and designs with so many cycles of each on the one and the other machine.
+    /// Two kernels, and designs with the given cycles of each kernel on the two machines.
     fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> Found {
         let runs = of.iter().map(|(name, fermi, volta)| {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();

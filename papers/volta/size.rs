@@ -1,4 +1,4 @@
-//! Kernels that are measured: those with a launch file whose data exceed the caches of a machine of today.
+//! Kernels to measure: those with a launch file whose data exceed the caches of a modern GPU.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +6,17 @@ use miette::Report;
 
 use warpsieve::kernels::{name_of, sorted};
 
-/// Launch files of data several times as large as the L2 and as all L1s of a machine of today.
+/// Name of the launch files whose data are several times as large as the L2 and as all L1s of a modern GPU.
 pub(super) const SIZE: &str = "modern";
 
-/// A kernel, and its launch file.
+/// Kernel with the path of its launch file.
 pub(super) struct Kernel {
     pub name: String,
     pub path: PathBuf,
 }
 
-/// Returns the kernels with a file of [`SIZE`], and the names of those without one. Of the former, the small files are
-/// taken if `is_quick`.
+/// Returns the kernels with a launch file of [`SIZE`], and the names of the kernels without one. In quick
+/// mode, the former run their small files.
 pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec<String>), Report> {
     let size = if is_quick { "small" } else { SIZE };
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());

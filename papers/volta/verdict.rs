@@ -1,29 +1,29 @@
-//! What becomes of a design from one machine to the other, by rule.
+//! Rule that classifies how a design's gain changes from the old machine to the new one.
 
-/// From this gain on a design pays.
+/// Smallest relative gain with which a design pays.
 pub(super) const PAYS: f64 = 0.01;
-/// It survives with this part of its gain.
+/// Fraction of its gain that a surviving design keeps at least.
 pub(super) const KEPT: f64 = 0.5;
 
-/// What becomes of a design.
+/// Class of a design, by its gains on both machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It pays on both, and keeps its gain.
+    /// Pays on both machines, and keeps at least [`KEPT`] of its gain.
     Survives,
-    /// It pays on both, and loses most of its gain.
+    /// Pays on both machines, but keeps less than [`KEPT`] of its gain.
     Shrinks,
-    /// It pays on the old machine, and makes no difference on the new one.
+    /// Pays on the old machine, and makes no difference on the new one.
     Gone,
-    /// It pays on the old machine, and costs on the new one.
+    /// Pays on the old machine, and costs performance on the new one.
     Costs,
-    /// It pays on the new machine only.
+    /// Pays on the new machine only.
     Comes,
-    /// It pays on neither.
+    /// Pays on neither machine.
     Never,
 }
 
 impl Verdict {
-    /// From the speed-ups on the old and on the new machine.
+    /// Classifies a design by its speedups on the old and on the new machine.
     pub fn of(old: f64, new: f64) -> Self {
         let [old, new] = [old - 1.0, new - 1.0];
         match (old >= PAYS, new >= PAYS) {

@@ -1,4 +1,4 @@
-//! Section 6 on the run time of the framework: a few seconds for every benchmark.
+//! xie2013 section 6: run time of the compiler framework, a few seconds for every benchmark.
 
 use compiler::characterise::Bypassed;
 use compiler::solve::Method;
@@ -14,12 +14,12 @@ use warpsieve::config::Resolved;
 use warpsieve::optimize::{Optimised, Subject};
 use warpsieve::run::{Stopwatch, open};
 
-/// Loads of the kernel that the paper opens with.
+/// Number of loads of the kernel in the paper's introduction.
 const MANY: usize = 14;
-/// Seconds that are few.
+/// Upper bound, in seconds, for "a few seconds" in the paper.
 const FEW: u64 = 60;
-/// Seconds are told as the first of these that was enough: they are the host's, and the page should change
-/// only where the program did.
+/// Upper bounds, in seconds, to which times are rounded up. Exact times depend on the host; with rounded
+/// times the page changes only when the program does.
 const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 30, FEW];
 
 const TEXT: &str = "Seconds to optimise each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
@@ -27,18 +27,18 @@ interpreter, the profile of every load and every pair of loads on caches without
 text. They are processor seconds of all threads together: one core alone takes no longer, whatever else the host does, and
 two cores less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
 
-/// A benchmark, optimised.
+/// Optimization result of one benchmark.
 struct Found {
     benchmark: &'static Benchmark,
     loads: usize,
     runs: usize,
-    /// Enough of [`STEPS`]; none if not even the last was.
+    /// Time rounded up to one of [`STEPS`]; `None` if it exceeds the last step.
     seconds: Option<u64>,
 }
 
 pub(in super::super) fn efficiency(desk: &Desk) -> Result<Page, Halt> {
     let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
-    // One after the other: the processor time is that of the process.
+    // Benchmarks run one at a time because CPU time is measured for the whole process.
     let one = |benchmark| {
         let found = optimised(desk, benchmark);
         bar.inc(1);

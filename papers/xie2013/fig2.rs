@@ -1,4 +1,4 @@
-//! Figure 2: the particle filter with each of 64 sets of loads bypassed.
+//! xie2013 Figure 2: the particle filter with each of 64 subsets of its loads bypassed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::grouped;
 
-/// Loads that are chosen from; all others are cached.
+/// Number of loads of which all subsets are bypassed; all other loads are cached.
 const LOADS: usize = 6;
 
 const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads ask of its L2 on caches without time: a line of 128
@@ -25,11 +25,11 @@ bytes for each miss, a sector of 32 bytes for each part of a line that a bypasse
 2, 2 CTAs of 512 threads. The six loads that ask for most lines are chosen from, all others are cached, as in section 2.2.
 The paper's kernel has 14 loads; ours are three kernels with the same steps.";
 
-/// What was found of all sets.
+/// Results of all subsets of bypassed loads.
 #[derive(Clone, Serialize, Deserialize)]
 struct Found {
     candidates: Vec<Candidate>,
-    /// From caching all candidates to bypassing all.
+    /// Subsets from no bypassed candidate to all candidates bypassed.
     sets: Vec<Set>,
 }
 
@@ -41,7 +41,7 @@ struct Candidate {
     text: String,
 }
 
-/// One set of bypassed loads.
+/// Result with one subset of loads bypassed.
 #[derive(Clone, Serialize, Deserialize)]
 struct Set {
     bypassed: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Figure 5: speedup over bypassing every load, at three sizes of the L1.
+//! xie2013 Figure 5: speedup over bypassing every load, at three sizes of the L1.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,27 +27,28 @@ that the kernel takes. At full size a run of KMI and one of MGR would take two m
 50 seconds and all others less than 10, and EUF and SPM read a mesh and a sorted matrix from files, which would be megabytes.
 ";
 
-/// A benchmark at one size.
+/// Results of a benchmark at one L1 size.
 #[derive(Clone, Serialize, Deserialize)]
 struct Found {
     launch: String,
     loads: usize,
-    /// Loads that the heuristic caches.
+    /// Number of loads that the heuristic caches.
     cached: usize,
     bypass_all: u64,
-    /// Cycles of cache all, heuristic, integer programming.
+    /// Cycles with all loads cached, with the choice of the heuristic, and with the choice of integer
+    /// programming.
     cycles: [u64; 3],
 }
 
 impl Found {
-    /// How much faster than with every load bypassed, in percent.
+    /// Returns the speedups over bypassing every load, in percent.
     fn gains(&self) -> [f64; 3] {
         self.cycles.map(|cycles| gain(self.bypass_all, cycles))
     }
 }
 
 pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
-    // Size by size, as the tables are.
+    // Points are ordered by L1 size first, like the tables.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
     let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(desk, &SIZES[size])).collect();
@@ -69,7 +70,7 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     Ok(Found { launch: geometry(launch)?, loads, cached, bypass_all, cycles })
 }
 
-/// CTAs and threads of a CTA of the largest launch.
+/// Returns the number of CTAs and the threads per CTA of the largest launch.
 fn geometry(launch: &Path) -> Result<String, RunError> {
     let file = LaunchFile::read(launch)?;
     let sizes = file.launches().map(|launch| {
@@ -80,7 +81,7 @@ fn geometry(launch: &Path) -> Result<String, RunError> {
     Ok(format!("{} x {}", largest.0, largest.1))
 }
 
-/// What was found of a benchmark at a size.
+/// Bar of the figure: a benchmark at one L1 size, with its results.
 struct Bar<'a> {
     size: usize,
     benchmark: &'a Benchmark,
@@ -141,18 +142,18 @@ fn draw(desk: &Desk, bars: &[Bar<'_>]) -> Result<Page, Halt> {
     Ok(page)
 }
 
-/// The highest speedup that the paper reports, of which benchmark it does not say.
+/// Highest speedup in the paper, which does not name the benchmark.
 const MOST: f64 = 2.62;
-/// The benchmark by which caching all loses at 16 KB.
+/// Benchmark that makes caching all loads slower on average at 16 KB.
 const LOSING: &str = "SRR";
-/// Another index of the sets of the L1.
+/// Design with a hashed L1 set index.
 const HASHED: &str = "fermi-hash";
 
-/// What a run with every load cached comes to.
+/// Result of a run with every load cached.
 #[derive(Clone, Serialize, Deserialize)]
 struct CachedAll {
     cycles: u64,
-    /// Cycles in which the L1 refused a load for want of a way.
+    /// Cycles in which the L1 stalled a load because no way could be reserved.
     without_way: u64,
 }
 
@@ -165,7 +166,8 @@ fn cache_all(launch: &Path, machine: &Resolved) -> Result<CachedAll, RunError> {
     Ok(CachedAll { cycles: counters.cycles, without_way })
 }
 
-/// Why caching all loses at 16 KB, by the runs of [`LOSING`] with plain sets and with hashed ones.
+/// Explains why caching all loads loses at 16 KB, from runs of [`LOSING`] with linear and with hashed set
+/// indexes.
 fn losing(desk: &Desk, bars: &[Bar<'_>]) -> Result<String, Halt> {
     let size = &SIZES[0];
     let at_size = || bars.iter().filter(|bar| bar.size == 0);
@@ -190,7 +192,7 @@ fn losing(desk: &Desk, bars: &[Bar<'_>]) -> Result<String, Halt> {
     ))
 }
 
-/// The highest speedup of the heuristic, of any benchmark at any size.
+/// Compares the highest speedup of the heuristic over all benchmarks and sizes.
 fn most(bars: &[Bar<'_>]) -> Row {
     let gain = |bar: &Bar<'_>| bar.found.gains()[1];
     let most = bars.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
@@ -201,7 +203,7 @@ fn most(bars: &[Bar<'_>]) -> Row {
         .because(&format!("{name}; {next:.2} without it"))
 }
 
-/// What the paper says of the means, and whether it is so here.
+/// Checks the paper's statements about the means.
 fn verdicts(means: &[[f64; 3]], losing: impl FnOnce() -> Result<String, Halt>) -> Result<Vec<Row>, Halt> {
     let list = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(percent).collect::<Vec<_>>().join(", ");
     let listed = |of: &dyn Fn(&[f64; 3]) -> f64| list(&mut means.iter().map(of));

@@ -1,4 +1,4 @@
-//! Figures of xie2013: what its text states, checked to the digit, and what its caches show.
+//! Figures of xie2013: the worked examples of its text, checked exactly, and its cache measurements.
 
 mod efficiency;
 mod fig2;
@@ -24,7 +24,7 @@ use fig5::fig5;
 use mrq::mrq;
 use profiles::profiles;
 
-/// What this paper shows, and what draws it.
+/// Figures of xie2013.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "xie2013/fig2",
@@ -47,7 +47,7 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Something that a paper states, and what came out here.
+/// Statement of the paper and our result for it.
 struct Check {
     what: String,
     theirs: String,
@@ -65,7 +65,8 @@ impl Check {
     }
 }
 
-/// A page of checks, each of which must come out equal; why they are no evidence.
+/// Creates a page of checks, each of which must match the paper. `none` explains why the checks count as no
+/// evidence.
 fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, Halt> {
     let head = ["what", "paper", "here", "verdict"];
     let rows: Vec<_> = checks.iter().map(Check::row).collect();

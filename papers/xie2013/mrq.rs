@@ -1,4 +1,5 @@
-//! Section 6 on MRQ: a rule that looks at one load at a time bypasses every load, and loses.
+//! xie2013 section 6, benchmark MRQ: a rule that considers each load in isolation bypasses every load and
+//! loses performance.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,11 +29,11 @@ cached moves a line for each line asked, and one that is bypassed its sectors. T
 counts as the heuristic's choice, and its choice is run. Ours gains more than the paper's kernel: its one warp an SM has
 nobody to hide behind while each word comes from the L2.";
 
-/// What was found at a size of the L1.
+/// Results at one L1 size.
 #[derive(Clone, Serialize, Deserialize)]
 struct Found {
     loads: Vec<Load>,
-    /// Cycles of bypass all, the rule, cache all, the heuristic.
+    /// Cycles with all loads bypassed, by the rule, with all loads cached, and by the heuristic.
     cycles: [u64; 4],
 }
 
@@ -42,16 +43,16 @@ struct Load {
     text: String,
     accesses: u64,
     hits_alone: u64,
-    /// Bytes that the rule expects, cached and bypassed.
+    /// Bytes that the rule predicts if the load is cached, and if it is bypassed.
     expected: [u64; 2],
     is_cached_by_rule: bool,
     is_cached: bool,
 }
 
-/// Threads of a warp.
+/// Number of threads in a warp.
 const WARP: u32 = 32;
 
-/// Of the table of loads.
+/// Column headings of the table of loads.
 const LOADS: [&str; 8] =
     ["line", "load", "lines asked", "hits alone", "Jia et al.: bytes cached", "bytes bypassed", "choice", "heuristic"];
 
@@ -63,7 +64,7 @@ pub(in super::super) fn mrq(desk: &Desk) -> Result<Page, Halt> {
     draw(desk.is_quick, &found, u64::from(ctas * threads.div_ceil(WARP)))
 }
 
-/// Why so much more is gained than in the paper.
+/// Explains why MRQ gains much more here than in the paper.
 fn waits(found: &Found, warps: u64) -> String {
     let cached = found.loads.iter().filter(|load| load.is_cached);
     let lines = cached.map(|load| load.accesses).sum::<u64>() / warps;

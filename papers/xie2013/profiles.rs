@@ -1,4 +1,4 @@
-//! The profile of section 4.3 taken twice: on caches without time, and by runs of the clocked machine.
+//! xie2013 section 4.3: the load profile taken twice, on untimed caches and by runs of the clocked machine.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use warpsieve::optimize::{Clocked, Optimised, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::grouped;
 
-/// Kernels and sizes: those whose runs, one for each load and each pair of loads, take seconds together.
+/// Kernels and sizes whose profiles take only seconds, with one run per load and per pair of loads.
 const SUBJECTS: [(&str, &str); 6] = [
     ("bfs", "launch"),
     ("kmeans", "launch"),
@@ -33,17 +33,19 @@ and a load that finds its line on the way counts as a hit, for it asks the L2 fo
 load alone, added up. Each profile goes through the heuristic; both choices run on the clocked machine. The paper profiles
 on hardware; by default, `warpsieve optimize` does so without time, which takes a run in all instead of one for each pair.";
 
-/// A kernel by both profiles.
+/// Results of one kernel with both profiles.
 #[derive(Clone, Serialize, Deserialize)]
 struct Found {
     loads: usize,
     runs: usize,
-    /// Lines asked and hits of loads alone, without time and clocked.
+    /// Line requests of each load, summed over all loads.
     accesses: u64,
+    /// Hits of each load when it alone is cached, summed over all loads: on untimed caches, then on the
+    /// clocked machine.
     hits: [u64; 2],
-    /// Loads that one choice caches and the other does not.
+    /// Number of loads that only one of the two choices caches.
     differ: usize,
-    /// Cycles of bypass all, of the choice without time, of the clocked one.
+    /// Cycles with all loads bypassed, with the untimed choice, and with the clocked choice.
     cycles: [u64; 3],
 }
 

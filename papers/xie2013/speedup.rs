@@ -1,5 +1,5 @@
-//! What the figures of clocked runs have in common: the paper's benchmarks and sizes of the L1, and runs of
-//! a PTX text with sets of loads cached.
+//! Common parts of the clocked figures: the paper's benchmarks and L1 sizes, and runs of a PTX program with
+//! sets of loads cached.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,16 +13,16 @@ use warpsieve::run::{RunError, ratio};
 
 use crate::Desk;
 
-/// A row of table 2, and our kernel for it.
+/// Benchmark of Table 2, with our kernel for it.
 pub(super) struct Benchmark {
-    /// Its name in the paper.
+    /// Name of the benchmark in the paper.
     pub theirs: &'static str,
-    /// Folder of ours.
+    /// Folder of our kernel.
     pub kernel: &'static str,
     launch: &'static str,
-    /// CTAs and threads of a CTA in table 2.
+    /// Number of CTAs and threads per CTA in Table 2.
     pub geometry: (u32, u32),
-    /// How many of the three sizes the paper has it at.
+    /// Number of L1 sizes for which the paper has results, smallest first.
     pub sizes: usize,
 }
 
@@ -44,28 +44,29 @@ const fn row(theirs: &'static str, kernel: &'static str, launch: &'static str, g
     Benchmark { theirs, kernel, launch, geometry, sizes: SIZES.len() }
 }
 
-/// The benchmark of this name in the paper.
+/// Finds the benchmark with this name in the paper.
 pub(super) fn benchmark(theirs: &str) -> Option<&'static Benchmark> {
     BENCHMARKS.iter().find(|benchmark| benchmark.theirs == theirs)
 }
 
 impl Benchmark {
-    /// Its launch file on a machine with an L1 of this size.
+    /// Returns the point that runs the benchmark with an L1 of this size.
     pub fn point(&self, desk: &Desk, size: &Size) -> Point {
         Point::new(&desk.launch(self.kernel, self.launch), MACHINE, &[size.design], &[])
     }
 }
 
-/// The machine that has what table 1 states.
+/// Machine with the parameters of Table 1.
 pub(super) const MACHINE: &str = "kepler";
 
-/// An L1, and what section 6 states for it.
+/// L1 size, with the paper's results for it (section 6).
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Geometric means of the speedup in percent: cache all, heuristic.
+    /// Geometric mean speedups in percent over bypassing all loads, with all loads cached and with the
+    /// heuristic.
     pub theirs: [f64; 2],
-    /// Speedup of MRQ.
+    /// Speedup of MRQ in percent.
     pub mrq: f64,
 }
 
@@ -75,7 +76,7 @@ pub(super) const SIZES: [Size; 3] = [
     Size { kilobytes: 48, design: "kepler-l1-48k", theirs: [18.3, 21.4], mrq: 10.6 },
 ];
 
-/// Cycles with each of these sets of loads cached; sets that are equal run once.
+/// Returns the cycles for each set of cached loads. Equal sets run only once.
 pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usize>; N]) -> Result<[u64; N], RunError> {
     let mut cycles = [0; N];
     for (i, cached) in sets.iter().enumerate() {
@@ -87,7 +88,7 @@ pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usi
     Ok(cycles)
 }
 
-/// The loads that a method caches.
+/// Returns the loads that a method caches.
 pub(super) fn chosen(optimised: &Optimised<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
     let choice = optimised.solution(method).choice.as_ref();
     let choice = choice.map_err(|why| RunError::Input { path: launch.to_owned(), reason: why.clone() })?;
@@ -95,12 +96,12 @@ pub(super) fn chosen(optimised: &Optimised<'_>, method: Method, launch: &Path) -
     Ok(cached.map(|(load, _)| *load).collect())
 }
 
-/// How much faster than these, in percent.
+/// Returns the speedup over `than` cycles, in percent.
 pub(super) fn gain(than: u64, cycles: u64) -> f64 {
     100.0 * (ratio(than, cycles) - 1.0)
 }
 
-/// Geometric mean of speedups in percent.
+/// Returns the geometric mean of speedups in percent.
 pub(super) fn mean(gains: &[f64]) -> f64 {
     let factors: Vec<_> = gains.iter().map(|gain| 1.0 + gain / 100.0).collect();
     geometric_mean(&factors).map_or(f64::NAN, |mean| 100.0 * (mean - 1.0))

@@ -1,4 +1,4 @@
-//! `area`, and the figures about it.
+//! Tests `area`, and the figures that `reproduce` derives from it.
 
 use std::fs;
 

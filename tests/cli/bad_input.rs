@@ -1,4 +1,4 @@
-//! Bad input: exit status 2, a clear message, nothing written.
+//! Bad input: the command exits with status 2 and a clear message, and writes nothing.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn a_missing_launch_file_is_named() {
     warpsieve(&["run", "nowhere.toml"]).refused(&["nowhere.toml: cannot read the launch file: No such file"]);
 }
 
-/// Runs vadd from a folder of its own, with a piece of its launch file and of its PTX replaced.
+/// Runs vadd from a separate folder, with a piece of its launch file and of its PTX replaced.
 fn vadd_with(launch: [&str; 2], ptx: [&str; 2]) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     for (file, [old, new]) in [("small.toml", launch), ("vadd.ptx", ptx)] {
@@ -208,7 +208,7 @@ fn kernels_are_run_by_their_names_from_any_folder() {
         elsewhere(&["run", slip]).refused(&[slip, "cannot read the launch file", "did you mean ", file]);
     }
     elsewhere(&["run", "."]).refused(&["it is a folder without a launch.toml"]);
-    // What is there under the name comes first.
+    // An existing file takes precedence over a kernel of that name.
     fs::write(folder.path().join("vadd"), "").unwrap();
     elsewhere(&["run", "vadd"]).refused(&["vadd: ", "problem"]);
 }
@@ -297,7 +297,8 @@ fn two_options_that_name_one_file_are_refused() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Through a link, so that a mistake replaces that and no device.
+/// The device is written through a link, so that a fault in the command replaces the link and not the
+/// device.
 #[test]
 fn a_full_device_is_refused_and_stays_what_it_is() {
     let folder = tempfile::tempdir().unwrap();

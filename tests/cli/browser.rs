@@ -1,4 +1,4 @@
-//! Reports as Chromium shows them: figures that can be read, charts that are not empty, texts that have room.
+//! Checks reports in Chromium: figures are readable, charts are not empty, and texts fit.
 
 #![cfg_attr(not(has_chromium), allow(dead_code, reason = "without Chromium nothing is shown"))]
 
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::report::written;
 
-/// What a page is asked, by a script that the test adds to a copy: of each chart its size, whether anything is drawn in
-/// it, and the texts that leave it or meet another one.
+/// Script that the test adds to a copy of the page. It reports the size of each chart, whether anything is
+/// drawn in it, and the texts that leave the chart or overlap.
 const ASK: &str = "<script>
 const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 const charts = [...document.querySelectorAll('.chart svg')].map(svg => {
@@ -33,7 +33,7 @@ const wide = document.documentElement.scrollWidth > document.documentElement.cli
 document.body.textContent = JSON.stringify({ charts, wide });
 </script></body>";
 
-/// What Chromium makes of a page.
+/// Returns the page as rendered by Chromium.
 fn shown(folder: &Path, html: &str) -> String {
     let page = folder.join("shown.html");
     fs::write(&page, html).unwrap();
@@ -49,7 +49,7 @@ fn shown(folder: &Path, html: &str) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// What a page answers to [`ASK`]: its charts, and whether it is wider than the window.
+/// Returns the answer of [`ASK`] for a page: its charts, and whether the page is wider than the window.
 fn asked(folder: &Path, html: &str) -> (Vec<Value>, bool) {
     let answer = shown(folder, &html.replace("</body>", ASK));
     let body = answer.split_once("<body>").unwrap().1.split_once("</body>").unwrap().0;
@@ -86,7 +86,7 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
             }
         }
     }
-    // The same questions find what is wrong.
+    // The script also detects charts that are empty and texts that do not fit.
     let (charts, _) = asked(folder.path(), &html.replace("#0072B2", "none"));
     assert!(charts.iter().all(is_empty), "{charts:?}");
     let (charts, is_wide) = asked(

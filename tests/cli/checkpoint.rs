@@ -1,13 +1,14 @@
-//! Checkpoints: a run that is killed and goes on ends as if nothing had been, and goes on with nothing that is not its own.
+//! Checkpoints: a killed and resumed run ends exactly like an uninterrupted one, and a checkpoint resumes
+//! only its own run.
 //!
-//! | testpoint | intent                                                                                          |
-//! |-----------|-------------------------------------------------------------------------------------------------|
-//! | killed    | runs killed at any moment, again and again, end with every counter as those that were left alone |
-//! | signals   | SIGTERM saves the run where it is                                                               |
-//! | traces    | the CTAs that run are read again                                                                |
-//! | schemes   | every part that a machine may have is saved                                                     |
-//! | waves     | every edge behind the checkpoint is that of the whole run; so is every row of a series          |
-//! | refused   | another program, configuration or content of a file; damaged and foreign files; nothing replaced |
+//! | testpoint | intent                                                                                                       |
+//! |-----------|--------------------------------------------------------------------------------------------------------------|
+//! | killed    | runs killed repeatedly at any moment must end with the same counters as uninterrupted runs                   |
+//! | signals   | SIGTERM saves the run at the current cycle                                                                   |
+//! | traces    | a resumed replay reads the CTAs that were running again                                                      |
+//! | schemes   | the state of every block and scheme is saved, on machines that cover all of them                             |
+//! | waves     | after resuming, every waveform edge and every series row equals that of the uninterrupted run                |
+//! | refused   | a different program, configuration or input, and damaged or foreign files, are rejected; no file is replaced |
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -21,7 +22,7 @@ use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
 use super::{CACHE, root, warpsieve};
 
-/// A folder for the files of a test.
+/// Folder for the files of a test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -37,7 +38,7 @@ impl Folder {
         self.0.path().join(name).exists()
     }
 
-    /// The statistics of a run with these arguments, but for the time of this host.
+    /// Returns the statistics of a run with these arguments, without the times of the host.
     fn statistics(&self, arguments: &[&str]) -> Value {
         let stats = self.path("stats.json");
         let ended = warpsieve(&[arguments, &["--quiet", "--stats", &stats]].concat());
@@ -47,7 +48,7 @@ impl Folder {
         stats
     }
 
-    /// Runs up to a cycle and saves the run there.
+    /// Runs up to a cycle, saves a checkpoint there, and returns its path.
     fn saved_at(&self, cycle: u64, arguments: &[&str]) -> String {
         let (checkpoint, cycle) = (self.path("run.checkpoint"), cycle.to_string());
         let ended = warpsieve(&[arguments, &["--quiet", "--checkpoint", &checkpoint, "--max-cycles", &cycle]].concat());
@@ -62,16 +63,16 @@ fn start(arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kernels that take long enough to be killed often, with what they have that others do not.
+/// Kernels that run long enough to be killed several times, with the feature that each of them adds.
 const KERNELS: [&str; 5] = [
-    "kernels/bfs/launch.toml",       // launches until a flag stays clear
+    "kernels/bfs/launch.toml",       // relaunched until a flag stays clear
     "kernels/histo/launch.toml",     // atomics
     "kernels/kmeans/launch.toml",    // textures
     "kernels/spmv_csr/launch.toml",  // divergence
     "kernels/transpose/launch.toml", // shared memory and barriers
 ];
 
-/// Times that each of them is killed at most.
+/// Number of attempts to kill a run of each kernel.
 const KILLS: u64 = 10;
 
 #[test]
@@ -86,7 +87,7 @@ fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
         for kill in 0..KILLS {
             let more = if folder.has("run.checkpoint") { &resumes[..] } else { &[] };
             let mut running = start(&[&saves[..], more].concat());
-            // Moments all over the first fifth of a second: starting, reading, running, saving.
+            // Spread over the first fifth of a second: while starting, reading input, running, and saving.
             sleep(Duration::from_millis(1 + (number * KILLS + kill) * 79 % 200));
             running.kill().unwrap();
             kills += u64::from(!running.wait().unwrap().success());
@@ -122,7 +123,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let list = folder.path("kernelslist.g");
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
-    // In each of the kernels, and more than once in the long ones.
+    // Points in each of the kernels, and several in the long ones.
     for part in sampled(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");
@@ -130,7 +131,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     }
 }
 
-/// Machines and designs whose parts are not in the others.
+/// Machines and designs that together contain every block and scheme.
 const MACHINES: [&[&str]; 14] = [
     &["--machine", "volta"],
     &["--machine", "kepler"],
@@ -177,12 +178,12 @@ fn waveform_series_and_report_of_what_follows_are_those_of_the_whole_run() {
     assert!(all_edges == edges, "the waveforms differ");
     assert!(all_report == report, "the reports differ");
     let ((all_head, all_rows), (head, rows)) = (all_rows.split_once('\n').unwrap(), rows.split_once('\n').unwrap());
-    // 5000 is in the interval from 4900 on.
+    // The resume point, 5000, lies in the interval that begins at 4900.
     assert_eq!(head, all_head);
     assert!(rows.starts_with("4900,5600,") && all_rows.ends_with(rows), "{all_rows}\n\n{rows}");
 }
 
-/// A launch file of one's own, which can be changed.
+/// Copies a launch file, so that a test can modify it.
 fn copied(folder: &Folder) -> String {
     for name in ["small.toml", "vadd.ptx"] {
         fs::copy(root().join("kernels/vadd").join(name), folder.path(name)).unwrap();

@@ -1,4 +1,5 @@
-//! `warpsieve dram`: the command streams of an independent simulator, files, summary, bad input.
+//! Tests `warpsieve dram`: command streams of an independent simulator, output files, the summary, bad
+//! input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ fn data(file: &str) -> String {
     fs::read_to_string(root().join("tb/dram/data").join(file)).unwrap()
 }
 
-/// A folder with a trace and what the command made of it.
+/// Folder with a trace and the outputs of a `dram` command.
 struct Run {
     folder: tempfile::TempDir,
     ended: Ended,
@@ -26,7 +27,7 @@ impl Run {
         Self { folder, ended }
     }
 
-    /// On the machine of the reference streams, with the checker.
+    /// Runs on the machine of the reference streams, with the checker.
     fn reference(trace: &str) -> Self {
         let run = Self::new(trace, &["--machine", "gddr5-reference", "--check"]);
         assert_eq!(run.ended.status, Some(0), "{:?}", run.ended);
@@ -37,7 +38,7 @@ impl Run {
         fs::read_to_string(self.folder.path().join(file)).unwrap()
     }
 
-    /// Refused with all of this in the message, and no file beside the trace.
+    /// Asserts that the command failed with all of these messages and left no file except the trace.
     #[track_caller]
     fn refused(&self, message: &[&str]) {
         self.ended.refused(message);
@@ -48,7 +49,7 @@ impl Run {
 
 const HEADING: &str = "cycle,op,addr\n";
 
-/// The requests of an expected result as a trace.
+/// Converts the requests of an expected result to a trace.
 fn trace_of(requests: &str) -> String {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -57,7 +58,7 @@ fn trace_of(requests: &str) -> String {
     HEADING.to_owned() + &requests.lines().skip(1).map(line).collect::<String>()
 }
 
-/// Number and completion of every read.
+/// Returns the number and completion cycle of every read.
 fn reads(requests: &str) -> Vec<(&str, &str)> {
     let fields = requests.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     fields.filter(|fields| fields[1] == "R").map(|fields| (fields[0], fields[5])).collect()

@@ -1,5 +1,5 @@
-//! Kernels whose warps go round in circles for ever, where no cycles are counted, and results that depend on the order
-//! of warps.
+//! Tests `profile` and `trace export` on kernels whose warps loop forever, and results that depend on the
+//! order of warps. Neither command counts cycles, so a cycle limit cannot end them.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ fn a_profile_of_a_kernel_that_spins_ends_with_status_3() {
     }
 }
 
-/// The machine and the interpreter say the same of lanes that need others which are on another path.
+/// The machine and the interpreter report the same error if lanes wait for lanes on another path of the
+/// warp.
 #[test]
 fn lanes_that_wait_for_another_path_of_their_warp_end_with_status_3() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What changed between two runs: causes that are known, weights that add up, and what does not compare.
+//! Tests `explain`: known causes are found, weights add up, and runs that are not comparable are rejected.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ const KMEANS: &str = "kernels/kmeans/small.toml";
 const FEW: &str = "l1.mshr_entries=4";
 const MANY: &str = "l1.mshr_entries=32";
 
-/// Runs, and gives the file of the statistics.
+/// Runs a launch file and returns the path of the statistics.
 fn statistics(folder: &TempDir, name: &str, arguments: &[&str]) -> String {
     let file = folder.path().join(name).display().to_string();
     let ended = warpsieve(&[&["run", "--quiet", "--stats", &file], arguments].concat());
@@ -31,7 +31,7 @@ fn read(file: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// The SMs that had warps.
+/// Returns the SMs that had warps.
 fn busy(statistics: &Value) -> impl Iterator<Item = &Value> {
     statistics["units"]["sm"].as_array().unwrap().iter().filter(|sm| sm["warp_instructions"] != 0)
 }
@@ -40,7 +40,7 @@ fn section<'a>(changes: &'a Value, name: &str) -> &'a Value {
     changes["sections"].as_array().unwrap().iter().find(|section| section["name"] == name).unwrap()
 }
 
-/// The sum of what stands under a key, that of the rows that are left out included.
+/// Returns the sum of the values under a key over all rows, including the omitted ones.
 fn sum(section: &Value, key: &str) -> f64 {
     let rows = section["rows"].as_array().unwrap().iter().chain([&section["left_out"]["sum"]]);
     rows.map(|row| row[key].as_f64().unwrap()).sum()
@@ -57,7 +57,7 @@ fn a_slower_part_of_the_machine_is_found_by_its_stage() {
     let changes = explained(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
     let stages = section(&changes, "stages")["rows"].as_array().unwrap();
     let l2 = stages.iter().find(|row| row["name"] == "l2").unwrap();
-    // 56 more of the clock of the L2, which is that of the cores: and a queue before it that is the longer.
+    // The lookup takes 56 L2 cycles longer, which equal core cycles here, and the queue before it grows.
     let change = l2["change"].as_f64().unwrap();
     assert!((50.0..62.0).contains(&change), "{l2}");
     assert_eq!(l2["note"], "Reads in the L2 bank, until the reply leaves: the time in the DRAM included.");
@@ -97,7 +97,7 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
 }
 
-/// Ten CTAs, then one: four SMs have no warp, and what they do not do is no reason for anything.
+/// Ten CTAs run, then one. Four SMs never have a warp, and their idle slots must not count as stalls.
 #[test]
 fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     const REDUCTION: &str = "kernels/reduction/small.toml";
@@ -116,7 +116,7 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
         for row in slots["rows"].as_array().unwrap() {
             assert_eq!(row[side].as_f64(), Some(counted(row["name"].as_str().unwrap()) as f64), "{row}");
         }
-        // Ten CTAs, then one: ten of the eleven SMs have no warp in the second launch.
+        // Ten CTAs run, then one, so ten of the eleven SMs have no warp in the second launch.
         let idle: u64 = busy(&statistics).map(|sm| sm["idle"].as_u64().unwrap()).sum();
         assert!(idle > 0);
         assert_eq!(sum(slots, side) + idle as f64, 22.0 * statistics["cycles"].as_f64().unwrap());

@@ -1,4 +1,4 @@
-//! The files of a command: none takes the place of another, each appears whole or not at all.
+//! Files of a command: no file overwrites another, and each is written completely or not at all.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Ended, root, warpsieve};
 
-/// A folder with one input of every kind.
+/// Folder with one input of every kind.
 struct Inputs(tempfile::TempDir);
 
 impl Inputs {
@@ -42,7 +42,7 @@ impl Inputs {
         self.0.path().join(name)
     }
 
-    /// What is in the folder, names and contents.
+    /// Returns the names and contents of all files in the folder.
     fn all(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let entries = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path());
         let mut all: Vec<_> =
@@ -51,13 +51,14 @@ impl Inputs {
         all
     }
 
-    /// The command, in this folder.
+    /// Runs the command in this folder.
     fn warpsieve(&self, arguments: &[&str]) -> Ended {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         Ended::of(command.args(arguments).current_dir(self.0.path()))
     }
 
-    /// Refused for its output `output`, which is `input`; nothing is written.
+    /// Asserts that the command rejects its output `output`, which is the file `input`, and changes no
+    /// file.
     #[track_caller]
     fn refuses(&self, arguments: &[&str], (output, input): (&str, &str)) {
         let before = self.all();
@@ -174,7 +175,7 @@ fn a_comparison_does_not_write_what_its_launch_files_ask_for() {
 fn two_runs_with_one_output_have_a_part_each() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // As another run would hold it.
+    // Temporary file of another run, which holds a lock on it.
     let other = File::create(path("s.json.warpsieve-1.part")).unwrap();
     other.lock().unwrap();
     fs::write(path("s.json.warpsieve-1.part"), "of the other run").unwrap();
@@ -185,7 +186,7 @@ fn two_runs_with_one_output_have_a_part_each() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
-/// Every file in a folder and below, by its path from there.
+/// Returns the paths of all files in a folder and its subfolders, relative to `top`.
 fn files_below(folder: &Path, top: &Path) -> Vec<String> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below = |path: PathBuf| match path.is_dir() {

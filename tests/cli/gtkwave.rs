@@ -1,5 +1,5 @@
-//! Every built-in view of a real run in GTKWave itself, under Xvfb: each of its signals is found in the dump, under its
-//! label and with a value. Without the two programs the test says that it was skipped.
+//! Opens every built-in view of a real run in GTKWave, under Xvfb. Each signal must be in the dump, with
+//! its label and a value. Without these two programs, the test reports that it was skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use waves::view::BUILT_IN;
 
 use super::warpsieve;
 
-/// Arguments of the runs, whose views are all that there are.
+/// Arguments of runs whose dumps together have all built-in views.
 const RUNS: [&[&str]; 7] = [
     &[
         "--wave-scope",
@@ -29,7 +29,7 @@ const RUNS: [&[&str]; 7] = [
     &["--machine", "hybrid", "--design", "tracker", "--wave-scope", "partition0", "--wave-scope", "sm0.l1"],
 ];
 
-/// Prints each trace under the name that it is shown by, with its value at the end of the dump, and quits.
+/// Prints each trace under its displayed name, with its value at the end of the dump, and quits.
 const SCRIPT: &str = "
     gtkwave::setMarker [gtkwave::getMaxTime]
     for {set i 0} {$i < [gtkwave::getTotalNumTraces]} {incr i} {
@@ -39,7 +39,8 @@ const SCRIPT: &str = "
     exit
 ";
 
-/// A command under a virtual display, ended with all that it started after a minute.
+/// Returns a command that runs a program under a virtual display. A timeout of one minute ends it with all
+/// its children.
 fn under_display(program: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["60", "xvfb-run", "-a", "-s", "-screen 0 1400x900x24", program]).stdin(Stdio::null());
@@ -51,7 +52,7 @@ fn gtkwave_can_run() -> bool {
     runs(Command::new("gtkwave").arg("--version")) && runs(&mut under_display("true"))
 }
 
-/// The labels of the signals in a save file.
+/// Returns the labels of the signals in a save file.
 fn labels(save: &Path) -> Vec<String> {
     let text = fs::read_to_string(save).unwrap();
     let of_line = |line: &str| {
@@ -61,13 +62,13 @@ fn labels(save: &Path) -> Vec<String> {
     text.lines().filter_map(of_line).collect()
 }
 
-/// The labels of the signals that GTKWave shows a value of.
+/// Returns the labels of the signals for which GTKWave shows a value.
 fn shown(folder: &Path, dump: &Path, save: &Path) -> Vec<String> {
     let script = folder.join("ask.tcl");
     fs::write(&script, SCRIPT).unwrap();
     let mut command = under_display("gtkwave");
     command.args(["--nomenu", "-f"]).arg(dump).arg("-a").arg(save).arg("-S").arg(&script);
-    // An empty home: the user's own settings of GTKWave would change what is shown.
+    // The home folder is empty, since the user's GTKWave settings would change the output.
     let output = command.env("HOME", folder).current_dir(folder).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let traces = text.lines().filter_map(|line| line.strip_prefix("trace ")?.split_once(" = "));

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: what is complete is told, nothing is left half-written.
+//! SIGINT and SIGTERM: a command reports what is complete, and leaves no partial file.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::{CACHE, Ended, root};
 
-/// Counts up to its second parameter.
+/// Kernel that counts up to its second parameter.
 const PTX: &str = "
 .version 6.4
 .target sm_30
@@ -32,7 +32,7 @@ again:
 }
 ";
 
-/// A launch file of a launch for each of these ends: one of 10 is over at once, one of 4,000,000,000 takes hours.
+/// Returns a launch file with one launch for each end value: 10 takes no time, 4,000,000,000 takes hours.
 fn counting(ends: &[u32]) -> String {
     let launch = |end: &u32| {
         format!("[[step.launch]]\nkernel = \"count\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", {{ u32 = {end} }}]\n")
@@ -43,7 +43,7 @@ fn counting(ends: &[u32]) -> String {
 
 const LONG: u32 = 4_000_000_000;
 
-/// A folder with the kernel and two launch files.
+/// Returns a folder with the kernel and two launch files.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let files = [("count.ptx", PTX.to_owned()), ("short.toml", counting(&[10])), ("long.toml", counting(&[10, LONG]))];
@@ -51,7 +51,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// A command that is under way.
+/// Running command.
 struct Running(Child);
 
 impl Running {
@@ -66,25 +66,26 @@ impl Running {
         assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
     }
 
-    /// Waits until signals are caught.
+    /// Waits until the command catches signals.
     fn listens(&self) {
         let status = format!("/proc/{}/status", self.0.id());
         let caught = || {
             let status = fs::read_to_string(&status).unwrap();
             let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-            // SIGINT and SIGTERM. A command that has ended catches nothing.
+            // Bits of SIGINT and SIGTERM. A command that has ended catches no signal.
             u64::from_str_radix(mask.trim(), 16).unwrap() & 0x4002 == 0x4002 || status.contains("\nState:\tZ")
         };
         wait_for(caught);
     }
 
-    /// Sends a signal. The command ends as it asks within a second, or has ended before, and leaves no part of a file.
+    /// Sends a signal, and asserts that the command ends in time with the status of the signal, or ended
+    /// normally before it. No temporary file may remain.
     fn ends_in_time(self, signal: &str, folder: &Path) -> Ended {
         let arguments = fs::read_to_string(format!("/proc/{}/cmdline", self.0.id())).unwrap().replace('\0', " ");
         let asked = Instant::now();
         self.signal(signal);
         let ended = self.end();
-        // Two processors may have other tests.
+        // The bound exceeds one second, since other tests may occupy the processors.
         assert!(asked.elapsed() < Duration::from_millis(2500), "{arguments}: {:?}, {ended:?}", asked.elapsed());
         let expected = if signal == "-INT" { 130 } else { 143 };
         assert!([Some(expected), Some(0)].contains(&ended.status), "{arguments}: {ended:?}");
@@ -93,7 +94,8 @@ impl Running {
         ended
     }
 
-    /// Sends a signal. The command ends as it asks within a second and leaves these files.
+    /// Sends a signal, and asserts that the command ends in time as interrupted and leaves exactly these
+    /// files.
     fn ends_interrupted(self, signal: &str, folder: &Path, files: &[&str]) {
         let ended = self.ends_in_time(signal, folder);
         assert!(ended.status > Some(128) && ended.err.contains("interrupted"), "{ended:?}");
@@ -113,7 +115,7 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// A pipe with a name: who opens it waits for the other side.
+/// Creates a named pipe. Opening it blocks until the other end is opened.
 fn pipe(path: &Path) -> PathBuf {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     path.to_owned()
@@ -131,7 +133,7 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     let folder = folder();
     let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
     let running = Running::start(folder.path(), &arguments);
-    // Signals are caught before the table is begun; the short run takes milliseconds.
+    // The command catches signals before it creates the table. The short run takes milliseconds.
     wait_for(|| names(folder.path()).len() > 3);
     sleep(Duration::from_secs(3));
     running.signal("-INT");
@@ -173,7 +175,7 @@ fn a_profile_prints_the_launches_that_are_complete() {
     let folder = folder();
     let launch = pipe(&folder.path().join("pipe.toml"));
     let running = Running::start(folder.path(), &["profile", "pipe.toml", "--format", "json"]);
-    // Who opens the launch file catches signals already.
+    // A command that opens the launch file already catches signals.
     fs::write(launch, counting(&[10, 20, LONG])).unwrap();
     sleep(Duration::from_secs(2));
     running.signal("-TERM");
@@ -193,7 +195,7 @@ fn the_channels_alone_write_what_was_served_so_far() {
     let arguments = ["dram", "t.csv", "--commands", "commands", "--requests", "r.csv", "--check"];
     let running = Running::start(folder.path(), &arguments);
     let mut commands = OpenOptions::new().read(true).open(commands).unwrap();
-    // Nobody reads: the pipe is full long before the last command.
+    // The pipe has no reader yet, so that it is full long before the last command.
     sleep(Duration::from_secs(1));
     running.signal("-INT");
     sleep(Duration::from_millis(300));
@@ -212,11 +214,11 @@ fn the_channels_alone_write_what_was_served_so_far() {
 #[test]
 fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    // Who opens it waits for a writer that never comes.
+    // Opening the pipe blocks, since no writer ever opens it.
     pipe(&folder.path().join("x.vcd"));
     let running = Running::start(folder.path(), &["waves", "follow", "x.vcd", "--request", "1"]);
     let threads = format!("/proc/{}/task", running.0.id());
-    // One that works, one that waits for it, one for signals.
+    // A worker, the main thread that waits for it, and the thread for signals.
     wait_for(|| fs::read_dir(&threads).unwrap().count() == 3);
     running.signal("-TERM");
     let ended = running.end();
@@ -224,7 +226,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     assert!(ended.err.starts_with("interrupted: nothing is said before the waveform"), "{ended:?}");
 }
 
-/// Between two looks at the clock, as here while nobody reads the pipe, nothing can be completed.
+/// The run blocks on the full pipe between two checks of the clock, so it cannot complete its files.
 #[test]
 fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
     for signal in ["-INT", "-TERM"] {
@@ -240,7 +242,7 @@ fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
     }
 }
 
-/// Commands that wait for what never comes, each by its own way into the program.
+/// Commands that block on a pipe forever, each at a different place in the program.
 #[test]
 fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
     let vadd = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
@@ -274,13 +276,13 @@ fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
         pipe(&folder.path().join("pipe.toml"));
         let running = Running::start(folder.path(), arguments);
         running.listens();
-        // Half of them in the midst of what is ahead of the pipe.
+        // Varied delays, so that about half of the signals arrive before the command reaches the pipe.
         sleep(Duration::from_millis(20 * (number as u64 % 8)));
         running.ends_interrupted(if number % 2 == 0 { "-TERM" } else { "-INT" }, folder.path(), &["pipe.toml"]);
     }
 }
 
-/// Commands that compute, each at several moments of its way.
+/// Commands that compute, each interrupted at several moments.
 #[test]
 fn a_command_ends_within_a_second_at_any_moment() {
     let syrk = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
@@ -336,7 +338,7 @@ fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
     ];
     let before = names(folder.path());
     for command in commands {
-        // In units of 1,024 bytes.
+        // `ulimit -f` counts units of 1,024 bytes.
         let limited = format!("ulimit -f 1; exec {} {command}", assert_cmd::cargo::cargo_bin!("warpsieve").display());
         let ended = Ended::of(Command::new("bash").args(["-c", &limited]).current_dir(folder.path()));
         ended.refused(&["File too large"]);

@@ -1,5 +1,5 @@
-//! What is read from outside takes linear time and bounded memory, and nothing of it controls the terminal that it is shown
-//! on. Each row of a table is a command with the file that it is given, and what is said of that.
+//! Reading external input takes linear time and bounded memory, and no input can control the terminal. Each
+//! row of a table is a command with its input file, and the expected message.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use super::{CACHE, Ended, root};
 
-/// Time for one command, some ten times what it needs alone on a processor.
+/// Time limit of one command, about ten times its duration on an idle processor.
 const MOST_TIME: Duration = Duration::from_secs(30);
-/// Memory that a command may ask for, in KiB: a GiB for what is read, and what the program takes in any case.
+/// Limit of the address space of a command in KiB: 1 GiB for the input, and the needs of the program
+/// itself.
 const MOST_MEMORY: u64 = 3 << 20;
 
-/// Runs the command in a folder with bounded memory, and sees that it ends in time.
+/// Runs the command in a folder with bounded memory, and asserts that it ends in time.
 #[track_caller]
 fn bounded(folder: &Path, arguments: &[&str]) -> Ended {
     let script = format!("ulimit -v {MOST_MEMORY}; exec \"$0\" \"$@\"");
@@ -34,12 +35,12 @@ fn bounded(folder: &Path, arguments: &[&str]) -> Ended {
     ended
 }
 
-/// The path of the kernel of vadd.
+/// Returns the path of the PTX file of vadd.
 fn vadd() -> String {
     root().join("kernels/vadd/vadd.ptx").canonicalize().unwrap().display().to_string()
 }
 
-/// A launch file of vadd with these buffers.
+/// Returns a launch file of vadd with the given buffers and arguments.
 fn launch_of(buffers: &str, arguments: &str) -> String {
     let step = "[[step]]\n[[step.launch]]\nkernel = \"vadd\"\ngrid = [1]\nblock = [32]\n";
     format!("ptx = \"{}\"\n{buffers}{step}args = [{arguments}, {{ i32 = 4 }}]\n", vadd())
@@ -50,7 +51,7 @@ fn buffers(count: usize) -> String {
     (0..count).map(buffer).collect()
 }
 
-/// The head of a PTX file.
+/// Header of a PTX file.
 const HEAD: &str = ".version 6.4\n.target sm_30\n.address_size 64\n";
 
 #[test]
@@ -211,7 +212,8 @@ fn a_checkpoint_that_expands_beyond_measure_is_refused() {
     ended.refused(&["bomb: its state has more than 1 GiB, expected at most as many"]);
 }
 
-/// A text that clears a screen, colours, goes back, rings, and reorders, as a name.
+/// Name with characters that clear the screen, set colors, move the cursor back, ring the bell, and reorder
+/// text.
 const EVIL: &str = "e\u{1b}[2J\u{1b}]0;t\u{7}\u{8}\u{9b}31m\u{202e}\u{200b}\u{7f}";
 
 #[test]
@@ -300,7 +302,7 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
         symlink(output, path(&link)).unwrap();
         let arguments: Vec<_> = arguments.split(' ').chain([link.as_str()]).collect();
         let ended = bounded(folder.path(), &arguments);
-        // A link is named by its own ending.
+        // A link keeps its own extension.
         assert_eq!(ended.status, Some(0), "{arguments:?}: {ended:?}");
         assert_eq!(mode(output), 0o640, "{arguments:?}");
         assert!(fs::symlink_metadata(path(&link)).unwrap().is_symlink(), "{arguments:?}");

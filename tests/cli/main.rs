@@ -1,35 +1,35 @@
-//! The command as a user meets it: exit status, wording, and files.
+//! Tests the command as a user runs it: exit status, messages, and files.
 //!
-//! | testpoint                                                        | file        |
-//! |------------------------------------------------------------------|-------------|
-//! | area: tree, differences, table, picture, files for CACTI          | `area`      |
-//! | bad input of every kind: status 2, message, nothing written      | `bad_input` |
-//! | a run that is killed and goes on                                 | `checkpoint` |
-//! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
-//! | runs side by side                                                | `compare`   |
-//! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
-//! | kernels that never end, without time; what depends on an order   | `endless`   |
-//! | what changed between two runs, and why                          | `explain`   |
-//! | files: no output replaces another file, all written are listed   | `files`     |
-//! | parts in SystemVerilog: list, vectors, refusals                  | `hdl`       |
-//! | signals and limits of the system: nothing is left half-written   | `interrupt` |
-//! | what has no end or no measure; names that control a terminal      | `limits`    |
-//! | a crate with a scheme of one's own                               | `new`       |
-//! | profiles, and figures as files                                  | `profile`   |
-//! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
-//! | PTX files: listings, and what cannot be run                      | `ptx`       |
-//! | what `list`, `config`, `counters`, `completions` and `man` print | `print`     |
-//! | a sweep by a job array of Slurm                                   | `slurm`     |
-//! | short soaks, and their list                                      | `soak`      |
-//! | sweeps: kept runs, kills, shards, tables, pictures, refusals      | `sweep`     |
-//! | reports: figures of the statistics, one file, names escaped        | `report`    |
-//! | reports as Chromium lays them out                                 | `browser`   |
-//! | figures: kept runs, charts, judged rows, summary                  | `reproduce` |
-//! | traces replayed, and written                                      | `replay`    |
-//! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
-//! | the log of warp instructions                                     | `pipeline`  |
-//! | waveforms: formats, triggers, interruption, full disk, timeline  | `waves`     |
-//! | every view in GTKWave itself                                     | `gtkwave`   |
+//! | testpoint                                                         | file         |
+//! |-------------------------------------------------------------------|--------------|
+//! | area: tree, differences, table, picture, input files for CACTI    | `area`       |
+//! | bad input of every kind: status 2, message, nothing written       | `bad_input`  |
+//! | a killed and resumed run ends like an uninterrupted one           | `checkpoint` |
+//! | a run: status 0, 1 and 3, summary, statistics, `--quiet`          | `run`        |
+//! | runs of several designs, in one table                             | `compare`    |
+//! | the DRAM channels on their own: reference streams, tables, errors | `dram`       |
+//! | kernels that never end, without timing; order-dependent results   | `endless`    |
+//! | the changes between two runs, and their causes                    | `explain`    |
+//! | files: no output overwrites another file, all outputs are listed  | `files`      |
+//! | components in SystemVerilog: list, test vectors, errors           | `hdl`        |
+//! | signals and limits of the system: no partial file remains         | `interrupt`  |
+//! | input of unlimited size; names that would control a terminal      | `limits`     |
+//! | the crate for a scheme of one's own                               | `new`        |
+//! | profiles, and figures written as files                            | `profile`    |
+//! | the bypass compiler: PTX in and out, reports, errors, figures     | `optimize`   |
+//! | PTX files: listings, and instructions that cannot run             | `ptx`        |
+//! | the output of `list`, `config`, `counters`, `completions`, `man`  | `print`      |
+//! | a sweep as a job array of Slurm                                   | `slurm`      |
+//! | short soak tests, and their list                                  | `soak`       |
+//! | sweeps: cached runs, kills, shards, tables, pictures, errors      | `sweep`      |
+//! | reports: figures equal the statistics, one file, escaped names    | `report`     |
+//! | reports as rendered by Chromium                                   | `browser`    |
+//! | figures: cached runs, charts, rated rows, summary                 | `reproduce`  |
+//! | traces: replay and export                                         | `replay`     |
+//! | traces: known figures, JSON, warnings, bad files                  | `trace`      |
+//! | the log of warp instructions                                      | `pipeline`   |
+//! | waveforms: formats, triggers, interruption, full disk, timeline   | `waves`      |
+//! | every waveform view in GTKWave itself                             | `gtkwave`    |
 
 mod area;
 mod bad_input;
@@ -63,21 +63,21 @@ mod waves;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The command with these arguments, in the folder of the workspace.
+/// Runs the command with these arguments in the folder of the workspace.
 fn warpsieve(arguments: &[&str]) -> Ended {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     Ended::of(command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", CACHE).env_remove("RUST_BACKTRACE"))
 }
 
-/// Where runs are kept instead of the user's folder.
+/// Folder of cached runs, instead of the user's cache folder.
 const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// How a command ended.
+/// Exit status and output of a command.
 #[derive(Debug)]
 struct Ended {
     status: Option<i32>,
@@ -92,7 +92,8 @@ impl Ended {
         Self { status: status.code(), out: text(stdout), err: text(stderr) }
     }
 
-    /// Refused as bad input, with all of this in the message and nothing on stdout.
+    /// Asserts that the command rejected its input with all of these messages, and printed nothing on
+    /// stdout.
     #[track_caller]
     fn refused(&self, message: &[&str]) {
         assert_eq!(self.status, Some(2), "{self:?}");

@@ -1,4 +1,4 @@
-//! `new`: the crate that it writes is the one that the tests build, under another name.
+//! `new`: the crate that it writes equals the example that the workspace builds, under another name.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn new(folder: &Path, arguments: &[&str]) -> Ended {
     Ended::of(command.arg("new").args(arguments).current_dir(folder))
 }
 
-/// The names of what is in a folder.
+/// Returns the names of the entries of a folder.
 fn entries(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = entries.collect();
@@ -21,7 +21,7 @@ fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Everything that a crate holds beside its manifest, with the names of the example.
+/// Asserts that all files of a crate except its manifest equal those of the example, apart from the name.
 fn is_the_example(there: &Path) {
     for path in ["src/lib.rs", "src/main.rs", "src/twin.rs", "tests/checked.rs"] {
         let ours = fs::read_to_string(root().join("examples/new-scheme").join(path)).unwrap();
@@ -54,7 +54,7 @@ fn it_writes_the_example_under_another_name_with_a_complete_lock_file() {
     let manifest = manifest(&there);
     let path = manifest["dependencies"]["rtl"]["path"].as_str().unwrap();
     assert!(there.join(path).join("l1/bypass/mod.rs").is_file(), "{path}");
-    // A workspace of its own: it may lie in the folder of another.
+    // The crate is a workspace of its own, since it may be inside the folder of another workspace.
     assert!(manifest["workspace"].as_table().unwrap().is_empty());
     assert_eq!(manifest["profile"]["release"]["package"]["warpsieve"]["opt-level"], 3.into());
     let cargo = Command::new("cargo").args(["tree", "--offline", "--locked"]).current_dir(&there).output().unwrap();

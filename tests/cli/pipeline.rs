@@ -1,19 +1,21 @@
-//! The log of warp instructions, read back as Konata reads it. Its format, Kanata version 4, is that of Konata's own
-//! description of it (`docs/kanata-log-format.md` of <https://github.com/shioyadan/Konata>). Every row is cells between tabs:
+//! Reads back the log of warp instructions as Konata does. The format is Kanata version 4, as described by
+//! Konata in `docs/kanata-log-format.md` of <https://github.com/shioyadan/Konata>. The cells of a row are
+//! separated by tabs:
 //!
 //! ```text
 //! log      = "Kanata" "0004", start, { row }
 //! start    = "C=" cycle                   the cycle at which the log begins, once
-//! row      = "C" cycles                   so many cycles pass, at least one
+//! row      = "C" cycles                   this number of cycles passes, at least one
 //!          | "I" id id thread             an instruction begins; ids are 0, 1, 2, ... in the file
-//!          | "L" id kind text             label at the left (0) or at the mouse (1); more of them are joined
+//!          | "L" id kind text             label at the left (0) or at the mouse pointer (1); several are joined
 //!          | "S" id lane stage            a stage begins
-//!          | "E" id lane stage            and ends
+//!          | "E" id lane stage            a stage ends
 //!          | "R" id number end            the instruction retires (0), numbered in that order, or is flushed (1)
 //! ```
 //!
-//! Numbers are decimal, without sign and leading zeros; names of stages are letters and digits. Rows of an instruction stand
-//! between its `I` and its `R`, and everything that begins ends.
+//! Numbers are decimal, without signs and leading zeros; names of stages are letters and digits. The rows
+//! of an instruction are between its `I` and its `R`, and every stage and instruction that begins also
+//! ends.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,20 +23,20 @@ use std::fs;
 use super::warpsieve;
 
 const SMALL: &str = "kernels/syrk/small.toml";
-/// Loops, divergent branches, barriers and shared memory.
+/// Kernel with loops, divergent branches, barriers and shared memory.
 const SHARED: &str = "kernels/reduction/small.toml";
 
-/// The stages in the order in which an instruction goes through them.
+/// Pipeline stages in the order in which an instruction passes them.
 const ORDER: [&str; 8] = ["F", "D", "B", "I", "O", "X", "M", "W"];
 
-/// A line of the log.
+/// Warp instruction in the log.
 #[derive(Debug, Default)]
 struct Line {
     thread: u64,
     label: String,
-    /// Names with the cycles in which they begin and end.
+    /// Stages: name, cycle of the beginning, cycle of the end.
     stages: Vec<(String, u64, Option<u64>)>,
-    /// Cycle, and whether it was flushed.
+    /// Cycle of the end, and true if the instruction was flushed.
     end: Option<(u64, bool)>,
 }
 
@@ -48,7 +50,7 @@ impl Line {
     }
 }
 
-/// What a cell of a row may be.
+/// Kind of content that a cell allows.
 #[derive(Clone, Copy)]
 enum Cell {
     Number,
@@ -68,7 +70,7 @@ impl Cell {
     }
 }
 
-/// The cells behind the name of each command.
+/// Cells that follow the name of each command.
 const GRAMMAR: [(&str, &[Cell]); 7] = [
     ("C=", &[Cell::Number]),
     ("C", &[Cell::Number]),
@@ -79,7 +81,7 @@ const GRAMMAR: [(&str, &[Cell]); 7] = [
     ("R", &[Cell::Number, Cell::Number, Cell::OneOf(&["0", "1"])]),
 ];
 
-/// The cells of a row, if the grammar has such a row.
+/// Returns the cells of a row, if the grammar allows the row.
 fn cells_of(row: &str) -> Option<Vec<&str>> {
     let cells: Vec<&str> = row.split('\t').collect();
     let (_, expected) = GRAMMAR.iter().find(|(name, _)| *name == cells[0])?;
@@ -88,7 +90,7 @@ fn cells_of(row: &str) -> Option<Vec<&str>> {
     fits.then_some(cells)
 }
 
-/// Reads a log; everything that the format does not allow is a panic.
+/// Parses a log. Panics on everything that the format does not allow.
 fn parse(text: &str) -> Vec<Line> {
     let text = text.strip_suffix('\n').expect("the last row ends");
     let mut rows = text.split('\n').peekable();
@@ -137,7 +139,7 @@ fn parse(text: &str) -> Vec<Line> {
     lines
 }
 
-/// The log of a kernel, and the warp instructions that it ran.
+/// Returns the log of a kernel, and the number of warp instructions that it ran.
 fn log_of(kernel: &str) -> (Vec<Line>, u64) {
     let folder = tempfile::tempdir().unwrap();
     let [log, stats] = ["a.kanata", "s.json"].map(|name| folder.path().join(name));
@@ -203,7 +205,7 @@ fn results_take_the_latency_of_their_pipe_and_loads_that_of_memory() {
     for line in &lines {
         let (issued, written) = (line.begin_of("I"), line.begin_of("W"));
         if let (Some(issued), Some(written)) = (issued, written) {
-            // A cycle to read operands and 4 to add: the shortest there is.
+            // One cycle to read operands and 4 to add are the shortest possible time.
             assert!(written >= issued + 5, "{line:?}");
             assert!(line.label.contains(": pc ") && line.label.contains(", line "), "{line:?}");
         }

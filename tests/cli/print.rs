@@ -1,4 +1,4 @@
-//! What `list` and `config` print.
+//! Tests the output of `list`, `config`, `counters`, `completions` and `man`, and the help.
 
 use std::fs;
 use std::path::Path;
@@ -134,7 +134,8 @@ fn the_version_names_commit_and_profile() {
         git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap())
     };
     let commit = commit.trim_end_matches(',');
-    // A source tree without git is no clone, nor is one inside another's, as `./mutants` has it.
+    // A source tree without git is no clone. Neither is one inside another repository, where `./mutants`
+    // puts it.
     let is_own = git("--show-toplevel").is_some_and(|top| Path::new(top.trim_end()).canonicalize().unwrap() == root);
     let head = is_own.then(|| git("HEAD")).flatten();
     assert!(head.map_or(commit == "unknown", |head| head.starts_with(commit)), "{ended:?}");
@@ -150,12 +151,12 @@ fn no_help_is_wider_than_100_columns() {
         assert_eq!(ended.status, Some(0), "{words:?}");
         for line in ended.out.lines() {
             assert!(line.chars().count() <= 100, "{words:?}: {line}");
-            // Wrapped by a terminal of 80 columns, it would be no command that can be copied.
+            // An example wrapped by a terminal of 80 columns could not be copied as a command.
             let is_example = line.starts_with("  warpsieve ");
             assert!(!is_example || line.chars().count() <= 80, "{words:?}: {line}");
         }
         let commands = ended.out.lines().skip_while(|line| *line != "Commands:").skip(1);
-        // A line that goes on with a sentence begins further to the right.
+        // Continuation lines are indented further.
         let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
         let names = commands.filter_map(|line| line.split_whitespace().next());
         names.filter(|name| *name != "help").map(str::to_owned).collect::<Vec<_>>()
@@ -176,7 +177,8 @@ fn help_shows_examples_and_the_exit_status() {
     }
 }
 
-/// Whether a statistics file has what `jq` would find there, if only `null`: what is not modelled has nothing inside.
+/// True if a statistics file has the path, as `jq` would find it. A `null` on the way also counts, since it
+/// stands for something that is not modeled.
 fn is_there(value: &Value, path: &str) -> bool {
     let mut at = value;
     for key in path.split('.').skip(1) {
@@ -256,7 +258,7 @@ fn completions_know_the_commands_and_bash_can_read_them() {
         let ended = Ended::of(Command::new("bash").args(["-c", asked]).arg(&script).args(&words));
         assert_eq!((ended.out.as_str(), ended.err.as_str()), (offered, ""), "{words:?}");
     }
-    // Fish is told of options alone.
+    // In fish, only options with names in the script offer files.
     for (shell, names) in [("zsh", &["hbm2", "pric", "kmeans/small", "li2015/fig8"][..]), ("fish", &["hbm2", "pric"])] {
         let script = warpsieve(&["completions", shell]).out;
         assert!(names.iter().all(|name| script.contains(name)), "{shell}");
@@ -265,8 +267,8 @@ fn completions_know_the_commands_and_bash_can_read_them() {
     warpsieve(&["completions", "dash"]).refused(&["dash", "bash"]);
 }
 
-/// The strings of a script, each with the quote around it. In one of fish a backslash stands before what ends a string,
-/// in the others it is doubled.
+/// Returns the strings of a shell script, each with its quote character. In fish, a backslash escapes a
+/// quote inside a string; the other shells double it.
 fn strings(script: &str, is_fish: bool) -> Vec<(char, String)> {
     let (mut strings, mut open, mut last) = (Vec::new(), None::<(char, String)>, '\n');
     let mut characters = script.chars().peekable();
@@ -303,7 +305,7 @@ fn completions_quote_what_they_say_as_each_shell_does() {
         if !["bash", "zsh"].contains(&shell) {
             let strings = strings(&script, shell == "fish");
             for (quote, text) in &strings {
-                // In fish, names with line breaks between are a list.
+                // In fish, a string of names separated by line breaks is a list.
                 assert!(!text.contains('\n') || (shell == "fish" && *quote == '"'), "{shell}: {text}");
             }
             let said = "Only these scopes and signals, such as 'sm0.l1.**'; may be repeated";
@@ -311,7 +313,7 @@ fn completions_quote_what_they_say_as_each_shell_does() {
         }
         let path = folder.path().join(format!("warpsieve.{}", if shell == "powershell" { "ps1" } else { shell }));
         fs::write(&path, script).unwrap();
-        // A shell that is not installed cannot tell.
+        // A shell that is not installed is skipped.
         if let Ok(read) = Command::new(reads[0]).args(&reads[1..]).arg(&path).output() {
             assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
         }
@@ -345,7 +347,7 @@ fn what_a_program_reads_is_as_wide_as_it_is_whatever_the_terminal() {
     assert_eq!(narrow.out, wide);
 }
 
-/// Where `script` of util-linux makes a terminal.
+/// Runs only where `script` of util-linux can make a terminal.
 #[test]
 fn tables_fit_a_terminal_of_80_columns() {
     let program = assert_cmd::cargo::cargo_bin!("warpsieve").display().to_string();
@@ -377,7 +379,7 @@ fn tables_fit_a_terminal_of_80_columns() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{command}: {text}");
         for line in text.lines() {
-            // What a progress line draws is drawn over.
+            // A carriage return begins a new version of the progress line, so only the last version counts.
             let line = line.rsplit('\r').next().unwrap_or_default();
             assert!(line.chars().count() <= 80, "{command}: {line}");
         }

@@ -1,4 +1,4 @@
-//! `ptx`: listings of kernels, and everything that keeps one from being run.
+//! Tests `ptx`: listings of kernels, and everything that prevents a kernel from running.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::warpsieve;
 
 const HEAD: &str = ".version 7.0\n.target sm_52\n.address_size 64\n";
 
-/// A file with this text behind the usual head, and its path.
+/// Writes a PTX file with this text after the usual header, and returns its folder and path.
 fn file(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("given.ptx");

@@ -1,4 +1,4 @@
-//! `replay` and `trace export` as commands.
+//! Tests the commands `replay` and `trace export`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
 use super::warpsieve;
 
-/// A trace in a folder; the path of its list.
+/// Writes a trace to a folder and returns the path of its list.
 fn traced(folder: &Path) -> String {
     let size = Size { ctas: 3, iterations: 2 };
     Synthetic::new(Kind::Stream, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
@@ -78,7 +78,7 @@ fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
-/// Everything of a compressed file decodes but its last bytes, which nothing of the grid needs.
+/// All of the compressed file decodes except its last bytes, a checksum that follows all data of the grid.
 #[test]
 fn a_trace_whose_checksum_is_wrong_ends_the_run_and_leaves_nothing() {
     for (suffix, packing) in [("xz", Packing::Xz), ("zst", Packing::Zstd)] {

@@ -1,4 +1,4 @@
-//! Reports: their figures are those of the statistics, they need no other file, and no name breaks them.
+//! Reports: their figures equal the statistics, they need no other file, and no name breaks their markup.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use super::{root, warpsieve};
 const SYRK: &str = "kernels/syrk/small.toml";
 const BOTH: [&str; 2] = ["--design-set", "baseline,pric"];
 
-/// What a command with `--report` writes, in a folder that is there.
+/// Returns the report that a command writes with `--report` to an existing folder.
 pub(super) fn written(folder: &Path, arguments: &[&str]) -> String {
     let path = folder.join("report.html");
     let ended = warpsieve(&[arguments, &["--quiet", "--report", path.to_str().unwrap()]].concat());
@@ -20,7 +20,7 @@ pub(super) fn written(folder: &Path, arguments: &[&str]) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A report as XML: one file that needs nothing else, with every id once.
+/// Parses a report as XML, and asserts that it needs no other file and that its ids are unique.
 fn parsed(text: &str) -> Document<'_> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}:\n{text}"));
@@ -56,13 +56,13 @@ fn by_id<'a>(document: &'a Document<'_>, id: &str) -> Node<'a, 'a> {
     found.unwrap_or_else(|| panic!("no `{id}`"))
 }
 
-/// The rows of a table, cell by cell.
+/// Returns the cells of a table, row by row.
 fn rows(document: &Document<'_>, id: &str) -> Vec<Vec<String>> {
     let rows = by_id(document, id).descendants().filter(|node| node.has_tag_name("tr"));
     rows.map(|row| row.children().filter(Node::is_element).map(text).collect()).collect()
 }
 
-/// The cells of a table below one head, with the first cell of each row.
+/// Returns the cells of a column, each with the first cell of its row.
 fn column(document: &Document<'_>, id: &str, head: &str) -> Vec<(String, String)> {
     let rows = rows(document, id);
     let at = rows[0].iter().position(|cell| cell == head).unwrap_or_else(|| panic!("no {head} in {:?}", rows[0]));

@@ -1,4 +1,4 @@
-//! `reproduce`: kept results, charts, judged rows and their summary.
+//! Tests `reproduce`: cached results, charts, rated rows and their summary.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn drawn(cache: &Path, output: &Path, more: &[&str]) -> Ended {
     warpsieve(&[&FIGURE[..], &["--cache", cache, "--output", output], more].concat())
 }
 
-/// The files below a folder, each as its path and its bytes.
+/// Returns all files in a folder and its subfolders, as paths with contents.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -92,7 +92,7 @@ fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_ti
         line.split(',').nth(at).unwrap().to_owned()
     };
     let lines: Vec<_> = lines.collect();
-    // Ten benchmarks on three systems of four sizes and four of one, with time and without.
+    // Ten benchmarks, on three systems with four sizes and four systems with one, each clocked and untimed.
     assert_eq!(lines.len(), 10 * (3 * 4 + 4) * 2);
     for line in &lines {
         let number = |name| cell(line, name).parse::<f64>().unwrap();
@@ -106,7 +106,7 @@ fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_ti
     let page = read("timed-quick.md");
     assert!(page.contains("| 40 mm ") && page.contains("| syrk, link.request=1 "), "{page}");
 
-    // What is configured is shown and not judged.
+    // Configured values are listed but not rated.
     assert_eq!(read("table4.1.csv").lines().count(), 1 + 15);
     assert!(!folder.path().join("anssari2012/table4.1.rows.csv").exists());
     let rows = read("stale.rows.csv");

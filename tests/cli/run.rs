@@ -1,4 +1,4 @@
-//! Runs: exit status, summary and statistics.
+//! Tests `run`: exit status, summary and statistics.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{Ended, root, warpsieve};
 
 const SMALL: &str = "kernels/syrk/small.toml";
 
-/// Runs with `--stats` and reads them.
+/// Runs a command with `--stats`, and returns the parsed statistics with the output.
 fn with_stats(arguments: &[&str]) -> (Ended, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.json");
@@ -159,12 +159,13 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     let mut reader = csv::Reader::from_path(&file).unwrap();
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
-    // Only decoupled tags promote; cycles and idle SMs are those of a run, and no counters of a block.
+    // Only decoupled tags promote lines. Cycles and idle SMs are totals of the run, and no counters of a
+    // block.
     series("l1.promotions").refused(&["no column `l1.promotions`"]);
     series("idle").refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }
 
-/// The rows of a summary with this label.
+/// Returns the rows of a summary with this label.
 fn labelled<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
     summary.lines().filter_map(|line| line.strip_prefix(&format!("  {label:<13} "))).collect()
 }
@@ -285,7 +286,8 @@ fn a_run_works_from_any_folder() {
 
 #[test]
 fn the_rows_of_a_time_series_cover_the_run_and_sum_up_to_its_statistics() {
-    // Intervals longer and shorter than what the memory takes to come to rest after the last launch.
+    // One interval is longer and one shorter than the time that the memory takes to become quiescent after
+    // the last launch.
     for interval in [700, 10] {
         rows_cover_the_run(interval);
     }
@@ -355,10 +357,10 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
     let loads = stats["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4);
     for load in loads {
-        // Each lane of the two warps reads a line of its own.
+        // Each lane of the two warps reads a different line.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
-        // A miss takes longer than the L2 does, and 32 of them no longer than one after the other.
+        // A miss takes longer than an L2 lookup, and 32 misses at most as long as 32 in sequence.
         assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
         let classes: Vec<_> =
             load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();
@@ -372,7 +374,7 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
 fn every_read_passes_every_stage_once() {
     let (_, stats) = with_stats(&["run", "docs/example/rowsum.toml", "--quiet"]);
     let sum = |key: &str| stats["loads"].as_array().unwrap().iter().map(|load| count(load, key)).sum::<u64>();
-    // Nothing goes past the L1D, and every load has its lines for itself.
+    // No load bypasses the L1D, and no two loads use the same line.
     let reads = sum("/misses");
     assert!(reads > sum("/answers") && sum("/bypasses") == 0, "{stats}");
     let numbers =

@@ -1,4 +1,5 @@
-//! A sweep by a job array of a real Slurm: controller, node and authentication of this host, all in one folder.
+//! Runs a sweep as a job array on a real Slurm cluster, whose controller, node and authentication daemon
+//! run on this host in one folder.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::{Ended, root};
 
-/// Longest time for anything to come about.
+/// Longest time to wait for any event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The programs of a cluster, ended with it.
+/// Programs of a cluster, which end with it.
 struct Cluster {
     folder: tempfile::TempDir,
     programs: Vec<Child>,
@@ -39,7 +40,7 @@ impl Cluster {
         let at = cluster.folder.path().display().to_string();
         let host = output(Command::new("hostname").arg("-s"));
         let user = output(Command::new("id").arg("-un"));
-        // Free by the time they are asked for, as far as anybody can tell.
+        // The ports are most likely still free when the daemons bind them.
         let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [controller, node] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
         drop(listeners);
@@ -128,9 +129,9 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     assert_eq!(warpsieve("sweep s.toml --cache alone --csv alone.csv").status, Some(0));
     let read = |name: &str| fs::read_to_string(cluster.folder.path().join(name)).unwrap();
     assert_eq!(read("gathered.csv"), read("alone.csv"));
-    // Jobs have said what they did, each its share.
+    // Each job logs the runs of its share.
     assert_eq!([1, 2, 3].map(|shard| read(&format!("{shard}.log")).lines().count()), [3, 2, 2]);
-    // A script that sbatch refuses is no submission.
+    // If sbatch rejects the script, the command fails.
     let refused = warpsieve("sweep slurm s.toml --shards 3 --cache kept --sbatch=--partition=none");
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(

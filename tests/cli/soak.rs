@@ -1,4 +1,4 @@
-//! `warpsieve soak`, for as long as a test may take.
+//! Tests `warpsieve soak`, within the time of a test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ fn random_litmus_programs_show_only_what_is_allowed() {
     assert!(out.starts_with(&format!("soak litmus: {count} cases, {count} runs, ")), "{out}");
 }
 
-/// The file of a folder, as an argument.
+/// Returns the path of a file in a folder, also as an argument.
 fn in_folder(folder: &tempfile::TempDir, name: &str) -> (PathBuf, String) {
     let path = folder.path().join(name);
     (path.clone(), path.display().to_string())
@@ -126,7 +126,7 @@ fn pieces_of_a_soak_go_on_from_what_was_kept_and_become_one_range() {
     warpsieve(&["soak", "l1", "--keep", "nowhere/k.toml", "--count", "1"]).refused(&["nowhere/k.toml"]);
 }
 
-/// Without a limit a kept soak runs until it is told to end, or killed.
+/// Without a limit, a soak test with `--keep` runs until it is interrupted or killed.
 #[test]
 fn a_soak_that_is_interrupted_or_killed_has_kept_what_passed() {
     let folder = tempfile::tempdir().unwrap();
@@ -163,14 +163,15 @@ fn a_soak_that_is_interrupted_or_killed_has_kept_what_passed() {
     );
 }
 
-/// With a comma before each three digits.
+/// Formats a number with a comma before each group of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let parts: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|part| str::from_utf8(part).unwrap()).collect();
     parts.join(",")
 }
 
-/// What soaks and fuzzing found. Each made something fail once: a panic, a wrong result, time or memory without bound.
+/// Replays the cases that soak tests and fuzzing found. Each once failed: a panic, a wrong result, or
+/// unbounded time or memory.
 #[test]
 fn every_case_that_was_found_passes_now() {
     let folder = root().join("tests/corpus/found");

@@ -1,4 +1,4 @@
-//! `sweep`: kept runs, kills, shards, tables, pictures, and what a file is refused for.
+//! Tests `sweep`: cached runs, kills, shards, tables, pictures, and the errors in a sweep file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,17 +12,17 @@ use serde_json::{Map, Value};
 
 use super::{Ended, root, warpsieve};
 
-/// A kept run with the digest of the result that it has now.
+/// Returns a cached run with its digest recomputed from the result.
 fn with_digest(text: &str) -> String {
     let found: Value = serde_json::from_str(text).unwrap();
     kept(found["key"].as_str().unwrap(), &found["value"]).unwrap()
 }
 
-/// A folder with a sweep file in it, and all that a sweep of it keeps and writes.
+/// Folder with a sweep file, and the cache and outputs of its sweeps.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// With `KERNELS` in the text as the folder of the kernels.
+    /// Writes the sweep file. `KERNELS` in the text stands for the folder of the kernels.
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kernels = root().join("kernels").canonicalize().unwrap();
@@ -34,7 +34,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// The command in this folder.
+    /// Returns the command with these words as arguments, in this folder.
     fn command(&self, words: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         command.args(words.split_whitespace()).current_dir(self.0.path());
@@ -50,7 +50,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The kept results of a cache, with the time of each.
+    /// Returns the cached results, each with the time of its last change.
     fn kept(&self, cache: &str) -> BTreeMap<PathBuf, SystemTime> {
         let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
         let files = below(self.path(cache)).flat_map(below).filter(|path| path.extension().unwrap() == "json");
@@ -58,7 +58,7 @@ impl Folder {
     }
 }
 
-/// The rows of a CSV, by column.
+/// Returns the rows of a CSV file, as maps from column to value.
 fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(csv.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
@@ -83,7 +83,7 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("a.{end}")), folder.read(&format!("b.{end}")), "{end}");
     }
-    // A new value makes new runs and leaves the others as they are.
+    // A new value adds new runs, and leaves the cached ones as they are.
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("[2, 4]", "[2, 4, 8]")).unwrap();
     folder.runs(&outputs("c"));
     let more = folder.kept("c");
@@ -107,7 +107,7 @@ fn the_short_form_finds_what_a_sweep_has_kept() {
     assert_eq!(swept, compared.iter().map(|row| row["cycles"].as_u64().unwrap()).collect::<Vec<_>>(), "{csv:?}");
 }
 
-/// Eight runs of some tenths of a second.
+/// Eight runs, each of which takes some tenths of a second.
 const LONGER: &str = "
 launch = 'KERNELS/../docs/example/rowsum.toml'
 [set]
@@ -127,7 +127,7 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     }
     killed.kill().unwrap();
     assert!(!killed.wait().unwrap().success());
-    // What there is of the table are whole rows.
+    // The table of an interrupted sweep has only complete rows.
     let partial = rows(&folder.read("a.csv"));
     assert!(partial.len() < 8 && partial.iter().all(|row| row.contains_key("l1.ways")), "{partial:?}");
     let kept = folder.kept("c");
@@ -184,7 +184,7 @@ fn shards_together_are_the_whole() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("all.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    // The same run with another result in another folder.
+    // A contradictory result of a run, in another cache folder.
     folder.runs("sweep s.toml --cache three --shard 1/3");
     let (path, _) = folder.kept("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();
@@ -232,7 +232,7 @@ size = '16 KB'
     assert_eq!(column("design")[..4], ["baseline", "baseline", "both", "both"]);
     assert_eq!(column("size")[..2], ["16 KB", "l1.sets=64 l1.ways=8"]);
     assert_eq!((&column("l1.sets")[..2], &column("l1.ways")[..2]), (&["32", "64"][..], &["", "8"][..]));
-    // Against the same design with the small L1.
+    // The baseline is the same design with the small L1.
     for pair in json.chunks(2) {
         let [own, other] = [&pair[1], &pair[0]].map(|row| row["cycles"].as_u64().unwrap() as f64);
         assert_eq!((&pair[0]["speedup"], pair[1]["speedup"].as_f64()), (&1.0.into(), Some(other / own)));
@@ -252,7 +252,7 @@ size = '16 KB'
     }
 }
 
-/// What is drawn: size, boxes by colour, and texts with their places.
+/// Content of a picture: size, number of boxes by color, and texts with their positions.
 struct Picture {
     size: [f64; 2],
     boxes: BTreeMap<String, usize>,
@@ -269,7 +269,7 @@ fn picture(svg: &str) -> Picture {
     }
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     let texts = texts.map(|node| (node.text().unwrap().trim().to_owned(), [number(&node, "x"), number(&node, "y")]));
-    // Width and height are in inches, places in the units of the view.
+    // `width` and `height` are in inches, positions in units of the view box.
     let view = root.attribute("viewBox").unwrap().split(' ').map(|number| number.parse().unwrap());
     let [_, _, width, height] = *view.collect::<Vec<f64>>() else { panic!("{svg}") };
     Picture { size: [width, height], boxes, texts: texts.collect() }
@@ -286,7 +286,7 @@ impl Picture {
     }
 }
 
-/// Boxes in the bar of a scale.
+/// Number of boxes in the color bar of a scale.
 const BAR: usize = 48;
 
 #[test]
@@ -318,7 +318,7 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     let launches = "launch = [{ name = 'a < b', launch = 'KERNELS/vadd/small.toml' }, { name = 'syrk', launch = 'KERNELS/syrk/small.toml' }]\n";
     let bars = drawn(&format!("{launches}design = ['baseline', 'pric', 'bypass-all']"), "");
     bars.says(&["speed-up over the baseline", "a < b", "syrk", "geomean", "baseline", "pric", "bypass-all"]);
-    // A bar a launch, one of their mean, and one in the legend; hatches from the second design on.
+    // One bar per launch, one for the mean, and one in the legend. Designs after the first are hatched.
     assert_eq!(["#0072B2", "#E69F00", "#009E73"].map(|colour| bars.boxes[colour]), [4; 3]);
     assert_eq!(bars.boxes.keys().filter(|fill| fill.starts_with("url(#hatch")).count(), 2, "{:?}", bars.boxes);
     let lines = drawn(&format!("{launches}set.l1.sets = [64, 16]"), "--plot-of cycles");
@@ -337,7 +337,7 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     assert_eq!(fields(&words), 1 + 2 * 6, "{:?}", words.boxes);
     let ratios = drawn(map, "--plot-width single");
     ratios.says(&["speed-up over the baseline", "1"]);
-    // A column is 3.3 inches wide, in units of a twentieth of a point.
+    // A column is 3.3 inches wide; the unit is a twentieth of a point.
     assert_eq!(ratios.size[0], 3.3 * 72.0 * 20.0);
     Folder::new(map)
         .runs("sweep s.toml --plot a.svg --plot-over design")
@@ -361,7 +361,7 @@ fn traces_are_swept_beside_launch_files() {
     let kept = folder.kept("c");
     folder.runs("sweep s.toml --cache c");
     assert_eq!((kept.len(), folder.kept("c")), (4, kept));
-    // A trace is told apart by what is in it.
+    // Traces are identified by their content, so that a changed trace runs again.
     let trace = folder.path("traces/kernel-1.traceg");
     fs::write(&trace, fs::read_to_string(&trace).unwrap() + "\n").unwrap();
     folder.runs("sweep s.toml --cache c");
@@ -522,7 +522,7 @@ fn the_example_is_a_sweep_that_runs() {
     assert!(Path::new(&root()).join("docs/example/sweep.toml").is_file());
 }
 
-/// Stores to an address that nobody has.
+/// Kernel that stores to an address outside all buffers.
 const FAULT: &str = "
 .version 6.4
 .target sm_30

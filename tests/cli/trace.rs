@@ -1,4 +1,4 @@
-//! `trace info`: figures that are known beforehand, and bad files.
+//! Tests `trace info`: figures known in advance, and bad files.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
 use super::warpsieve;
 
-/// A trace of this kernel in a folder, with its list; the path of the list.
+/// Writes a trace of a synthetic kernel and its list to a folder, and returns the path of the list.
 fn traced(folder: &Path, kind: Kind, size: Size) -> String {
     Synthetic::new(kind, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
     let list = folder.join("kernelslist.g");

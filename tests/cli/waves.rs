@@ -1,4 +1,5 @@
-//! Waveforms of a run: both formats, triggers, interruption, a full disk, and what reads them.
+//! Waveforms of a run: both formats, triggers, interruption, a full disk, and the commands that read
+//! waveforms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +13,10 @@ use serde_json::Value;
 use super::{Ended, root, warpsieve};
 
 const SMALL: &str = "kernels/syrk/small.toml";
-/// Seconds under a waveform of everything.
+/// Kernel that takes seconds if a waveform records everything.
 const LONG: &str = "kernels/sgemm/launch.toml";
 
-/// Runs the small kernel with a waveform of this name, and further arguments.
+/// Runs the small kernel with a waveform of this name and further arguments.
 fn dump(folder: &Path, name: &str, more: &[&str]) -> (Ended, String) {
     let path = folder.join(name).display().to_string();
     (warpsieve(&[&["run", SMALL, "--quiet", "--wave", &path], more].concat()), path)
@@ -28,10 +29,10 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// First and last time of a dump, in core cycles of 700 MHz.
+/// Returns the first and last time of a dump in core cycles at 700 MHz.
 fn span(path: &str) -> (u64, u64) {
     let wave = wellen::simple::read(path).unwrap();
-    // An FST is unknown from time 0 to its start.
+    // In an FST, all values are unknown from time 0 to the start of the dump.
     let unknown = usize::from(path.ends_with(".fst"));
     let times = &wave.time_table()[unknown..];
     assert!(times.is_sorted_by(|a, b| a < b));
@@ -179,7 +180,7 @@ fn entries_of_tables_are_dumped_by_a_bracket() {
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let wave = wellen::simple::read(&path).unwrap();
     let hierarchy = wave.hierarchy();
-    // FST readers make a scope of an index.
+    // FST readers turn an index into a scope.
     let names = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy).replace(".[", "["));
     let names: Vec<String> = names.collect();
     for name in ["flight[0].pc", "flight[1].due", "bank[3].row"] {
@@ -207,7 +208,7 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         command.args(["run", LONG, "--quiet", "--wave"]).arg(&path).current_dir(root()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // Once the dump is begun, the signals are caught; the run then takes longer than this.
+        // The command catches signals before it begins the dump, and runs for longer than the delay below.
         while files(folder.path()).is_empty() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -277,9 +278,9 @@ fn a_timeline_closes_every_request_that_it_opens() {
     assert!(!of("C").is_empty());
 }
 
-/// The members of each kind of event of the JSON form of the trace event format, as its description has them
-/// ("Trace Event Format", which Chrome and Perfetto share), `ph` and `name` not named: metadata, complete events, begin and end
-/// of asynchronous ones, and counters.
+/// Members that each kind of event may have besides `ph` and `name`, in the JSON form of the trace event
+/// format. Chrome and Perfetto share this format ("Trace Event Format"). The kinds are metadata, complete
+/// events, begin and end of asynchronous events, and counters.
 const EVENTS: [(&str, &[&str]); 5] = [
     ("M", &["pid", "args"]),
     ("X", &["pid", "tid", "ts", "dur"]),
@@ -288,7 +289,7 @@ const EVENTS: [(&str, &[&str]); 5] = [
     ("C", &["pid", "ts", "args"]),
 ];
 
-/// Checks an event by itself; everything that the format does not allow is a panic.
+/// Checks a single event. Panics on everything that the format does not allow.
 fn check_event(event: &Value) {
     let members = event.as_object().unwrap();
     let phase = event["ph"].as_str().unwrap();
@@ -333,7 +334,8 @@ fn a_timeline_is_what_the_trace_event_format_allows_and_nothing_else() {
     let number = |event: &Value, name: &str| event[name].as_u64().unwrap();
     let identity = |event: &Value| (event["cat"].to_string(), event["id"].to_string());
     let place = |event: &Value| (number(event, "pid"), event["tid"].as_u64());
-    // Every process and thread has one name, and the machine's own events are those of a process of that name.
+    // Every process and thread has exactly one name. Events of the whole machine belong to the process
+    // `machine`.
     let metadata = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
     let processes: BTreeMap<u64, &Value> =
         metadata("process_name").iter().map(|event| (number(event, "pid"), &event["args"]["name"])).collect();
@@ -357,13 +359,14 @@ fn a_timeline_is_what_the_trace_event_format_allows_and_nothing_else() {
     }
     assert!(open.is_empty(), "{open:?}");
     for (place, mut slices) in slices {
-        // A thread shows one after another: what overlaps in part is dropped by viewers.
+        // Slices of a thread must nest or follow each other, since viewers drop those that overlap
+        // partially.
         slices.sort_by(|a, b| a.0.total_cmp(&b.0));
         assert!(slices.windows(2).all(|pair| pair[0].1 <= pair[1].0 + 1e-6), "{place:?}");
     }
 }
 
-/// The rows that `waves follow` prints of a subject: cycle, place, and what is said there.
+/// Returns the rows that `waves follow` prints for a subject: cycle, place, and values.
 fn sightings(path: &str, subject: &[&str]) -> Vec<(f64, String, String)> {
     let ended = warpsieve(&[&["waves", "follow", path], subject].concat());
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{subject:?}");
@@ -386,7 +389,7 @@ fn a_line_an_instruction_and_a_warp_are_followed_in_order_of_time() {
     let issued = sightings(&path, &["--warp", "0", "--sm", "2"]);
     assert!(issued.is_sorted_by(|a, b| a.0 <= b.0), "{issued:?}");
     assert!(issued.iter().all(|(_, place, _)| place.starts_with("sm2.") || !place.starts_with("sm")), "{issued:?}");
-    // The first load of the warp: its instruction, then its line.
+    // Follows the first load of the warp: its instruction, then its line.
     let (_, _, said) = issued.iter().find(|(_, place, _)| place == "sm2.l1.core_req").unwrap();
     assert!(said.starts_with("kind LOAD, pc "), "{said}");
     let pc = said.split_once("pc ").unwrap().1.split(',').next().unwrap();
@@ -395,7 +398,7 @@ fn a_line_an_instruction_and_a_warp_are_followed_in_order_of_time() {
     let stages = ["sm2.core.scheduler0", "sm2.core.address_unit", "sm2.l1.core_req", "sm2.core.wb"].map(first);
     assert!(stages.is_sorted_by(|a, b| a <= b), "{stages:?}");
     assert!(issued.iter().filter(|(_, place, _)| place == "sm2.core.scheduler0").count() > 10, "{issued:?}");
-    // Request 0 of the SM is one of this line.
+    // Request 0 of the SM accesses this line.
     let head = sightings(&path, &["--warp", "0"]);
     assert!(head.len() > issued.len(), "without an SM those of all");
     let lines: Vec<(f64, String, String)> = (0x2000..0x2100u64)

@@ -1,5 +1,5 @@
-//! The configuration reference: names, values and sources from the preset `fermi`, meanings from
-//! the doc comments of the structures that hold the fields.
+//! Generates the configuration reference. Names, values and sources are from the preset `fermi`, meanings
+//! from the doc comments of the structures that hold the fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use warpsieve::config::{Request, Resolved};
 
 const ROOT: &str = "MachineConfig";
 
-/// A structure or a choice, with its doc comment.
+/// Configuration structure or choice, with its doc comment.
 enum Declared {
     Group { about: String, fields: Vec<Documented> },
     Choice { variants: Vec<Documented> },
@@ -20,15 +20,15 @@ enum Declared {
 struct Documented {
     name: String,
     about: String,
-    /// Name of its type; of a variant, of what it holds, if it does.
+    /// Name of the field's type; for a variant, the type of its content, if any.
     ty: String,
-    /// The fields of a variant that has any.
+    /// Fields of a variant with named fields.
     inner: Vec<Documented>,
 }
 
 type Declarations = BTreeMap<String, Declared>;
 
-/// The tables of `docs/configuration.md`.
+/// Returns the tables of `docs/configuration.md`.
 pub(super) fn reference() -> String {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
     let resolved = Resolved::new(&request).unwrap().to_toml();
@@ -41,9 +41,10 @@ pub(super) fn reference() -> String {
     text
 }
 
-/// What the hardware declares: structures and choices that a configuration is read into, and slots with the schemes whose
-/// files lie in their folder. Saved state is read, too: what a `config.rs` declares goes first, and
-/// other names that several files declare are those of no configuration.
+/// Returns the declarations of the hardware crate: the structures and choices of the configuration, and the
+/// scheme slots with their schemes. A slot's schemes are the files in its folder. Types of saved state
+/// derive `Deserialize` too, so declarations in a `config.rs` take precedence. Any other name that several
+/// files declare is no configuration type.
 fn declarations() -> Declarations {
     let (mut settled, mut found, mut known) = (Declarations::new(), Declarations::new(), BTreeSet::new());
     for path in sources(&super::root().join("rtl")) {
@@ -77,7 +78,7 @@ fn declarations() -> Declarations {
     found
 }
 
-/// Every source file of a folder and those in it, in the order of their paths.
+/// Returns every source file of a folder and its subfolders, sorted by path.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -85,14 +86,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     paths.into_iter().flat_map(of_path).filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect()
 }
 
-/// Whether a configuration is read into it.
+/// True if the type derives `Deserialize`, as all types of the configuration do.
 fn is_read(attributes: &[Attribute]) -> bool {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     let traits = derives.filter_map(|derive| derive.meta.require_list().ok());
     traits.into_iter().any(|list| list.tokens.to_string().contains("Deserialize"))
 }
 
-/// The schemes of the slot that a file declares: each other file of the folder that gives one a kind.
+/// Returns the schemes of the slot that a file declares: each other file of its folder that registers a
+/// kind.
 fn schemes(slot: &Path) -> Vec<Documented> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();
@@ -102,7 +104,7 @@ fn schemes(slot: &Path) -> Vec<Documented> {
             text.lines().map_while(|line| line.strip_prefix("//! ")).take_while(|line| !line.starts_with('|'));
         let title = header.next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default();
         let about = format!("{title}. {}", header.collect::<Vec<_>>().join(" "));
-        // The file of the slot itself wraps schemes, and has none.
+        // The file of the slot only wraps schemes, and registers none itself.
         for item in if path == slot { Vec::new() } else { syn::parse_file(&text).unwrap().items } {
             let Item::Impl(item) = item else { continue };
             let Some(name) = item.attrs.iter().find_map(kind) else { continue };
@@ -117,7 +119,7 @@ fn schemes(slot: &Path) -> Vec<Documented> {
     found
 }
 
-/// The kind that an implementation is found by: `#[typetag::serde(name = "pdp")]`.
+/// Returns the kind under which an implementation is registered: `#[typetag::serde(name = "pdp")]`.
 fn kind(attribute: &Attribute) -> Option<String> {
     let is_tag = attribute.path().segments.first().is_some_and(|segment| segment.ident == "typetag");
     let given = attribute.parse_args::<MetaNameValue>().ok().filter(|given| is_tag && given.path.is_ident("name"))?;
@@ -138,7 +140,7 @@ fn documented(fields: &Fields) -> Vec<Documented> {
     named.map(entry).collect()
 }
 
-/// The last word of a type's path.
+/// Returns the last segment of a type's path.
 fn name_of(ty: &Type) -> String {
     match ty {
         Type::Path(path) => path.path.segments.last().unwrap().ident.to_string(),
@@ -158,7 +160,7 @@ fn variant(variant: &Variant) -> Documented {
     }
 }
 
-/// `FrFcfs` as it is written in TOML: `fr-fcfs`.
+/// Converts a name such as `FrFcfs` to its form in TOML: `fr-fcfs`.
 fn kebab(name: &str) -> String {
     let mut text = String::new();
     for (at, c) in name.char_indices() {
@@ -170,7 +172,7 @@ fn kebab(name: &str) -> String {
     text
 }
 
-/// The doc comment on one line.
+/// Returns the doc comment of an item as one line.
 fn about(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
@@ -185,7 +187,7 @@ fn about(attributes: &[Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// What the preset says of its values: the comment behind a field, and above a group.
+/// Returns the remarks of the preset on its values: the comment after each field, and above each group.
 fn remarks(preset: &str) -> BTreeMap<String, String> {
     let mut remarks = BTreeMap::new();
     let (mut group, mut above) = (String::new(), Vec::new());
@@ -219,7 +221,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// One table for the values of a group, then its inner groups.
+    /// Writes one table of the values of a group, followed by its inner groups.
     fn group(&self, path: &str, declared: &str, values: &Table, text: &mut String) {
         let Some(Declared::Group { about, fields }) = self.declarations.get(declared) else {
             panic!("`{declared}` of `{path}` is not declared in rtl");
@@ -238,7 +240,7 @@ impl Page<'_> {
             let of_field = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
             assert!(!field.about.is_empty(), "`{of_field}` has no doc comment");
             match (value, self.declarations.get(&field.ty)) {
-                // A timing reads best as one value.
+                // The timing of an operation is more readable as a single value.
                 (Value::Table(values), Some(Declared::Group { .. })) if field.ty != "OpTiming" => {
                     inner.push((of_field, &field.ty, values));
                 }
@@ -259,7 +261,7 @@ impl Page<'_> {
         }
     }
 
-    /// The legal names of every field that is a choice, and the keys that come with each.
+    /// Writes the legal values of every choice field, and the keys of each value.
     fn choices(&self, text: &mut String) {
         let mut paths = BTreeMap::<&str, Vec<String>>::new();
         self.uses(ROOT, "", &mut paths);
@@ -277,7 +279,7 @@ impl Page<'_> {
         }
     }
 
-    /// Keys with their meanings, and after each that is a table, those in it.
+    /// Lists keys with their meanings, and after each table its inner keys.
     fn listed(&self, path: &str, keys: &[Documented]) -> String {
         let of_key = |key: &Documented| {
             let name = format!("{path}{}", key.name);
@@ -290,7 +292,7 @@ impl Page<'_> {
         keys.iter().map(of_key).collect()
     }
 
-    /// The keys beside a kind: its own fields, or those of what it holds.
+    /// Returns the keys that accompany a kind: fields of the variant, or those of its content.
     fn keys<'a>(&'a self, variant: &'a Documented) -> &'a [Documented] {
         match self.declarations.get(&variant.ty) {
             Some(Declared::Group { fields, .. }) => fields,
@@ -298,7 +300,7 @@ impl Page<'_> {
         }
     }
 
-    /// Which fields have which type.
+    /// Collects the paths of the fields of each type.
     fn uses<'a>(&'a self, declared: &str, path: &str, paths: &mut BTreeMap<&'a str, Vec<String>>) {
         let fields: Vec<_> = match self.declarations.get(declared) {
             Some(Declared::Group { fields, .. }) => fields.iter().collect(),
@@ -313,7 +315,7 @@ impl Page<'_> {
     }
 }
 
-/// A value as TOML on one line.
+/// Formats a value as TOML on one line.
 fn shown(value: &Value) -> String {
     match value {
         Value::Table(table) => {
@@ -330,7 +332,7 @@ fn every_field_of_the_preset_is_in_the_reference() {
     let preset: Table = super::printed(&["config"]).parse().unwrap();
     let mut missing = Vec::new();
     for (group, value) in &preset {
-        // A table with a kind is one value.
+        // A table with a kind is a single value.
         let Some(fields) = value.as_table().filter(|table| !table.contains_key("kind")) else { continue };
         let keys = fields.keys().map(|key| format!("{group}.{key}"));
         missing.extend(keys.filter(|path| !reference.contains(&format!("`{path}`"))));

@@ -1,4 +1,4 @@
-//! The dictionary of counters and stall reasons against what runs write.
+//! Compares the dictionary of counters and stall reasons with the statistics of runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use rtl::sm::StallReason;
 use serde_json::Value;
 use warpsieve_cli::dictionary::{Counter, counters, stalls};
 
-/// Runs that together have everything that is counted; the first has only what every machine has.
+/// Runs that together produce every counter. The first has only the counters that every machine has.
 const RUNS: [&[&str]; 13] = [
     &[],
     &["--check"],
@@ -36,7 +36,7 @@ fn entry(key: &str) -> Option<&'static Counter> {
     counters().iter().find(|counter| counter.key == key)
 }
 
-/// Notes the entries of all keys below `path` that are not `null`.
+/// Records the entries of all keys below `path` whose value is not `null`.
 fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
     match value {
         Value::Object(keys) => {
@@ -45,7 +45,7 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
                 let entry = entry(&key).unwrap_or_else(|| panic!("`{key}` is not in the dictionary"));
                 if !value.is_null() {
                     seen.insert(&entry.key);
-                    // Where an entry refers to another one, what is inside stands there.
+                    // If an entry refers to another key, the inner keys are listed there.
                     let inside = match (entry.like.as_deref(), value.is_array()) {
                         (Some(like), true) => like.trim_end_matches("[]"),
                         (Some(like), false) => like,
@@ -64,7 +64,7 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// Whether the sentence of a key, or of one around it, says when it is there.
+/// True if the meaning of the key, or of a key that encloses it, states when it is present.
 fn says_when(key: &str) -> bool {
     let around = (0..key.len()).filter(|&at| key[at..].starts_with('.')).map(|at| key[..at].trim_end_matches("[]"));
     around.chain([key]).filter_map(entry).any(|counter| counter.meaning.contains("only "))
@@ -85,7 +85,7 @@ fn every_key_of_the_statistics_is_in_the_dictionary_and_what_is_there_is_counted
         }
     }
     let unseen: Vec<_> = counters().iter().filter(|counter| !seen.contains(&*counter.key)).collect();
-    // No throttle finds a limit in so small a kernel, and no program copies blocks.
+    // The kernel is too small for a throttle to find a limit, and no program copies blocks.
     let expected = ["kernels[].warp_limit", "block_copies"];
     assert_eq!(unseen.iter().map(|counter| &*counter.key).collect::<Vec<_>>(), expected);
 }

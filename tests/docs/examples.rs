@@ -1,4 +1,4 @@
-//! The examples: what they find, and the page that shows them.
+//! Runs the examples, and checks the page that shows them.
 
 #[path = "../../examples/machine.rs"]
 #[expect(dead_code, reason = "the test calls what `main` calls")]
@@ -10,12 +10,12 @@ mod one_bank;
 use super::parts::Part;
 use super::{code_block, holds, root, shown};
 
-/// What `machine` says of a launch file on `fermi`.
+/// Returns the report of the example `machine` for a launch file on `fermi`.
 fn reported(launch: &str, design: &str) -> miette::Result<String> {
     machine::report("fermi", root().join(launch).to_str().unwrap(), design)
 }
 
-/// When each line is served, and the waveform of it.
+/// Returns the cycle in which each line is served, and the waveform of the bank.
 fn played(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("bank.vcd");
@@ -25,7 +25,7 @@ fn played(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
 
 #[test]
 fn one_bank_serves_the_lines_in_the_cycles_of_figure_2() {
-    // With an FRC a line is served as soon as it is here; without, it waits for the one before it to leave.
+    // With an FRC, a line is served as soon as it arrives. Without one, it waits until the victim has left.
     assert_eq!(played("0").0[1..], [(1, 1200), (2, 1400), (3, 1600)]);
     assert_eq!(played("2").0[1..], [(1, 1120), (2, 1210), (3, 1360)]);
 }
@@ -36,7 +36,7 @@ fn one_bank_leaves_a_waveform_of_the_bank() {
     for signal in ["swaps", "tags[0]"] {
         assert!(wave.contains(signal), "no {signal}");
     }
-    // The first change of the reply's cycle, and nothing behind the run.
+    // The dump contains the change in the reply's cycle, and nothing after the run.
     assert!(wave.contains("\n#1010000\n") && !wave.contains("\n#2001000\n"));
 }
 

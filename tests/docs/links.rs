@@ -1,9 +1,9 @@
-//! Links and paths in the documents.
+//! Checks the links and paths in the documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every document of the repository: Markdown files outside build outputs.
+/// Returns every document of the repository, that is, all Markdown files outside of build outputs.
 fn documents() -> Vec<PathBuf> {
     let root = super::root();
     let mut found: Vec<PathBuf> = markdown_in(&root);
@@ -24,14 +24,14 @@ fn markdown_in(folder: &Path) -> Vec<PathBuf> {
     entries(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 
-/// The targets of `[text](target)` outside code blocks.
+/// Returns the targets of `[text](target)` outside of code blocks.
 fn links(text: &str) -> Vec<&str> {
     let pieces = prose(text).flat_map(|line| line.split("](").skip(1));
     pieces.filter_map(|piece| piece.split_once(')')).map(|(target, _)| target).collect()
 }
 
-/// Code spans that name one file or folder of the workspace: `rtl/l1/mshr.rs`, but not
-/// `kernels/KEY/launch.toml`, which stands for many.
+/// Returns the code spans that name one file or folder of the workspace. An example is `rtl/l1/mshr.rs`,
+/// but not `kernels/KEY/launch.toml`, which stands for many files.
 fn paths(text: &str) -> Vec<&str> {
     const FOLDERS: [&str; 17] = [
         "area", "cli", "compiler", "designs", "examples", "golden", "hdl", "input", "isa", "kernels", "machines",
@@ -47,7 +47,7 @@ fn paths(text: &str) -> Vec<&str> {
     spans.filter(is_path).collect()
 }
 
-/// The heading's name in a link: `## What X compares` is `what-x-compares`.
+/// Returns the anchor of a heading in a link: `what-x-compares` for `## What X compares`.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
@@ -58,7 +58,7 @@ fn has_heading(document: &Path, name: &str) -> bool {
     prose(&text).any(|line| line.starts_with('#') && anchor(line.trim_start_matches('#')) == name)
 }
 
-/// Lines outside fenced code.
+/// Returns the lines outside of fenced code.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {

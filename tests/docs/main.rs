@@ -1,20 +1,20 @@
-//! The documentation agrees with the code.
+//! Checks that the documentation agrees with the code.
 //!
-//! What can be printed is not typed: between `<!-- generated: NAME -->` and `<!-- end -->` a
-//! document holds what the code prints, and `UPDATE_DOCS=1 cargo test --workspace --test docs` writes it
-//! again.
+//! Output of the code is generated instead of typed: it is in the documents between `<!-- generated: NAME
+//! -->` and `<!-- end -->`. The tests compare it, and `UPDATE_DOCS=1 cargo test --workspace --test docs`
+//! rewrites it.
 //!
-//! | testpoint                                                          | file            |
-//! |--------------------------------------------------------------------|-----------------|
-//! | the generated parts of README and `docs/` are up to date           | `main`          |
-//! | every field of the configuration is documented, with its source    | `configuration` |
-//! | the examples do what their pages say                               | `examples`      |
-//! | a file with unknown, unused or unclosed parts is refused           | `parts`         |
-//! | links and paths in the documents lead to files                     | `links`         |
-//! | a block has ports and latency; each part too a twin and a bench    | `map`           |
-//! | what runs count and wait for is in the dictionary, with a sentence | `dictionary`    |
-//! | the tour shows what its commands print                             | `tour`          |
-//! | the testpoints that benches begin with are there                   | `testpoints`    |
+//! | testpoint                                                             | file            |
+//! |-----------------------------------------------------------------------|-----------------|
+//! | the generated parts of README and `docs/` are up to date              | `main`          |
+//! | every field of the configuration is documented, with its source       | `configuration` |
+//! | the examples do what their pages say                                  | `examples`      |
+//! | unknown, unused and unclosed markers of generated text are rejected   | `parts`         |
+//! | links and paths in the documents lead to existing files               | `links`         |
+//! | each block has ports and latency, each component a twin and a bench   | `map`           |
+//! | every counter and stall reason is in the dictionary, with its meaning | `dictionary`    |
+//! | the tour shows the current output of its commands                     | `tour`          |
+//! | the testpoints in the headers of benches name existing tests          | `testpoints`    |
 
 mod configuration;
 mod dictionary;
@@ -32,12 +32,12 @@ use std::process::Command;
 use parts::Part;
 use serde_json::Value;
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What the command prints with these arguments, in the folder of the workspace.
+/// Returns the output of the command with these arguments, run in the folder of the workspace.
 fn printed(arguments: &[&str]) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
@@ -46,20 +46,21 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// Without the blanks at the ends of lines, which editors and git would complain of.
+/// Returns the text as a code block, without trailing blanks, which editors and git would complain about.
 fn code_block(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     format!("```text\n{}\n```\n", lines.join("\n").trim_end())
 }
 
-/// What a run prints, without the line that says how fast this host was.
+/// Returns the summary of a run, without the line about the speed of the host.
 fn summary(arguments: &[&str]) -> String {
     let text = printed(arguments);
     let same_everywhere = text.lines().filter(|line| !line.starts_with("  host "));
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
 
-/// The columns of a table that fit a page, and the last one; the line below the table stays whole.
+/// Returns the columns of a table that fit a page, and the last column. The line below the table stays
+/// whole.
 fn first_columns(table: &str) -> String {
     let head = table.lines().next().unwrap_or("");
     let (cut, last) = (head.find("L1 pending %").unwrap(), head.rfind("check").unwrap());
@@ -70,20 +71,20 @@ fn first_columns(table: &str) -> String {
     table.lines().map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// A number with its thousands apart: `1,234,567`.
+/// Formats a number with separated thousands: `1,234,567`.
 fn grouped(number: u64) -> String {
     if number < 1000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1000), number % 1000) }
 }
 
-/// The commands that a help names.
+/// Returns the names of the commands in a help text.
 fn commands(help: &str) -> Vec<&str> {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A line that goes on with a sentence begins further to the right.
+    // Continuation lines are indented further.
     let commands = commands.filter(|line| !line.starts_with("   "));
     commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
-/// The help of the program, then that of each command it names, and of each that those name.
+/// Returns the help of the program, of each command, and of each subcommand.
 fn help() -> String {
     let program = printed(&["--help"]);
     let mut text = code_block(&program);
@@ -97,7 +98,8 @@ fn help() -> String {
     text
 }
 
-/// Cycles and L1 hits of rows that conflict and of rows that do not, with and without the design.
+/// Returns a table of the cycles and L1 hits with conflicting and with padded rows, with and without
+/// `pric`.
 fn effect() -> String {
     let mut table = "| rows | machine | cycles | L1 hits |\n|---|---|---|---|\n".to_owned();
     for (rows, launch) in [("32 lines apart", "launch.toml"), ("33 lines apart", "padded.toml")] {
@@ -116,7 +118,8 @@ fn effect() -> String {
     table
 }
 
-/// Cycles of neighbouring reads on one command bus and on two, and the part of the data bus that they use.
+/// Returns a table of the cycles of sequential reads on one and on two command buses, and their share of
+/// the peak bandwidth.
 fn buses() -> String {
     let mut table = "| command bus | bursts a row | cycles | of the peak |\n|---|---|---|---|\n".to_owned();
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +141,7 @@ fn buses() -> String {
     table
 }
 
-/// Each block with its file and purpose; parts are indented below their block.
+/// Returns a table of the blocks with their files and purposes. Components are indented below their block.
 fn blocks() -> String {
     let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
     for hardware in warpsieve_cli::blocks::hardware() {
@@ -149,7 +152,7 @@ fn blocks() -> String {
     table
 }
 
-/// Compares the generated parts of a document with what the code says now, or writes them.
+/// Compares the generated text of a document with the current output, or rewrites it.
 #[track_caller]
 fn holds(path: &str, parts: &[Part]) {
     let old = fs::read_to_string(root().join(path)).unwrap();
@@ -157,7 +160,7 @@ fn holds(path: &str, parts: &[Part]) {
     is(path, &new);
 }
 
-/// Compares a file with what the code says now, or writes it.
+/// Compares a file with the current output, or rewrites it.
 #[track_caller]
 fn is(path: &str, new: &str) {
     let file = root().join(path);
@@ -185,7 +188,7 @@ fn the_drawing_of_the_netlist_is_what_the_command_draws() {
     is("docs/netlist.svg", &fs::read_to_string(file).unwrap());
 }
 
-/// A file of the workspace as a block of code.
+/// Returns a file of the workspace as a code block.
 fn shown(path: &str, language: &str) -> String {
     let text = fs::read_to_string(root().join(path)).unwrap();
     format!("```{language}\n{text}```\n")
@@ -268,7 +271,7 @@ fn the_configuration_page_has_every_field() {
     holds("docs/configuration.md", &[Part { name: "fields", text: configuration::reference() }]);
 }
 
-/// How long opcodes of each kind take on each architecture that has them.
+/// Returns a table of the latency and issue interval of some opcodes on each architecture that has them.
 fn timings() -> String {
     use isa::recorded::{Architecture, Opcode, OpcodeTable, Timing};
     let opcodes = ["IMAD", "FFMA", "HFMA2", "DFMA", "MUFU", "TEX", "HMMA", "UIADD3"];
@@ -299,7 +302,7 @@ fn the_page_about_the_memory_system_shows_what_two_command_buses_bring() {
     holds("docs/memory-system.md", &[Part { name: "buses", text: buses() }]);
 }
 
-/// What soaks are to meet, and what of it cannot occur.
+/// Returns a table of the coverage crosses of the soak tests, and a table of the points excluded from them.
 fn crosses() -> String {
     let mut text = "| soak | counts | axes and their values | points |\n|---|---|---|---|\n".to_owned();
     let mut excluded = "\n| cannot occur | because |\n|---|---|\n".to_owned();

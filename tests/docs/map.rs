@@ -1,16 +1,18 @@
-//! Twin and testbench of every listed block and part: at the path of the hardware, or where its header says.
+//! Checks that every listed block and component has a twin and a testbench, at the path of the hardware or
+//! where its header states.
 
 use std::fs;
 
 use warpsieve_cli::blocks::{Hardware, hardware};
 
-/// What the header of a file says behind a word such as `Twin:`.
+/// Returns the statement in the header of a file after a word such as `Twin:`.
 fn stated<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let mut header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     header.find_map(|line| line.strip_prefix(word)).map(str::trim)
 }
 
-/// What is wrong with where the header of `rtl/PATH` says that its twin or testbench is; `is_there` tells of paths.
+/// Returns the problem with the location that the header of `rtl/PATH` states for its twin or testbench.
+/// `is_there` is true for existing paths.
 fn problem(path: &str, text: &str, word: &str, folder: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
     let place = path.replacen("rtl", folder, 1);
     let Some(stated) = stated(text, word) else {

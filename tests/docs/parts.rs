@@ -1,16 +1,16 @@
-//! Generated parts of a document.
+//! Replaces the generated text in a document.
 
-/// One part: all that stands between its markers.
+/// Generated text between two markers.
 pub(super) struct Part {
     pub name: &'static str,
-    /// Ends in a line break.
+    /// Content, which ends with a line break.
     pub text: String,
 }
 
 const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end -->";
 
-/// The document with its parts as they are given.
+/// Returns the document with its generated text replaced by the given parts.
 pub(super) fn renewed(document: &str, parts: &[Part]) -> Result<String, String> {
     let mut text = String::new();
     let mut lines = document.lines().enumerate();

@@ -1,11 +1,12 @@
-//! The testpoints that a bench begins with are those that it has: each names tests, a file of tests, or what in the
-//! bench draws them, and all of that is there. What a testpoint counts, a test of its own holds to having been met.
+//! Checks the testpoint tables in the headers of benches. Each testpoint must name existing tests, a file
+//! of tests, or code of the bench that draws its stimuli. Separate tests check that counted testpoints were
+//! reached.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Source files below a folder.
+/// Collects the source files below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -18,23 +19,23 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The tests of a file.
+/// Returns the names of the tests in a file.
 fn tests_of(text: &str) -> Vec<&str> {
     let mut lines = text.lines().map(str::trim);
     let mut found = Vec::new();
     while lines.any(|line| line == "#[test]") {
-        // Other attributes may stand in between.
+        // Other attributes may follow `#[test]`.
         let named = lines.by_ref().find_map(|line| line.strip_prefix("fn "));
         found.extend(named.and_then(|named| named.split('(').next()));
     }
     found
 }
 
-/// Rows of the table of testpoints in a header, by the names of its columns.
+/// Returns the head and the rows of the testpoint table in a header.
 fn testpoints(text: &str) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     let mut rows = header.skip_while(|line| !line.starts_with("| testpoint")).map_while(|line| {
-        // A bar may stand in code.
+        // Bars inside code are escaped.
         let cells = line.strip_prefix('|')?.strip_suffix('|')?.replace("\\|", "/");
         Some(cells.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>())
     });
@@ -46,7 +47,7 @@ fn in_ticks(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// Whether a name is that of a pattern, in which a star stands for anything.
+/// True if a name matches a pattern, in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -56,19 +57,20 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The module path of a file below a folder.
+/// Returns the module path of a file below a folder.
 fn module(folder: &Path, file: &Path) -> Option<String> {
     let path = file.strip_prefix(folder).ok()?.with_extension("");
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     Some(parts.into_iter().filter(|part| part != "mod" && part != "main").collect::<Vec<_>>().join("::"))
 }
 
-/// What is wrong with the table of a file, given the tests of all files and the folder of its crate.
+/// Returns the problems of the table in a file, given the tests of all files and the folder of the crate.
 fn problems(file: &Path, text: &str, of_crate: &Path, tests: &BTreeMap<PathBuf, Vec<String>>) -> Vec<String> {
     let Some((head, rows)) = testpoints(text) else { return Vec::new() };
     let column = |name: &str| head.iter().position(|cell| cell == name);
     let code: String = text.lines().filter(|line| !line.starts_with("//!")).collect::<Vec<_>>().join("\n");
-    // Below the file's own folder, and by its path in the crate, which may be of another folder.
+    // A test may be named relative to the folder of the file, or by its path in the crate, also in another
+    // folder.
     let is_test = |pattern: &str| {
         tests.iter().any(|(other, names)| {
             let [near, far] = [file.parent().unwrap(), of_crate].map(|folder| module(folder, other));

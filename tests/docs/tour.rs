@@ -1,14 +1,14 @@
-//! The tour: what it shows is what its commands print.
+//! Checks that the tour shows the current output of its commands.
 
 use std::fs;
 
 use super::parts::Part;
 use super::{code_block, first_columns, holds, printed, root, shown, summary};
 
-/// The kernel that the tour looks at closely.
+/// Kernel that the tour examines in detail.
 const LAUNCH: &str = "kernels/gesummv/launch.toml";
 
-/// The rows of that kernel in the sweep's table: those of a sweep that has no other.
+/// Returns the rows of that kernel in the table of the sweep, from a sweep without the other kernels.
 fn rows() -> String {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(root().join("docs/example/tour.toml")).unwrap();
@@ -20,7 +20,7 @@ fn rows() -> String {
     printed(&["sweep", sweep.to_str().unwrap(), "--quiet"])
 }
 
-/// What happened to the line that the L1D refuses at the trigger.
+/// Returns the events of the line that the L1D stalls on at the trigger.
 fn followed() -> String {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("gesummv.fst");

@@ -1,7 +1,7 @@
-//! A fetch that misses in the instruction cache and finds its line in the L2, taken apart like a load.
+//! Splits a fetch that misses in the instruction cache and hits in the L2 into stages, like a load.
 //!
-//! One thread goes round a loop of more lines than the cache has: every line misses each time, and is in the L2 from the
-//! second time on.
+//! One thread executes a loop with more lines than the cache has. Every line misses in each round, and is
+//! in the L2 from the second round on.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,32 +13,34 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
 use super::L2_HIT;
 use super::stages::{Changes, SIGHTS, Sight, between, down, render, up};
 
-/// Lines of the loop, of 16 instructions each; the cache has 16.
+/// Number of lines in the loop, of 16 instructions each. The cache has 16 lines.
 const LINES: u64 = 40;
 const PER_LINE: u64 = 16;
 
-/// The miss looked at, in the middle of the second round.
+/// Index of the measured miss, in the middle of the second round.
 const MISS: usize = 60;
 
 const LOOK_UP: (&str, &str) = ("sm0.", "core.icache.used");
 
-/// What is seen of a miss, between which it comes by where a load does.
+/// First events of a miss. After them, the miss passes the same events as a load, until those of `LAST`.
 const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))];
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
 
-/// Those of a load between the crossbars and the end of the link to its SM.
+/// Returns the events of a miss, including those of a load from the crossbars to the end of the link to its
+/// SM.
 fn sights() -> Vec<&'static Sight> {
     let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
     FIRST.iter().chain(own).chain(&LAST).collect()
 }
 
-/// Writes a launch file of a loop that is gone round so often.
+/// Writes a launch file of a loop that executes `rounds` times.
 fn launch(folder: &Path, rounds: u64) -> PathBuf {
     let mut ptx = ".version 3.2\n.target sm_35\n.address_size 64\n.visible .entry loop(.param .u32 rounds)\n{\n\
                    .reg .pred %p<2>; .reg .b32 %r<9>;\nld.param.u32 %r1, [rounds];\nLOOP:\n"
         .to_owned();
-    // Three instructions end a round, whose lines are those of all rounds but for the load at its beginning.
+    // Three more instructions end a round. All rounds execute the same lines, except for the load before
+    // the loop.
     for at in 0..LINES * PER_LINE - 3 {
         writeln!(ptx, "mov.u32 %r{}, {at};", 2 + at % 6).unwrap();
     }
@@ -64,7 +66,7 @@ fn ran(rounds: u64, designs: &[&str], wave: Option<WaveOptions>) -> RunReport {
     report
 }
 
-/// Cycles and misses of a round that finds all its lines in the L2.
+/// Returns the cycles and misses of a round whose lines are all in the L2.
 fn of_a_round(designs: &[&str]) -> (u64, u64) {
     let [less, more] = [3, 4].map(|rounds| {
         let counters = ran(rounds, designs, None).counters;
@@ -76,7 +78,8 @@ fn of_a_round(designs: &[&str]) -> (u64, u64) {
 #[test]
 fn a_miss_that_the_l2_answers_delays_a_fetch_by_139_cycles() {
     let ((cached, misses), (perfect, none)) = (of_a_round(&["icache"]), of_a_round(&[]));
-    // The load ahead of the loop moves it by an instruction, so that a round touches a line more than it has.
+    // The load before the loop shifts it by one instruction, so that a round touches one line more than
+    // `LINES`.
     assert_eq!((misses, none), (LINES + 1, 0));
     let delay = (cached - perfect) as f64 / misses as f64;
     println!("{delay:.2} cycles a miss");
@@ -94,7 +97,7 @@ fn the_stages_of_a_miss_are_those_of_the_documentation() {
     ran(2, &["icache"], Some(wave));
     let changes = Changes::read(&path);
     let look_up = changes.of(LOOK_UP, true)[MISS];
-    // The first buffer that is filled after it.
+    // First instruction buffer that is filled after the lookup.
     let [_, Sight { signal, up, .. }] = &LAST;
     let filled = changes.of(*signal, *up).into_iter().find(|at| *at > look_up).unwrap();
     let stages = between(&changes, &sights(), (look_up, filled + 1), &L2_HIT);

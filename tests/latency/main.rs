@@ -1,19 +1,19 @@
-//! Latency of a load that the next one waits for, by the level that answers it.
+//! Measures the latency of dependent loads, by the level of the hierarchy that answers them.
 //!
-//! One thread follows a chain of addresses. The buffer holds, in each of its words, the address of
-//! the word one stride further, so that the stride decides what happens:
+//! One thread follows a chain of addresses. Each word of the buffer holds the address of the word one
+//! stride further. The stride thus selects the level that answers:
 //!
-//! | level          | stride            | why                                                         |
-//! |----------------|-------------------|-------------------------------------------------------------|
-//! | L1 hit         | 0                 | every load after the first finds its line                   |
-//! | L2 hit         | a line            | launched twice: the L1 forgets between launches, the L2 not |
-//! | DRAM row hit   | a line of a channel | the next line of the same open row, or of the row of its other half bank |
-//! | DRAM conflict  | a row of all banks of a channel | another row of the same bank                  |
+//! | level         | stride                          | why                                                                         |
+//! |---------------|---------------------------------|-----------------------------------------------------------------------------|
+//! | L1 hit        | 0                               | every load after the first hits the same line                               |
+//! | L2 hit        | a line                          | launched twice: the L1 is invalidated between launches, the L2 is not       |
+//! | DRAM row hit  | a line of a channel             | the next line is in the same open row, or in the row of the other half bank |
+//! | DRAM conflict | a row of all banks of a channel | the next line is in another row of the same bank                            |
 //!
-//! A latency is the difference in cycles between a chain and one twice as long, by the difference
-//! in loads: what surrounds the loads cancels out. The machine is exact, so the cycles are pinned.
-//! `stages` takes one load apart, by the beats in a waveform; docs/latency.md explains its stages. `instructions` does so
-//! with a fetch that misses.
+//! A latency is the difference in cycles between a chain and one twice as long, divided by the difference
+//! in loads. Everything around the loads cancels out. The model is cycle-exact, so the tests pin the
+//! cycles. `stages` splits one load into stages, by the beats in a waveform; docs/latency.md explains its
+//! stages. `instructions` does the same for a fetch that misses.
 
 mod instructions;
 mod stages;
@@ -28,7 +28,7 @@ use warpsieve::run::{Counters, Outcome, RunOptions, WaveOptions, run};
 
 /// Address of the first buffer of every launch.
 const FIRST_BUFFER: u64 = 0x10_0000;
-/// Loads of an iteration of the kernel.
+/// Loads per iteration of the kernel.
 const UNROLLED: u64 = 8;
 
 const LINE: u64 = 128;
@@ -36,15 +36,16 @@ const PARTITIONS: u64 = 6;
 /// Bytes of the rows with the same number in all 16 banks of a channel.
 const ROWS: u64 = 16 * 4096;
 
-/// A chain of loads.
+/// Chain of dependent loads.
 #[derive(Clone, Copy)]
 struct Chase {
     machine: &'static str,
     name: &'static str,
     stride: u64,
-    /// The last launch is the one that counts.
+    /// Number of launches, of which the last is measured.
     launches: u64,
-    /// What GPGPU-Sim's model of the same machine takes; on `volta` what V100s do, in the middle of what is published.
+    /// Latency in GPGPU-Sim's model of the same machine [core cycles]. For `volta`, the middle of the
+    /// published latencies of V100s.
     simulator: f64,
 }
 
@@ -61,7 +62,8 @@ const fn volta(name: &'static str, stride: u64, launches: u64, simulator: f64) -
     Chase { machine: "volta", name, stride, launches, simulator }
 }
 
-/// On `volta`. The DRAM chain goes through a run of a channel after the other, each of whose first row is closed.
+/// Chains on `volta`. The DRAM chain visits runs of lines in one channel after another, and the first row
+/// of each run is closed.
 const VOLTA: [Chase; 3] =
     [volta("L1 hit", 0, 1, 28.0), volta("L2 hit", LINE, 2, 205.0), volta("DRAM, closed row", 2 * LINE, 1, 345.0)];
 
@@ -107,7 +109,7 @@ impl Chase {
     }
 
     fn resolved(&self) -> Resolved {
-        // One SM: a second launch goes where the first one went.
+        // With one SM, a second launch runs on the same SM as the first.
         let sets = vec!["num_sms=1".to_owned()];
         Resolved::new(&Request { machine: self.machine.to_owned(), sets, ..Request::default() }).unwrap()
     }
@@ -116,13 +118,13 @@ impl Chase {
         f64::from(self.resolved().config.clock.core_khz) / 1e9
     }
 
-    /// Core cycles of the last launch.
+    /// Returns the duration of the last launch [core cycles].
     fn cycles(&self, iterations: u64) -> u64 {
         let before = if self.launches > 1 { self.run(iterations, self.launches - 1, None).cycles } else { 0 };
         self.run(iterations, self.launches, None).cycles - before
     }
 
-    /// Core cycles of 32 loads.
+    /// Returns the duration of 32 loads [core cycles].
     fn of_32_loads(&self) -> u64 {
         self.cycles(64 / UNROLLED) - self.cycles(32 / UNROLLED)
     }

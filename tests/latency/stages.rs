@@ -1,9 +1,10 @@
-//! One load taken apart: when it leaves each block and when the next one takes it.
+//! Splits one load into stages: the times at which it leaves each block, and at which the next block
+//! dequeues it.
 //!
-//! The times come from a waveform. A channel shows how many beats are inside from the edge of their
-//! sending to the edge of their taking, so that the number goes up when a load leaves a block and
-//! down when it enters the next. docs/latency.md holds the tables printed here, each stage with its
-//! reason, and must be changed with them.
+//! The times are read from a waveform. The level of a channel is the number of beats inside, from the edge
+//! that sends a beat to the edge that takes it. The level rises when a load leaves a block and falls when
+//! it enters the next. The tables printed here are in docs/latency.md, each stage with its reason, and must
+//! change together with it.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +15,8 @@ use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
-/// The last sight of each stage that is counted, and the one before its first: they are counted from edge to edge.
+/// Stages of the statistics: key, event before the first stage of the waveform, and last stage of the
+/// waveform. Both events are clock edges.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("tags", "link to the LSU", "coalescer, queue, tags"),
     ("miss_queue", "coalescer, queue, tags", "miss queue"),
@@ -23,14 +25,15 @@ const COUNTED: [(&str, &str, &str); 5] = [
     ("replies", "reply queue", "link to the SM"),
 ];
 
-/// The load looked at, counted from the last: in the middle of an iteration, far from the ends.
+/// Measured load, counted from the last one: in the middle of an iteration, far from both ends of the
+/// chain.
 const FROM_LAST: usize = 12;
 
-/// Something seen of a load.
+/// Event of a load in the waveform.
 pub(super) struct Sight {
-    /// What has happened since the sight before.
+    /// Name of the stage that ends with the event.
     stage: &'static str,
-    /// Beginning and end of the path of the number that changes.
+    /// Beginning and end of the path of the signal.
     pub(super) signal: (&'static str, &'static str),
     pub(super) up: bool,
 }
@@ -45,7 +48,7 @@ pub(super) const fn down(stage: &'static str, signal: (&'static str, &'static st
 
 const ISSUE: (&str, &str) = ("sm0.", "core.address_unit.valid");
 
-/// In the order in which a load comes by; those that it does not come by are left out.
+/// Events in the order in which a load passes them. A load that does not pass an event omits its stage.
 pub(super) const SIGHTS: [Sight; 18] = [
     up("address unit", ("sm0.", "l1.core_req.level")),
     down("link to the LSU", ("sm0.", "l1.core_req.level")),
@@ -68,7 +71,7 @@ pub(super) const SIGHTS: [Sight; 18] = [
 ];
 const LAST_STAGE: &str = "writeback, scoreboard, issue";
 
-/// Times in picoseconds at which numbers went up or down.
+/// Changes of signals: path, true if the value rose, time in picoseconds.
 pub(super) struct Changes(Vec<(String, bool, u64)>);
 
 impl Changes {
@@ -93,7 +96,7 @@ impl Changes {
         Self(all)
     }
 
-    /// The changes of a kind, in order of time.
+    /// Returns the times of all rises or falls of matching signals, in ascending order.
     pub(super) fn of(&self, (begin, end): (&str, &str), up: bool) -> Vec<u64> {
         let is_it = |name: &str, way: bool| way == up && name.starts_with(begin) && name.ends_with(end);
         let mut times: Vec<_> = self.0.iter().filter(|(name, way, _)| is_it(name, *way)).map(|c| c.2).collect();
@@ -102,7 +105,7 @@ impl Changes {
     }
 }
 
-/// The stages of what is seen between two times, in core cycles.
+/// Returns the stages between two times, with their durations in core cycles.
 pub(super) fn between(
     changes: &Changes,
     sights: &[&Sight],
@@ -123,12 +126,13 @@ pub(super) fn between(
     found
 }
 
-/// The stages of one load of a chain.
+/// Returns the stages of one load of a chain.
 fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chase.vcd");
     let globs = SIGHTS.iter().map(|sight| sight.signal).chain([ISSUE]);
-    // A channel that partitions share is in none of them.
+    // The signals of either form of channel, private or shared by partitions, are absent from the other
+    // machine.
     let absent = if chase.machine == "volta" { ("partition", ".dram.req.level") } else { ("channel", "") };
     let globs = globs.filter(|(begin, end)| *begin != absent.0 || !end.ends_with(absent.1));
     let scopes = globs.map(|(begin, end)| match begin {
@@ -150,7 +154,7 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// Stages as the documentation has them.
+/// Formats stages as in the documentation.
 pub(super) fn render(stages: &[(&'static str, f64)]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, cycles: f64| writeln!(text, "{name:28} {cycles:7.2}").unwrap();
@@ -177,7 +181,7 @@ fn the_stages_of_a_load_are_those_of_the_documentation() {
 fn the_stages_that_are_counted_are_those_of_the_waveform() {
     for chase in [L2_HIT, VOLTA[1]] {
         let seen = stages(&chase);
-        // The last launch counts.
+        // Only the last launch is measured.
         let run = |launches| chase.run(32 / UNROLLED, launches, None).totals().stages;
         let (before, after) = (run(chase.launches - 1), run(chase.launches));
         for ((name, before), (_, after)) in before.named().into_iter().zip(after.named()) {
@@ -186,7 +190,7 @@ fn the_stages_that_are_counted_are_those_of_the_waveform() {
             let expected: f64 = seen[upto(first)..upto(last)].iter().map(|(_, cycles)| cycles).sum();
             assert_eq!(after.number - before.number, 32, "{name} on {}", chase.machine);
             let counted = (after.cycles - before.cycles) as f64 / 32.0;
-            // A part of a cycle is dropped; the waveform is in whole picoseconds.
+            // The counters drop fractions of a cycle, and the waveform has whole picoseconds.
             assert!(
                 (-0.01..1.0).contains(&(expected - counted)),
                 "{name} on {}: {counted} counted, {expected} seen",

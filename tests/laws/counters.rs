@@ -1,4 +1,4 @@
-//! What blocks count reaches the statistics: a counter that is another changes them.
+//! Checks that the counters of all blocks reach the statistics: changing a counter must change them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use warpsieve::run::{Counters, RunReport};
 
 use super::{Run, kind, runs, statistics};
 
-/// Counters that no statistics have, and why.
+/// Counters that are in no statistics, by group, with the reason.
 const ELSEWHERE: &[(&str, &[&str], &str)] = &[
     (
         "const_cache texture_cache",
@@ -17,7 +17,7 @@ const ELSEWHERE: &[(&str, &[&str], &str)] = &[
     ("", &["dram_khz"], "a clock of the configuration, by which rates of the papers are formed"),
 ];
 
-/// Pointers of all numbers in a value.
+/// Collects the JSON pointers of all numbers in a value.
 fn numbers(path: String, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Number(_) => found.push(path),
@@ -29,7 +29,7 @@ fn numbers(path: String, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// True if the statistics of the run are others with this counter one higher.
+/// True if the statistics of the run change when this counter is one higher.
 fn is_told(run: &Run, plain: &RunReport, before: &Value, pointer: &str) -> bool {
     let mut counters = serde_json::to_value(&plain.counters).unwrap();
     let counter = counters.pointer_mut(pointer).unwrap();
@@ -43,12 +43,12 @@ fn no_counter_of_a_block_is_missing_in_the_statistics() {
     let (mut told, mut all) = (BTreeSet::new(), BTreeSet::new());
     let mut machines = BTreeSet::new();
     for run in runs().iter().filter(|run| machines.insert(run.resolved.hash())) {
-        // Energy is formed of counters that stand elsewhere too.
+        // Energy is computed from counters that are in the statistics anyway.
         let plain = RunReport { structures: None, ..run.report.clone() };
         let before = statistics(&run.resolved, &plain, None);
         let mut pointers = Vec::new();
         numbers(String::new(), &serde_json::to_value(&run.report.counters).unwrap(), &mut pointers);
-        // Units of a kind are as good as the first.
+        // Only the first unit of each kind is checked, since all units are alike.
         let is_first = |pointer: &String| pointer.split('/').nth(2).is_none_or(|unit| ["0", ""].contains(&unit));
         for pointer in pointers.into_iter().filter(is_first) {
             let key = kind(&pointer);

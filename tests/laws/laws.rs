@@ -1,4 +1,4 @@
-//! The laws, in the order in which an access comes through the machine.
+//! Lists the laws, in the order in which an access passes the blocks of the machine.
 
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::machine::MachineConfig;
@@ -6,19 +6,19 @@ use rtl::machine::MachineConfig;
 use super::relation::Relation::{AtMost, Equal, Near};
 use super::relation::{Relation, Statistics};
 
-/// Sums that hold in every run whatever is run.
+/// Relation between sums of counters that holds in every run.
 pub struct Law {
     pub name: &'static str,
-    /// In the terms of the field.
+    /// Law as a formula, in the terms of the field.
     pub says: &'static str,
     pub on: On,
     pub holds: fn(&Statistics<'_>) -> Vec<Relation>,
 }
 
-/// Where a law holds.
+/// Runs for which a law holds.
 pub enum On {
     Every,
-    /// On these machines, and why on no other.
+    /// Machines for which the law holds, and the reason why it holds on no other.
     Only(fn(&Statistics<'_>) -> bool, &'static str),
 }
 
@@ -32,18 +32,18 @@ const LSU_CACHES: [&str; 3] = ["l1", "const_cache", "texture_cache"];
 const REFUSALS: [&str; 4] = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue"];
 const READ_STAGES: [&str; 3] = ["requests", "l2", "replies"];
 
-/// Reads that all L1s sent to the L2.
+/// Returns the number of reads that all L1s sent to the L2.
 fn reads(s: &Statistics<'_>) -> i128 {
     let fetches = s.count("icache.misses");
     data_reads(s) + fetches
 }
 
-/// Reads of loads.
+/// Returns the number of reads caused by loads.
 fn data_reads(s: &Statistics<'_>) -> i128 {
     load_misses(s) + s.count("l1.bypasses")
 }
 
-/// Misses of loads in all caches of the LSUs.
+/// Returns the load misses in all caches of the LSUs.
 fn load_misses(s: &Statistics<'_>) -> i128 {
     s.count("l1.misses") + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
 }
@@ -52,7 +52,7 @@ fn stores(s: &Statistics<'_>) -> i128 {
     s.sum("l1", &["store_hits", "store_misses"])
 }
 
-/// Bytes of DRAM bursts of one line of the L2.
+/// Returns the number of DRAM bursts per L2 line.
 fn bursts(config: &MachineConfig) -> i128 {
     (config.l2.line_bytes / config.dram.burst_bytes()).max(1).into()
 }
@@ -69,7 +69,7 @@ const SHORT_LINES: &str = "an L1 line is several L2 lines, of which a request na
 const BY_SECTORS: &str = "sectors are fetched, of which a line has several";
 
 pub const LAWS: &[Law] = &[
-    // Schedulers.
+    // Laws of the schedulers.
     Law {
         name: "every scheduler of an SM spends every cycle once",
         says: "issued + stalls = cycles x schedulers, in each SM",
@@ -228,7 +228,7 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| vec![Near(s.real("candel2018.miss_delay") * s.real("l2.fetches"), s.real("l2.miss_delay"))],
     },
-    // Caches of an SM.
+    // Laws of the caches of an SM.
     Law {
         name: "every load of an L1D has one outcome",
         says: "loads = hits + pending hits + misses + bypasses, in each L1D and in all",
@@ -345,7 +345,7 @@ pub const LAWS: &[Law] = &[
             (0..lsus).map(of).collect()
         },
     },
-    // Loads by instruction.
+    // Laws of loads by instruction.
     Law {
         name: "every line request of an instruction has one outcome",
         says: "accesses = hits + pending hits + misses + bypasses, for each load instruction",
@@ -389,7 +389,7 @@ pub const LAWS: &[Law] = &[
                 .collect()
         },
     },
-    // Stages.
+    // Laws of the stages of a load.
     Law {
         name: "every stay in a stage has one duration",
         says: "number = sum of the classes of durations, for each stage of a load",
@@ -424,7 +424,7 @@ pub const LAWS: &[Law] = &[
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
         holds: |s| READ_STAGES.map(|stage| Equal(s.count(&format!("stages.{stage}.number")), data_reads(s))).into(),
     },
-    // Networks.
+    // Laws of the networks.
     Law {
         name: "every request is of a miss, a bypass, a store or an atomic",
         says: "request packets = L1 reads + stores + atomics + notices to the tracker",
@@ -502,7 +502,7 @@ pub const LAWS: &[Law] = &[
             vec![AtMost(dropped, s.count("noc.recall.packets") * LSU_CACHES.len() as i128)]
         },
     },
-    // Sharing tracker.
+    // Laws of the sharing tracker.
     Law {
         name: "every forward is supplied or refused",
         says: "forwards = supplied + refused",
@@ -532,7 +532,7 @@ pub const LAWS: &[Law] = &[
             ]
         },
     },
-    // L2.
+    // Laws of the L2.
     Law {
         name: "counts of L2 banks add up",
         says: "every count = sum over the banks",
@@ -693,7 +693,8 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| {
             let kinds = ["icache", "l1", "const_cache", "texture_cache", "l2"];
-            // Read-only caches that nothing asks are not named; whether they are asked does not depend on evictions.
+            // Read-only caches without accesses are not named. Their number of accesses does not depend on
+            // evictions.
             let is_used = |kind: &&str| s.at(&format!("{kind}.accesses")).as_u64() > Some(0);
             let kinds = kinds.into_iter().filter(|kind| ["l1", "l2"].contains(kind) || is_used(kind));
             let named = s
@@ -710,7 +711,7 @@ pub const LAWS: &[Law] = &[
             kinds.map(kind).collect()
         },
     },
-    // DRAM.
+    // Laws of the DRAM.
     Law {
         name: "counts of DRAM channels add up",
         says: "every count = sum over the channels",
@@ -840,7 +841,7 @@ pub const LAWS: &[Law] = &[
             s.each("units.dram").into_iter().flat_map(both).collect()
         },
     },
-    // Energy.
+    // Laws of energy.
     Law {
         name: "energy of blocks makes up the whole",
         says: "dynamic and leakage energy = sums over the outermost blocks",
@@ -881,7 +882,7 @@ pub const LAWS: &[Law] = &[
             ]
         },
     },
-    // Time series and reuse.
+    // Laws of time series and reuse.
     Law {
         name: "a time series adds up to the totals",
         says: "sum of a column = its counter",
@@ -911,23 +912,24 @@ pub const LAWS: &[Law] = &[
     },
 ];
 
-/// The networks that there are.
+/// Returns the networks of the machine.
 fn networks<'a>(s: &'a Statistics<'a>) -> impl Iterator<Item = String> + 'a {
     s.keys("noc").into_iter().filter(|network| s.has(network))
 }
 
-/// A sum is between the bounds of the classes that its terms are in: below 16, 32, 64 and so on, and longer.
+/// Returns the relations that bound a sum by the latency classes of its terms. The classes are below 16,
+/// 32, 64 and so on, and longer.
 fn in_classes(s: &Statistics<'_>, sum: &str, classes: &str) -> Vec<Relation> {
     let classes: Vec<_> = s.each(classes).iter().map(|class| s.count(class)).collect();
     let last = classes.len() - 1;
     let least = classes.iter().enumerate().map(|(at, count)| if at == 0 { 0 } else { count * (8 << at) }).sum();
     let most: i128 = classes.iter().enumerate().map(|(at, count)| count * ((16 << at) - 1)).sum();
     let sum = s.count(sum);
-    // The longest have no bound.
+    // Terms in the longest class have no upper bound.
     if classes[last] > 0 { vec![AtMost(least, sum)] } else { vec![AtMost(least, sum), AtMost(sum, most)] }
 }
 
-/// The dynamic energy of a block and of those inside it.
+/// Returns the relations of the dynamic energy of a block, and of the blocks inside it.
 fn dynamic(s: &Statistics<'_>, block: &str) -> Vec<Relation> {
     let event = |event: &String| s.real(&format!("{event}.count")) * s.real(&format!("{event}.pj_each"));
     let children = s.each(&format!("{block}.children"));

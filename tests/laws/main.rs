@@ -1,10 +1,10 @@
-//! Laws of conservation: what the statistics of any run must obey, whatever ran on whatever machine.
+//! Conservation laws, which the statistics of every run must obey, on every machine and for every kernel.
 //!
-//! | testpoint                                                             | file       |
-//! |-----------------------------------------------------------------------|------------|
-//! | every law holds for every kernel, on `fermi` and on machines by turns | `laws`     |
-//! | every law breaks if a number that it reads is another                 | `relation` |
-//! | no counter of a block is missing in the statistics                    | `counters` |
+//! | testpoint                                                                      | file       |
+//! |--------------------------------------------------------------------------------|------------|
+//! | every law holds for every kernel, on `fermi` and round robin on other machines | `laws`     |
+//! | every law breaks if a number that it reads changes                             | `relation` |
+//! | no counter of a block is missing from the statistics                           | `counters` |
 
 mod counters;
 mod laws;
@@ -25,7 +25,8 @@ use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
 
-/// Machines and designs that the kernels run on by turns, beside `fermi`: together they have everything that is counted.
+/// Machines and designs on which the kernels run round robin, in addition to `fermi`. Together they produce
+/// every counter.
 const MACHINES: &[(&str, &[&str])] = &[
     ("volta", &[]),
     ("southern-islands", &[]),
@@ -44,13 +45,14 @@ const MACHINES: &[(&str, &[&str])] = &[
     ("fermi", &["no-caches"]),
     ("fermi", &["fetch-on-write"]),
 ];
-/// Kernels that run with golden models beside them, and with a time series.
+/// Kernels that run with golden models and a time series.
 const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];
 
-/// Units of which a number is changed in a run; in others it may matter.
+/// Number of units per run in which a number is changed. If it matters in none of them, the next run tries
+/// again.
 const TRIES: usize = 2;
 
-/// The statistics of a run.
+/// Run with its statistics.
 struct Run {
     name: String,
     resolved: Resolved,
@@ -58,7 +60,8 @@ struct Run {
     statistics: Value,
 }
 
-/// All runs, made once. To be called ahead of a parallel iterator: its threads make the runs.
+/// Returns all runs, which are made once. Must be called outside of parallel iterators: their threads also
+/// make the runs, and would block on the lock instead.
 fn runs() -> &'static [Run] {
     static RUNS: LazyLock<Vec<Run>> = LazyLock::new(all_runs);
     &RUNS
@@ -75,7 +78,7 @@ fn all_runs() -> Vec<Run> {
     tasks.into_par_iter().map(Task::run).collect()
 }
 
-/// Every kernel, by the name of its folder.
+/// Returns every kernel, by the name of its folder.
 fn kernels() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
     let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
@@ -84,7 +87,7 @@ fn kernels() -> Vec<String> {
     names
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -123,7 +126,7 @@ impl Task {
     }
 }
 
-/// The statistics as JSON, with what else is reported of a run: shares of reasons, and the sums of a time series.
+/// Returns the statistics as JSON, extended by the shares of stall reasons and the sums of a time series.
 fn statistics(resolved: &Resolved, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
     let technology = Technology::built_in().unwrap();
     let energy = Activity::of(report).map(|did| Energy::of(&did, technology, Node::N45, technology.hop_mm()));
@@ -135,7 +138,7 @@ fn statistics(resolved: &Resolved, report: &RunReport, series: Option<BTreeMap<S
     value
 }
 
-/// The sum of each column of a time series, and the cycles of its rows.
+/// Returns the sum of each column of a time series, and the total cycles of its rows.
 fn columns(path: &Path) -> BTreeMap<String, u64> {
     let mut reader = csv::Reader::from_path(path).unwrap();
     let mut sums = BTreeMap::new();
@@ -185,7 +188,7 @@ fn there_are_fifty_laws_at_least_of_different_names() {
     assert_eq!(unexplained.map(|law| law.name).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// A law that no number can break says nothing.
+/// A law that no change can break checks nothing.
 #[test]
 fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     let runs = runs();
@@ -193,10 +196,11 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
 }
 
-/// Keys that a law reads in vain: in no run does it break if one of these numbers is another. Units of a kind are one.
+/// Returns the keys that a law reads in vain: no run breaks the law if one of these numbers changes. All
+/// units of a kind count as one key.
 ///
-/// Of a law that says "at most", the larger side matters only where the smaller one is not zero. Such a law reads in vain
-/// if none of its numbers can break it.
+/// In a law with "at most", the larger side matters only where the smaller one is not zero. Such a law
+/// reads in vain only if none of its numbers can break it.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
     let mut is_bound = false;
@@ -227,13 +231,13 @@ fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     matters.into_iter().filter(|(_, matters)| !matters).map(|(key, _)| name(key)).collect()
 }
 
-/// A pointer without the numbers of units.
+/// Returns a JSON pointer without the indices of units.
 fn kind(pointer: &str) -> String {
     let keys = pointer.split('/').filter(|key| !key.starts_with(|c: char| c.is_ascii_digit()));
     keys.collect::<Vec<_>>().join("/")
 }
 
-/// True if the law breaks with another number at `pointer`; `value` is as before then.
+/// True if the law breaks with a different number at `pointer`. Restores `value` afterwards.
 fn breaks(law: &Law, run: &Run, value: &mut Value, pointer: &str) -> bool {
     let before = value.pointer(pointer).unwrap().clone();
     let others: Vec<Value> = match before.as_u64() {

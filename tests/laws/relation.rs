@@ -1,4 +1,4 @@
-//! What a law says of numbers, and how numbers are read from the statistics.
+//! Defines the relations that laws consist of, and reads numbers from the statistics.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use rtl::machine::MachineConfig;
 use serde_json::Value;
 
-/// Part of a number by which sums of fractions may differ.
+/// Relative error allowed between sums of floating-point numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// Two sides of a law.
+/// Relation between the two sides of a law.
 #[derive(Clone, Copy, Debug)]
 pub enum Relation {
     Equal(i128, i128),
     AtMost(i128, i128),
-    /// Equal but for rounding.
+    /// Equality up to rounding.
     Near(f64, f64),
 }
 
@@ -28,11 +28,11 @@ impl Relation {
     }
 }
 
-/// The statistics of a run, which note what is read of them.
+/// Statistics of a run, which can record the numbers that are read.
 pub struct Statistics<'a> {
     pub config: &'a MachineConfig,
     value: &'a Value,
-    /// JSON pointers of the numbers that were read.
+    /// JSON pointers of the numbers read so far, if they are recorded.
     read: Option<RefCell<BTreeSet<String>>>,
 }
 
@@ -41,17 +41,17 @@ impl<'a> Statistics<'a> {
         Self { config, value, read: None }
     }
 
-    /// The same, to note what is read.
+    /// Returns the statistics in a form that records the numbers that are read.
     pub fn noting(self) -> Self {
         Self { read: Some(RefCell::default()), ..self }
     }
 
-    /// The numbers that were read.
+    /// Returns the JSON pointers of the numbers that were read.
     pub fn read(self) -> BTreeSet<String> {
         self.read.map(RefCell::into_inner).unwrap_or_default()
     }
 
-    /// What stands at a path such as `units.l1`, or below it at `0/hits`; `null` if nothing does.
+    /// Returns the value at a path such as `units.l1.0.hits`; `null` if there is none.
     pub fn at(&self, path: &str) -> &'a Value {
         self.value.pointer(&pointer(path)).unwrap_or(&Value::Null)
     }
@@ -60,7 +60,7 @@ impl<'a> Statistics<'a> {
         !self.at(path).is_null()
     }
 
-    /// A number, 0 if there is none.
+    /// Returns a number, or 0 if there is none.
     pub fn real(&self, path: &str) -> f64 {
         let value = self.at(path);
         if let (Some(read), false) = (&self.read, value.is_null()) {
@@ -69,33 +69,33 @@ impl<'a> Statistics<'a> {
         value.as_f64().unwrap_or(0.0)
     }
 
-    /// A count, 0 if there is none.
+    /// Returns a count, or 0 if there is none.
     pub fn count(&self, path: &str) -> i128 {
         self.real(path);
         self.at(path).as_u64().map_or(0, i128::from)
     }
 
-    /// The sum of counts below a path.
+    /// Returns the sum of the counts of several keys below a path.
     pub fn sum(&self, path: &str, keys: &[&str]) -> i128 {
         keys.iter().map(|key| self.count(&format!("{path}.{key}"))).sum()
     }
 
-    /// Elements of a list, each as a path.
+    /// Returns the paths of the elements of a list.
     pub fn each(&self, path: &str) -> Vec<String> {
         (0..self.at(path).as_array().map_or(0, Vec::len)).map(|at| format!("{path}.{at}")).collect()
     }
 
-    /// Keys of a table, each as a path.
+    /// Returns the paths of the keys of a table.
     pub fn keys(&self, path: &str) -> Vec<String> {
         self.at(path).as_object().into_iter().flatten().map(|(key, _)| format!("{path}.{key}")).collect()
     }
 
-    /// The sum of all counts in a list or a table.
+    /// Returns the sum of all counts in a list or table.
     pub fn all(&self, path: &str) -> i128 {
         self.each(path).iter().chain(&self.keys(path)).map(|inside| self.count(inside)).sum()
     }
 
-    /// Paths of all counts at a path or inside it.
+    /// Returns the paths of all counts at a path or inside it.
     pub fn counts(&self, path: &str) -> Vec<String> {
         match self.at(path) {
             Value::Number(_) => vec![path.to_owned()],
@@ -105,13 +105,13 @@ impl<'a> Statistics<'a> {
         }
     }
 
-    /// A law of the totals and of each unit of some kinds.
+    /// Applies a law to the total and to each unit of some kinds of units.
     pub fn of_all(&self, kinds: &[&str], law: impl Fn(&str) -> Relation) -> Vec<Relation> {
         let paths = |kind: &&str| [vec![(*kind).to_owned()], self.each(&format!("units.{kind}"))].concat();
         kinds.iter().flat_map(paths).map(|path| law(&path)).collect()
     }
 
-    /// Every count of a total, against the sum of its units.
+    /// Returns the relations between every count of a total and the sum over its units.
     pub fn adds_up(&self, kind: &str) -> Vec<Relation> {
         let units = self.each(&format!("units.{kind}"));
         let total = |path: String| {

@@ -1,27 +1,29 @@
-//! A judge of traces: takes what Accel-Sim's reader takes, and nothing that would make it stop or misread.
+//! Validates traces: accepts what Accel-Sim's reader accepts, and nothing that would make it stop or
+//! misread.
 //!
-//! Written from the reader (gpu-simulator/trace-parser, ISA_Def and trace-driven, revision 2260456, with what later ones ask
-//! for), not from `isa/trace`, of which it uses nothing. Its grammar stands in `docs/traces.md`; the reader stops at an
-//! assertion, without a word of where, or reads on with wrong values, where this says line and reason.
+//! Derived from the reader itself (gpu-simulator/trace-parser, ISA_Def and trace-driven, revision 2260456,
+//! with the requirements of later ones). It shares no code with `isa/trace`. `docs/traces.md` has the
+//! grammar. The reader stops at an assertion without naming the line, or continues with wrong values; this
+//! validator reports line and reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Opcodes by unit and version.
+/// Opcodes by execution unit and version.
 const OPCODES: &str = include_str!("accel_sim/opcodes.txt");
-/// What Accel-Sim asserts to have addresses.
+/// Opcodes for which Accel-Sim asserts that they have addresses.
 const ACCESSES: [&str; 12] = ["LD", "LDG", "LDL", "LDS", "LDSM", "ST", "STG", "STL", "STS", "ATOM", "ATOMG", "ATOMS"];
 
-/// What a kernel's trace asks of the configuration that runs it.
+/// Contents of a valid kernel trace that constrain the configuration that runs it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub instructions: u64,
-    /// Units whose opcodes occur.
+    /// Execution units whose opcodes occur.
     pub units: BTreeSet<String>,
 }
 
-/// The kernels of a list.
+/// Returns the kernels of a list.
 pub(crate) fn list(text: &str) -> Result<Vec<&str>, String> {
     whole_lines(text)?;
     let mut kernels = Vec::new();
@@ -40,7 +42,7 @@ pub(crate) fn list(text: &str) -> Result<Vec<&str>, String> {
     Ok(kernels)
 }
 
-/// A kernel's trace.
+/// Validates the trace of a kernel.
 pub(crate) fn kernel(text: &str) -> Result<Found, String> {
     whole_lines(text)?;
     let mut lines = Lines { rest: text.lines(), number: 0 };
@@ -57,12 +59,12 @@ pub(crate) fn kernel(text: &str) -> Result<Found, String> {
     }
 }
 
-/// The reader asserts that every line ends.
+/// Rejects a text whose last line does not end, as the reader asserts.
 fn whole_lines(text: &str) -> Result<(), String> {
     if text.ends_with('\n') { Ok(()) } else { Err("the last line has no end".to_owned()) }
 }
 
-/// Lines that are not empty.
+/// Reads the nonempty lines of a trace.
 struct Lines<'a> {
     rest: std::str::Lines<'a>,
     number: usize,
@@ -109,7 +111,7 @@ impl Header {
             keys.insert(key, value);
         }
         let get = |key| keys.get(key).copied().ok_or_else(|| format!("the header has no `{key}`"));
-        // Read with `%d`.
+        // The reader parses these numbers with `%d`, so they must fit an `int`.
         let number = |key| decimal::<u32>(get(key)?).and_then(|n| fits_int(n, key));
         for key in ["kernel id", "shmem", "nregs"] {
             number(key)?;
@@ -145,7 +147,7 @@ fn triple(text: &str) -> Result<[u32; 3], String> {
     numbers?.try_into().map_err(|_| format!("`{text}` is not three numbers"))
 }
 
-/// A CTA: all its warps with an instruction at least, whose exits cover each thread once.
+/// Validates a CTA: each of its warps has at least one instruction, and the exits cover each thread once.
 fn cta(lines: &mut Lines<'_>, header: &Header, judge: &mut Judge, index: [u32; 3]) -> Result<(), String> {
     lines.expect("#BEGIN_TB")?;
     let found = triple(lines.expect("thread block = ")?)?;
@@ -210,7 +212,7 @@ impl Judge {
         Ok(Self { has_line_numbers: header.has_line_numbers, units: units.collect(), found: Found::default() })
     }
 
-    /// An instruction; the lanes that it ends.
+    /// Validates an instruction, and returns the lanes that it ends.
     fn instruction(&mut self, line: &str) -> Result<u32, String> {
         let mut words = Words(line.split(' ').filter(|word| !word.is_empty()));
         if self.has_line_numbers {
@@ -234,7 +236,7 @@ impl Judge {
         Ok(if name == "EXIT" { mask } else { 0 })
     }
 
-    /// The first token of an opcode that the version has.
+    /// Returns the first token of an opcode, if the version has that opcode.
     fn opcode<'a>(&mut self, opcode: &'a str, has_addresses: bool) -> Result<&'a str, String> {
         let mut tokens = opcode.split('.');
         let name = tokens.next().unwrap_or_default();
@@ -246,7 +248,8 @@ impl Judge {
         if is_access && !has_addresses {
             return Err(format!("{opcode} has no addresses"));
         }
-        // The width comes from the first token that is a number with or without `U`: `S8` counts as 4 bytes.
+        // The reader takes the width from the first token that is a number, with or without `U`. It would
+        // read `S8` as 4 bytes.
         if is_access && tokens.any(|token| token == "S8" || token == "S16") {
             return Err(format!("{opcode} would be taken for an access of 4 bytes"));
         }
@@ -254,7 +257,7 @@ impl Judge {
     }
 }
 
-/// What is left of a line.
+/// Remaining words of a line.
 struct Words<I>(I);
 
 impl<'a, I: Iterator<Item = &'a str>> Words<I> {
@@ -272,7 +275,7 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
         u32::from_str_radix(word, 16).map_err(|_| format!("`{word}` stands where {what} should"))
     }
 
-    /// A count, and as many vector registers.
+    /// Parses a count, followed by that number of vector registers.
     fn registers(&mut self, most: u32, what: &str) -> Result<(), String> {
         let count: u32 = self.decimal(what)?;
         if count > most {
@@ -298,7 +301,7 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
             }
             "2" if mask != 0 => {
                 self.address()?;
-                // The oldest reader takes the immediate for one more distance, which it does not use.
+                // The oldest reader parses the immediate as one more distance, which it does not use.
                 (1..mask.count_ones()).try_for_each(|_| self.decimal::<i64>("a distance").map(|_| ()))
             }
             mode => Err(format!("address mode {mode} with mask {mask:08x}")),
@@ -319,7 +322,7 @@ fn hexadecimal(text: &str) -> Result<u64, String> {
     u64::from_str_radix(digits, 16).map_err(|_| format!("`{text}` is no address"))
 }
 
-/// A kernel of one warp of 4 threads with these instructions.
+/// Returns the trace of a kernel with one warp of 4 threads that executes these instructions.
 fn of(version: u32, instructions: &str) -> String {
     let insts = instructions.lines().count();
     format!(

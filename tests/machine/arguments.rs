@@ -1,5 +1,5 @@
-//! Arguments of launch files as kernels read them, every kind of parameter with every form of a value; launches and acts
-//! of kernels that are refused.
+//! Kernels read the arguments of launch files, for every kind of parameter and every form of a value.
+//! Invalid launches and illegal operations of kernels are rejected.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,8 @@ use warpsieve::run::{Outcome, RunError, RunOptions, Verdict, profile, run};
 
 use super::Setup;
 
-/// Declaration of a parameter `p`, argument, and the bytes that the kernel finds there. The buffer `out` lies at 0x100000.
+/// Declaration of a parameter `p`, argument, and the bytes that the kernel reads. The buffer `out` is at
+/// 0x100000.
 const PASSED: &[(&str, &str, &str)] = &[
     (".u8 p", "{ u8 = 200 }", "c8"),
     (".s8 p", "{ i8 = -3 }", "fd"),
@@ -38,7 +39,7 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".u64 .ptr .global .align 1 p", "{ u64 = 0 }", "0000000000000000"),
     (".b64 p", "\"out\"", "0000100000000000"),
     (".s64 p", "{ buffer = \"out\", offset = 3 }", "0300100000000000"),
-    // Halves of structs, and bytes.
+    // Halves given as structs, and bytes.
     (".u64 p", "{ struct = [{ u32 = 1 }, { i32 = -1 }] }", "01000000ffffffff"),
     (".b64 p", "{ struct = [{ f32 = 1.5 }, { u16 = 7 }] }", "0000c03f07000000"),
     (".f64 p", "{ struct = [{ f32 = 1.5 }, { f32 = 1.5 }] }", "0000c03f0000c03f"),
@@ -46,7 +47,7 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".f32 p", "{ bytes = \"00 00 c0 7f\" }", "0000c07f"),
     (".b32 p", "{ bytes = [1, 2, 0x03, 255] }", "010203ff"),
     (".u16 p", "{ u8 = [1, 2] }", "0102"),
-    // Arrays.
+    // Array parameters.
     (".u32 p[4]", "{ u32 = [1, 2, 3, 0xffffffff] }", "010000000200000003000000ffffffff"),
     (
         ".u32 p[4]",
@@ -64,7 +65,7 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".b8 p[4]", "{ f32 = 1.5 }", "0000c03f"),
     (".b8 p[8]", "\"out\"", "0000100000000000"),
     (".b8 p[3]", "{ u8 = [7, 8, 9] }", "070809"),
-    // Structs by value, as C lays them out.
+    // Structs by value, with the layout of C.
     (".align 8 .b8 p[16]", "{ struct = [\"out\", { i32 = 5 }] }", "00001000000000000500000000000000"),
     (".align 4 .b8 p[8]", "{ struct = [{ u8 = 1 }, { f32 = 1.5 }] }", "010000000000c03f"),
     (
@@ -86,7 +87,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 const HEAD: &str = ".version 7.8\n.target sm_80\n.address_size 64\n";
 
-/// A folder with a launch file `run.toml` and a PTX file `k.ptx`.
+/// Returns a folder with a launch file `run.toml` and a PTX file `k.ptx`.
 fn folder(ptx: &str, launches: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("k.ptx"), format!("{HEAD}{ptx}")).unwrap();
@@ -94,7 +95,7 @@ fn folder(ptx: &str, launches: &str) -> tempfile::TempDir {
     folder
 }
 
-/// A kernel that copies its parameter `p` of so many bytes to `out`.
+/// Returns a kernel that copies the `count` bytes of its parameter `p` to `out`.
 fn copying(name: &str, declaration: &str, count: usize) -> String {
     let mut text = format!(
         ".visible .entry {name}(.param .u64 out, .param {declaration}) {{ .reg .b16 %h; .reg .b64 %rd; ld.param.u64 %rd, [out];\n"
@@ -143,8 +144,8 @@ fn integers_of_64_bits_follow_the_iteration() {
     Setup::checked().passes(&folder.path().join("run.toml"));
 }
 
-/// Why a launch file is refused, or ends in a fault, without the folder: on the clocked machine, and where it is run
-/// without time.
+/// Returns the errors for a launch file, or its faults, without the name of the folder: from the clocked
+/// machine, and from the untimed profile.
 fn refused(machine: &str, ptx: &str, launches: &str) -> [String; 2] {
     let folder = folder(ptx, launches);
     let launch = folder.path().join("run.toml");
@@ -225,7 +226,8 @@ fn dynamic_shared_memory_is_what_the_machine_has() {
     }
 }
 
-/// Acts of a kernel on line 5, with a piece of the messages of the machine and of the interpreter.
+/// Illegal operations of a kernel on line 5, with a piece of the messages of the machine and of the
+/// interpreter.
 #[test]
 fn what_no_gpu_carries_out_is_a_fault_at_its_line() {
     let counted = "threads, expected whole warps of 32, no more than the ";
@@ -265,7 +267,7 @@ fn barriers_of_some_warps_and_loads_of_constants_are_none() {
     Setup::checked().passes(&folder(ptx, launches).path().join("run.toml"));
 }
 
-/// The host may write constants between launches; kernels read what it wrote.
+/// The host may write constants between launches. Kernels must read the values written.
 #[test]
 fn a_host_fills_constants() {
     let ptx = ".const .align 8 .u32 c[2] = {1, 2}; .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<3>;\n\

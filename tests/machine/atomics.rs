@@ -1,4 +1,5 @@
-//! Atomics, with a buffer for the line that they went to last in each L2 bank (anssari2012 section 3.4) and without.
+//! Atomics, with and without a buffer for the last line accessed by atomics in each L2 bank (anssari2012
+//! section 3.4).
 
 use std::path::PathBuf;
 
@@ -52,7 +53,7 @@ fn the_machine_of_the_thesis_serves_atomics_from_the_buffer_and_one_without_does
         sum(&without, |bank| bank.atomic_buffer.hits + bank.atomic_buffer.fills + bank.atomic_buffer.flushes),
         0
     );
-    // Loads past the L1 find their lines there.
+    // Loads that bypass the L1 stall on lines that the atomic buffer holds.
     assert!(sum(&served, |bank| bank.stalled(Stall::AtomicBuffer)) > 0);
 }
 
@@ -71,7 +72,7 @@ fn a_buffer_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert_eq!(run(fast, true), expected);
 }
 
-/// The line is given up at the end of each kernel, when no clock has an edge and no port is taken.
+/// The buffer gives up its line at the end of each kernel, when no clock has an edge and no port is in use.
 #[test]
 fn a_line_left_in_the_buffer_by_one_kernel_after_another_goes_back_whoever_looks() {
     for mode in [Mode::FAST, Mode::default()] {

@@ -1,4 +1,4 @@
-//! What designs change, and that they can be put together.
+//! Effects of designs on the results, and combinations of designs.
 
 use rtl::kernel::Mode;
 use rtl::l1::watch::Fail;
@@ -16,7 +16,7 @@ fn times(slow: &Counters, fast: &Counters) -> f64 {
     slow.cycles as f64 / fast.cycles as f64
 }
 
-/// khairy2015 section 4: rows whose distance is a multiple of the sets meet in one set, unless the
+/// khairy2015 section 4: rows whose distance is a multiple of the number of sets map to one set, unless the
 /// index is pseudo-random.
 #[test]
 fn pric_cures_the_conflicts_of_syrk() {
@@ -52,10 +52,10 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
-/// Designs that a machine does not take. The Fermi hash is for 32 or 64 sets of 128-byte lines, lines that
-/// the L2 recalls are not supplied, the lines of half a warp do not tell whether it contends, and only the flow that
-/// overlaps has a choice of what a miss brings. Of the L1s of a V100 and an H100, in few sets, shared memory takes ways that one of
-/// another shape does not have.
+/// Designs that a machine rejects. The Fermi hash is for 32 or 64 sets of 128-byte lines. The tracker
+/// cannot supply lines that the L2 recalls. Lines of half a warp cannot show if a warp contends. Only the
+/// overlapped flow has a choice of the data that a miss fetches. In the L1s of a V100 and an H100, which
+/// have few sets, shared memory takes ways that an L1 of another shape lacks.
 const DO_NOT_GO: [(&str, &[&str]); 4] = [
     (
         "southern-islands",
@@ -112,7 +112,7 @@ const DO_NOT_GO: [(&str, &[&str]); 4] = [
 
 #[test]
 fn every_machine_runs_with_every_design() {
-    // Each design on some machines, each machine with some designs.
+    // Each design runs on some machines, and each machine with some designs.
     for (number, machine) in machines().iter().enumerate() {
         for design in sampled(turned(designs(), number), machines().len()) {
             if DO_NOT_GO.iter().any(|(other, designs)| *other == machine.name && designs.contains(&design.name)) {
@@ -144,7 +144,7 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     }
 }
 
-/// Buffers of one request, so that queues fill up and stand in one another's way.
+/// Buffers hold one request, so that queues fill up and block each other.
 #[test]
 fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];
@@ -165,7 +165,7 @@ fn schemes_that_send_loads_past_the_l1_give_every_result() {
     }
 }
 
-/// khairy2015 section 5: requests of a warp reach the cache together, and none waits for a way.
+/// khairy2015 section 5: requests of a warp reach the cache together, so that none stalls on a way.
 #[test]
 fn mrpb_ends_the_wait_for_ways_of_a_set() {
     let fails = |design| {
@@ -175,7 +175,7 @@ fn mrpb_ends_the_wait_for_ways_of_a_set() {
     assert!(fails("baseline") > 1000 && fails("mrpb") == 0, "{} and {}", fails("baseline"), fails("mrpb"));
 }
 
-/// candel2018 section 5: misses of one set are fetched side by side.
+/// candel2018 section 5: misses of one set are fetched in parallel.
 #[test]
 fn with_an_frc_no_miss_waits_for_a_way() {
     let small_l2 = ["l2.sets=8", "l2.ways=2"];
@@ -205,7 +205,7 @@ fn decoupled_tags_and_replacement_policies_pass_every_check() {
     }
 }
 
-/// li2015 section 4.3: a threshold of zero sends all accesses to the L1D.
+/// li2015 section 4.3: with a threshold of zero, no access bypasses the L1D.
 #[test]
 fn with_threshold_0_every_kernel_takes_the_cycles_of_the_baseline() {
     for kernel in ["bfs", "gesummv", "sgemm", "vadd"] {
@@ -265,7 +265,7 @@ fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
     }
 }
 
-/// khairy2015 section 5: the three together are better than the index function alone.
+/// khairy2015 section 5: the three schemes together outperform the index function alone.
 #[test]
 fn dwt_pric_is_better_than_pric_where_warps_thrash() {
     let pric = counters("gesummv", "launch.toml", &["pric"]);

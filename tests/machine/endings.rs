@@ -1,4 +1,4 @@
-//! Runs that do not come to a good end.
+//! Runs that end early or fail.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn a_run_stops_at_its_cycle_limit_and_keeps_its_counters() {
     assert!(report.counters.warp_instructions() > 0);
 }
 
-/// The pc is that of the instruction behind the barrier.
+/// The reported pc is that of the instruction after the barrier.
 #[test]
 fn warps_that_wait_for_each_other_are_named() {
     for sets in [&[][..], &["dram.refresh=all-bank"]] {
@@ -36,7 +36,8 @@ fn warps_that_wait_for_each_other_are_named() {
     }
 }
 
-/// Time goes on and instructions are issued: what shows is that all come back to where they were.
+/// Cycles pass and instructions issue. The lack of progress shows only because all warps return to an
+/// earlier state.
 #[test]
 fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/spin.toml"));
@@ -49,7 +50,7 @@ fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     assert!(report.counters.cycles < 3_000_000, "{} cycles", report.counters.cycles);
 }
 
-/// Of 80 warps 79 go round in circles, but one counts, and lets them go in the end.
+/// Of 80 warps, 79 spin in a loop. The remaining warp counts, and finally releases them.
 #[test]
 fn warps_that_wait_for_one_that_works_are_left_alone() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/patient.toml"));
@@ -57,7 +58,8 @@ fn warps_that_wait_for_one_that_works_are_left_alone() {
     assert!(report.counters.cycles > 1_000_000, "{} cycles", report.counters.cycles);
 }
 
-/// Whatever panics while the machine runs, the waveform up to there is written and the panic goes on.
+/// If anything panics while the machine runs, the waveform up to that cycle is written, and the panic
+/// propagates.
 #[test]
 fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +76,7 @@ fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
     assert!(save.contains("[markername] Ainternal error"), "{save}");
 }
 
-/// A test run in a process of its own.
+/// Runs a test in a separate process.
 #[test]
 fn with_the_variable_waves_a_test_leaves_the_waveform_of_its_machine() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a run computes does not depend on how the host evaluates it.
+//! The results of a run do not depend on how the host evaluates the model.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,8 @@ use super::{LEAST_QUEUES, Setup, kernels, launch, root, some_kernels, turned};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
-/// Digests and lint look at every block's whole state, which takes long on fifteen SMs.
+/// Returns a small machine, since digests and lint examine the whole state of every block, which takes long
+/// on fifteen SMs.
 fn small() -> Setup {
     Setup::default().sets(&["num_sms=2", "num_partitions=2", "l2.sets=8"])
 }
@@ -53,7 +54,8 @@ fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
     }
 }
 
-/// Every register and every beat: what the counters do not show may be lost in a checkpoint as well.
+/// Compares digests of every register and every beat: state that the counters do not show must also survive
+/// a checkpoint.
 #[test]
 fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stopped() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,7 +66,8 @@ fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stoppe
             Setup { options, ..small() }.run(&launch(kernel, "small.toml"))
         };
         let whole = run(None, Checkpoints::default());
-        // At another part of each: at its beginning, in its middle, or shortly before its end.
+        // The checkpoint is at a different point of each kernel: near its beginning, in its middle, or
+        // shortly before its end.
         let cycle = 1 + whole.counters.cycles * (number * 7 % 20) / 20;
         run(Some(cycle), Checkpoints { write: Some(file.clone()), ..Checkpoints::default() });
         let resumed = run(None, Checkpoints { resume: Some(file.clone()), ..Checkpoints::default() });
@@ -72,7 +75,8 @@ fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stoppe
     }
 }
 
-/// The last CTA has ended, but its stores are in flight: nobody tells the host of it again.
+/// After the last CTA has ended, its stores are still in flight. The resumed run gets no second notice of
+/// the end.
 #[test]
 fn a_run_goes_on_from_each_of_its_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +102,7 @@ fn no_block_acts_without_having_been_woken() {
     }
 }
 
-/// Timers, messages and scores that fall with time must not care who looks.
+/// Timers, messages and decaying scores must not depend on which blocks are evaluated.
 #[test]
 fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     let short = ["throttle.period=200", "throttle.latency=7"];
@@ -116,7 +120,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Warps that wait for lines, and those that wait for an entry, wake whoever serves them.
+/// Warps that wait for lines, and warps that wait for an MSHR entry, wake the block that serves them.
 #[test]
 fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     let cases = [("bfs", vec!["sm.icache.mshr_entries=1"]), ("gesummv", vec![]), ("scan", vec!["sm.icache.ways=1"])];
@@ -128,8 +132,8 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Of an FRC every line waits for the one set there is. Whether a line that found no way wakes once more for nothing depends on
-/// who is evaluated first.
+/// Every line of the FRC waits for the only set. The order of evaluation must not decide how often a line
+/// that found no way retries.
 #[test]
 fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     let one_set = ["num_partitions=1", "l2.sets=1", "l2.line_bytes=32", "dram.bus_bits=128", "dram.burst_length=2"];
@@ -145,8 +149,8 @@ fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     (1..4).for_each(|seed| assert_same_statistics(&run(Some(seed)), &plain, "sssp"));
 }
 
-/// A run in step and the same island by island, in one thread and in several; the machine must have been in islands for a
-/// while if it is `long` enough.
+/// Compares a lockstep run with runs in islands, on one thread and on several. If the run is `long`, some
+/// of its cycles must be spent in islands.
 #[track_caller]
 fn assert_same_in_islands(setup: &Setup, launch: &Path, long: bool, what: &str) {
     assert_same_in_threads(setup, launch, long, what, 1..4);
@@ -204,7 +208,8 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         let setup = Setup::default().machine(machine);
         assert_same_in_islands(&setup, &launch("sgemm", "small.toml"), true, machine);
     }
-    // The shortest links: islands that meet in every cycle, and those of which one side is much faster.
+    // Shortest links, with which islands synchronize in every cycle, and links whose delays differ widely
+    // between directions.
     let least = Setup::default().sets(&LEAST_QUEUES);
     for [inject, deliver, request, reply] in [[1, 1, 1, 1], [9, 1, 2, 30], [1, 9, 30, 2]] {
         let links = [("inject", inject), ("deliver", deliver), ("request", request), ("reply", reply)];
@@ -214,7 +219,8 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
     }
 }
 
-/// A sharing tracker and recalls have networks of their own between SMs and partitions, over whose links islands meet, too.
+/// Sharing trackers and recalls have networks of their own between SMs and partitions, over whose links
+/// islands also synchronize.
 #[test]
 fn islands_meet_over_every_network() {
     let tracker = Setup::default().machine("hybrid").designs(&["tracker"]);
@@ -226,7 +232,8 @@ fn islands_meet_over_every_network() {
     }
 }
 
-/// Without delays at the SMs a kernel ends as soon as its last CTA does, and nobody may run beyond that.
+/// Without link delays at the SMs, a kernel ends in the same cycle as its last CTA, and no island may run
+/// beyond that cycle.
 #[test]
 fn a_machine_whose_kernels_end_at_once_runs_in_step() {
     let options = RunOptions { threads: threads_of(2), ..RunOptions::default() };
@@ -239,7 +246,7 @@ fn a_machine_whose_kernels_end_at_once_runs_in_step() {
     }
 }
 
-/// Where a run is cut off, and where nothing moves on, does not depend on it either.
+/// A cycle limit and the detection of no progress take effect at the same edge in islands as in lockstep.
 #[test]
 fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_islands() {
     for cycles in [1500, 1501, 1700, 2009] {
@@ -253,7 +260,8 @@ fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_islands() {
     }
 }
 
-/// Of the faults of several SMs within a few cycles the first ends the run, whoever comes to it first.
+/// If several SMs fault within a few cycles, the first fault ends the run, whichever thread encounters its
+/// fault first.
 #[test]
 fn the_first_fault_is_the_same_in_islands() {
     let launch = root().join("tests/machine/ptx/traps.toml");
@@ -270,8 +278,8 @@ fn the_first_fault_is_the_same_in_islands() {
     }
 }
 
-/// Who looks must not change what there is to be seen: the counters, and what went through the ports of
-/// every memory, which the energy follows.
+/// Observers must not change the statistics: neither the counters nor the port accesses of every memory,
+/// from which the energy is computed.
 #[test]
 fn neither_checks_nor_files_nor_threads_change_a_statistic() {
     let folder = tempfile::tempdir().unwrap();
@@ -293,14 +301,15 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
             Setup { options: options.clone(), ..Setup::default() }.passes(&launch(kernel, "small.toml"))
         };
         let without = run(&plain);
-        // Each kernel beside some of them, each of them beside some kernels.
+        // Each kernel runs with some of the options, and each option with some of the kernels.
         for (option, options) in sampled(turned(&watched, number), 8) {
             assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }
 }
 
-/// Schemes of every kind, and what is checked always beside what is not: trackers, recalls, side bands.
+/// Covers schemes of every kind, and ports that are always checked next to ports that are not: trackers,
+/// recalls, side bands.
 #[test]
 fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
     let of_fermi =
@@ -330,7 +339,7 @@ fn assert_same_statistics(one: &RunReport, other: &RunReport, what: &str) {
     assert!(ports.is_empty(), "{what}: {ports:?}");
 }
 
-/// The memories that were accessed more or less often.
+/// Returns the memories whose numbers of accesses differ.
 fn differing(one: &Counts, other: &Counts) -> Vec<String> {
     let memories = one.arrays.iter().zip(&other.arrays).filter(|(one, other)| one != other);
     let own = memories.map(|(one, other)| format!("{}: {:?}, {:?}", one.name, one.accesses, other.accesses));

@@ -1,4 +1,4 @@
-//! What `trace export` writes, read by the judge of what Accel-Sim takes.
+//! Exports of `trace export` satisfy the validator of Accel-Sim's trace format.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use warpsieve::trace::sass::BinaryVersion;
 
 use super::{accel_sim, fermi, launch, some_kernels};
 
-/// Exports a kernel and judges every line; the units that its opcodes need.
+/// Exports a kernel, validates every line, and returns the execution units that its opcodes need.
 fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let Exported { warp_instructions, .. } =
@@ -23,7 +23,7 @@ fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
         instructions += found.instructions;
         units.extend(found.units);
     }
-    // An access to several spaces, or to several words of local memory, is one line for each.
+    // An access to several spaces, or to several words of local memory, has one line per space or word.
     assert!(instructions >= warp_instructions && warp_instructions > 0, "{kernel}: {instructions}");
     units
 }
@@ -36,7 +36,7 @@ fn accel_sim_reads_every_exported_kernel_and_needs_no_unit_that_a_configuration_
     }
 }
 
-/// Atomics, textures, doubles, shuffles, and local memory.
+/// Kernels with atomics, textures, doubles, shuffles, and local memory.
 #[test]
 fn accel_sim_reads_exports_of_every_version() {
     for (at, version) in BinaryVersion::ALL.into_iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Machines at the edges of what the rules allow: slow, but correct.
+//! Machines at the limits that the configuration rules allow: slow, but correct.
 
 use super::{LEAST_QUEUES, Setup, launch, some_kernels};
 
-/// All else as small as it may be.
+/// Smallest values of all other fields.
 const LEAST: [&str; 36] = [
     "num_sms=1",
     "num_partitions=1",
@@ -120,7 +120,7 @@ fn clocks_of_any_simple_ratio_run() {
     }
 }
 
-/// Twins follow the lists.
+/// The golden twins check the lists of sharers.
 #[test]
 fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {
     let many = ["num_sms=72", "num_partitions=8"];

@@ -1,4 +1,4 @@
-//! What a host may do with a machine between launches, and what it is refused.
+//! Operations of a host on a machine between launches, and the rejected ones.
 
 use rtl::machine::Machine;
 use warpsieve::trace::synthetic::Kind;
@@ -12,7 +12,7 @@ fn memory_that_is_not_mapped_is_refused_with_its_address_and_its_place() {
     machine.map(0x1000, 256).unwrap();
     machine.write_memory(0x1000, &[7; 256]).unwrap();
     assert_eq!(machine.read_memory(0x10f8, 8), Ok(vec![7; 8]));
-    // Half of it is beyond the run that was mapped.
+    // Half of the read is beyond the mapped range.
     let read = machine.read_memory(0x10f8, 16).unwrap_err().to_string();
     assert_eq!(read, "16 bytes at 0x10f8 are not mapped: partition4.dram: burst 0xa is not mapped by the host");
     let written = machine.write_memory(0x1100, &[1; 4]).unwrap_err().to_string();
@@ -33,7 +33,7 @@ fn memory_beyond_the_end_of_the_channels_cannot_be_mapped() {
     );
 }
 
-/// What its L1s hold would be gone while loads are on their way.
+/// Ending the kernel would invalidate the L1s while loads are in flight.
 #[test]
 fn a_kernel_that_runs_cannot_be_ended() {
     let traced = Traced::synthetic(Kind::Stream, SMALL);

@@ -1,4 +1,4 @@
-//! Instruction caches on whole machines: misses go to the L2 like any read, and change no result.
+//! Instruction caches on whole machines: their misses go to the L2 like all reads, and change no result.
 
 use rtl::sm::{InstructionStats, StallReason};
 use warpsieve::run::Counters;
@@ -16,7 +16,7 @@ fn misses(counters: &Counters) -> u64 {
     sum(counters, |icache| icache.misses)
 }
 
-/// Reads that the L2 looked up.
+/// Returns the number of reads that the L2 looked up.
 fn l2_reads(counters: &Counters) -> u64 {
     counters.totals().l2.accesses
 }
@@ -58,7 +58,7 @@ fn a_perfect_store_has_no_counters_and_loses_no_cycle() {
     assert_eq!((counters.icache.len(), fetch_misses(&counters)), (0, 0));
 }
 
-/// A cache that holds every line misses each once an SM, in however many launches.
+/// A cache that holds all lines misses once per line and SM, in any number of launches.
 #[test]
 fn lines_stay_from_launch_to_launch() {
     let of = |sets: &[&str]| {
@@ -74,7 +74,7 @@ fn lines_stay_from_launch_to_launch() {
     assert!(misses(&all) <= 15 * image_lines && all.cycles > 0);
 }
 
-/// Instructions of 16 bytes, a few in each of three lines, of which the warp comes back to the first.
+/// Instructions of 16 bytes, a few in each of three lines. The warp finally returns to the first line.
 #[test]
 fn a_trace_is_fetched_at_its_own_program_counters() {
     let at = |pc: u32| format!("{pc:04x} ffffffff 1 R2 FADD 2 R2 R3 0");
@@ -86,8 +86,8 @@ fn a_trace_is_fetched_at_its_own_program_counters() {
         traced.passes(&Setup::default().designs(&ICACHE).sets(&sets.each_ref().map(String::as_str))).counters
     };
     let counters = replayed(8);
-    // Pairs: 0 10, 20, 70 (two jumps ahead), 80 90, 100000 100010, 20 30.
+    // Fetched pairs: 0 10, 20, 70 (two jumps ahead), 80 90, 100000 100010, 20 30.
     assert_eq!((misses(&counters), sum(&counters, |icache| icache.accesses)), (3, 6));
-    // How long the instructions of programs are does not matter to it.
+    // The configured instruction size is that of programs, and must not affect a trace.
     assert_eq!(counters, replayed(16));
 }

@@ -1,5 +1,5 @@
-//! Machines whose L2 has shorter lines than their L1s, whose lines are short, whose partitions take
-//! several lines in turn, and whose bypassing loads read sectors.
+//! Machines whose L2 lines are shorter than their L1 lines, machines with short lines, partitions that
+//! interleave several lines, and bypassing loads that read sectors.
 
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Counters, profile};
@@ -10,7 +10,7 @@ fn flits(counters: &Counters) -> u64 {
     counters.replies.iter().map(|output| output.flits).sum()
 }
 
-/// Reads that the L2 looked up.
+/// Returns the number of reads that the L2 looked up.
 fn l2_reads(counters: &Counters) -> u64 {
     counters.totals().l2.accesses
 }
@@ -43,7 +43,7 @@ fn every_pair_of_line_sizes_gives_every_result() {
     }
 }
 
-/// anssari2012: a line of 128 bytes is four requests of 32, each of which hits or misses by itself.
+/// anssari2012: a line of 128 bytes is four requests of 32 bytes, each of which hits or misses on its own.
 #[test]
 fn an_l1_miss_is_as_many_l2_reads_as_its_line_has_l2_lines() {
     let counters = |l2: &str| {
@@ -56,11 +56,11 @@ fn an_l1_miss_is_as_many_l2_reads_as_its_line_has_l2_lines() {
     }
 }
 
-/// xie2013 section 4.1: past the L1, transfers are of 32 bytes.
+/// xie2013 section 4.1: loads that bypass the L1 transfer 32 bytes each.
 #[test]
 fn loads_that_bypass_the_l1_bring_the_sectors_that_they_touch_and_no_more() {
     let file = launch("kmeans", "small.toml");
-    // Flits of data that the replies carry: acknowledgements are a header only.
+    // Number of data flits in the replies. Acknowledgments have only a header flit.
     let data = |setup: &Setup| {
         let counters = setup.passes(&file).counters;
         flits(&counters) - counters.replies.iter().map(|output| output.packets).sum::<u64>()

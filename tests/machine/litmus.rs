@@ -1,11 +1,11 @@
-//! Litmus tests: small racing programs, one thread an SM, whose outcomes on the machine are among those that the memory
-//! model allows (`tb/litmus.rs`). `warpsieve soak litmus` tries more of them.
+//! Litmus tests: small racing programs with one thread per SM. Their outcomes on the machine must be among
+//! those that the memory model allows (`tb/litmus.rs`). `warpsieve soak litmus` runs more of them.
 //!
-//! | testpoint | intent                                                                                        |
-//! |-----------|-----------------------------------------------------------------------------------------------|
-//! | shapes    | the enumeration allows and forbids what the literature says of the shapes that have a name    |
-//! | random    | random programs on machines whose L1s and L2s differ show only what is allowed                |
-//! | bite      | a machine that ignored fences would be found out                                              |
+//! | testpoint | intent                                                                                             |
+//! |-----------|----------------------------------------------------------------------------------------------------|
+//! | shapes    | the enumeration must allow and forbid the outcomes that the literature states for the named shapes |
+//! | random    | random programs, on machines with different L1s and L2s, must show only allowed outcomes           |
+//! | bite      | the tests must detect a machine that ignores fences                                                |
 
 use tb::kit::is_thorough;
 use tb::litmus::{LOCATIONS, Op, Program, machines, observed};
@@ -28,22 +28,23 @@ fn program(threads: &[&[Op]]) -> Program {
     Program(threads.iter().map(|ops| ops.to_vec()).collect())
 }
 
-/// Whether threads may read this, whatever memory holds at the end.
+/// True if threads may read these values, whatever memory holds at the end.
 fn may_read(program: &Program, read: &[u32]) -> bool {
     program.allowed().iter().any(|seen| seen[..seen.len() - LOCATIONS] == *read)
 }
 
-/// Whether locations may hold this at the end.
+/// True if the locations may hold these values at the end.
 fn may_leave(program: &Program, last: [u32; LOCATIONS]) -> bool {
     program.allowed().iter().any(|seen| seen[seen.len() - LOCATIONS..] == last)
 }
 
-/// Store buffering: each thread stores, and then looks for the other's store.
+/// Returns the shape "store buffering": each thread stores, and then reads the location that the other
+/// thread stores to.
 fn store_buffering() -> Program {
     program(&[&[store(0, 1), FENCE, load(1)], &[store(1, 1), FENCE, load(0)]])
 }
 
-/// Message passing: data, then a flag.
+/// Returns the shape "message passing": data, then a flag.
 fn message_passing() -> Program {
     program(&[&[store(0, 1), FENCE, store(1, 1)], &[load(1), FENCE, load(0)]])
 }
@@ -63,7 +64,7 @@ fn fences_forbid_what_the_shapes_with_a_name_show_without_them() {
         assert!(!may_read(&shape, read), "{shape}");
         assert!(may_read(&shape.unfenced(), read), "{shape}");
     }
-    // Two stores each, in opposite orders.
+    // Two threads, each with two stores, in opposite orders.
     let crossed = program(&[&[store(0, 1), FENCE, store(1, 2)], &[store(1, 1), FENCE, store(0, 2)]]);
     assert!(!may_leave(&crossed, [1, 1, 0]) && may_leave(&crossed.unfenced(), [1, 1, 0]));
     assert!(may_leave(&crossed, [2, 2, 0]));
@@ -73,7 +74,7 @@ fn fences_forbid_what_the_shapes_with_a_name_show_without_them() {
 fn one_location_has_one_order_for_all_who_read_it_in_memory() {
     let twice = |read: fn(usize) -> Op| program(&[&[store(0, 1)], &[read(0), read(0)]]);
     assert!(!may_read(&twice(load), &[1, 0]) && may_read(&twice(load), &[0, 1]));
-    // A copy in an L1 may be older than what was read before it.
+    // A copy in an L1 may be older than a value read before it.
     assert!(may_read(&twice(weak), &[1, 0]));
     for read in [load, weak] {
         let own = program(&[&[store(0, 1), read(0)], &[store(0, 2)]]);
@@ -85,7 +86,7 @@ fn one_location_has_one_order_for_all_who_read_it_in_memory() {
     assert_eq!(both.allowed().into_iter().collect::<Vec<_>>(), [vec![0, 1, 2, 0, 0], vec![1, 0, 2, 0, 0]]);
 }
 
-/// Programs drawn, and drawn thoroughly.
+/// Number of random programs, normally and in a thorough run.
 const PROGRAMS: [u64; 2] = [18, 45];
 
 #[test]
@@ -105,7 +106,7 @@ fn random_programs_show_only_what_is_allowed() {
             outcomes += 1;
         }
     }
-    // The races are real, and not only those of threads that take turns.
+    // The programs must really race, and some outcomes must go beyond sequential consistency.
     assert!(outcomes > 3 * programs && unordered > 5, "{outcomes} outcomes, {unordered} of them out of order");
 }
 

@@ -1,28 +1,28 @@
-//! The machine as a whole, run as a user runs it.
+//! Tests whole machines, run as a user runs them.
 //!
-//! | testpoint                                                                     | file         |
-//! |-------------------------------------------------------------------------------|--------------|
-//! | every kernel gives its results, with every check                              | `kernels`    |
-//! | ways of evaluation, and checking, change neither counters nor state           | `evaluation` |
-//! | index functions make the difference that the papers report; designs compose   | `designs`    |
-//! | lines of every size, sectors, interleave                                      | `lines`      |
-//! | small racing programs, against all outcomes that the memory model allows      | `litmus`     |
-//! | machines at the edges of their configuration                                  | `extremes`   |
-//! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
-//! | atomics, words written in parts, loads past the L1, with a buffer and without | `atomics`    |
-//! | what relies on the order of lanes, or of warps                                | `orders`     |
-//! | an L2 that fetches sectors                                                    | `sectors`    |
-//! | L2 banks that share a DRAM channel, a hashed partition index                  | `slices`     |
-//! | schedulers with pipes, banks and collectors to themselves                     | `sub_cores`  |
-//! | L1s that supply each other                                                    | `tracker`    |
-//! | the machine of a V100: results, bandwidth, peak issue                          | `volta`      |
-//! | counters sum up                                                               | `statistics` |
-//! | cycle limit, a program that hangs                                             | `endings`    |
-//! | what a host may do between launches                                          | `host`       |
-//! | products of matrices, with tensor pipes and without                           | `tensor`     |
-//! | arguments as kernels find them; launches and acts that are refused             | `arguments`  |
-//! | traces: replayed, exported, refused                                           | `replay`     |
-//! | exports are what Accel-Sim's reader takes                                     | `exports`    |
+//! | testpoint                                                                    | file         |
+//! |------------------------------------------------------------------------------|--------------|
+//! | every kernel gives its results, with all checks on                           | `kernels`    |
+//! | neither the way of evaluation nor checking changes counters or state         | `evaluation` |
+//! | index functions have the effect that the papers report; designs compose      | `designs`    |
+//! | lines of every size, sectors, interleave                                     | `lines`      |
+//! | small racing programs show only outcomes that the memory model allows        | `litmus`     |
+//! | machines at the limits of their configuration                                | `extremes`   |
+//! | an L2 that recalls lines from L1s; two DRAM channels per partition           | `recalls`    |
+//! | atomics, partially written words, bypassing loads, with and without a buffer | `atomics`    |
+//! | programs that rely on the order of lanes, or of warps                        | `orders`     |
+//! | an L2 that fetches sectors                                                   | `sectors`    |
+//! | L2 banks that share a DRAM channel, a hashed partition index                 | `slices`     |
+//! | schedulers with their own pipes, banks and collectors                        | `sub_cores`  |
+//! | L1s that supply lines to each other                                          | `tracker`    |
+//! | the machine of a V100: results, bandwidth, peak issue                        | `volta`      |
+//! | counters sum up                                                              | `statistics` |
+//! | cycle limit, and programs that make no progress                              | `endings`    |
+//! | operations of the host between launches                                      | `host`       |
+//! | matrix products, with and without tensor pipes                               | `tensor`     |
+//! | arguments as kernels read them; rejected launches and illegal operations     | `arguments`  |
+//! | traces: replay, export, rejected files                                       | `replay`     |
+//! | exports satisfy Accel-Sim's reader                                           | `exports`    |
 
 mod accel_sim;
 mod arguments;
@@ -57,17 +57,17 @@ use tb::kit::{LEAST_QUEUES, sampled, wave_path};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The machine `fermi` as it is.
+/// Returns the configuration of the machine `fermi`, without designs or settings.
 fn fermi() -> MachineConfig {
     Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config
 }
 
-/// Every kernel, by the name of its folder.
+/// Returns every kernel, by the name of its folder.
 fn kernels() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
     let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
@@ -76,25 +76,25 @@ fn kernels() -> Vec<String> {
     names
 }
 
-/// Every `step`-th of them; all with `THOROUGH=1`.
+/// Returns every `step`-th kernel, or all kernels with `THOROUGH=1`.
 fn some_kernels(step: usize) -> Vec<String> {
     sampled(kernels(), step).collect()
 }
 
-/// All of them, from another one on: what is sampled of them then differs from turn to turn.
+/// Returns all elements, rotated by `turn`, so that samples of them differ from turn to turn.
 fn turned<T>(all: &[T], turn: usize) -> impl Iterator<Item = &T> {
     all.iter().cycle().skip(turn % all.len()).take(all.len())
 }
 
-/// A launch file of a kernel.
+/// Returns the path of a launch file of a kernel.
 fn launch(kernel: &str, file: &str) -> PathBuf {
     root().join("kernels").join(kernel).join(file)
 }
 
-/// A machine to run on and how to run.
+/// Machine to run on, and the options of the run.
 #[derive(Clone, Default)]
 struct Setup {
-    /// `fermi` if none is named.
+    /// Name of the machine; `fermi` if `None`.
     machine: Option<String>,
     designs: Vec<String>,
     sets: Vec<String>,
@@ -121,7 +121,7 @@ impl Setup {
         self
     }
 
-    /// Gives fields values, in place of those that they were given before.
+    /// Sets fields, replacing earlier settings of the same fields.
     fn sets(mut self, sets: &[&str]) -> Self {
         for set in sets {
             self.sets.retain(|before| before.split('=').next() != set.split('=').next());
@@ -136,14 +136,14 @@ impl Setup {
         Resolved::new(&Request { machine, designs, sets }).unwrap().config
     }
 
-    /// Runs it; with its waveform if `WAVES` asks for that.
+    /// Runs a launch file, and writes a waveform if `WAVES` is set.
     fn run(&self, launch: &Path) -> RunReport {
         let mut options = self.options.clone();
         options.wave = options.wave.or_else(waves);
         run(launch, &self.config(), &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
     }
 
-    /// Runs to the end, with correct results.
+    /// Runs to the end, and asserts that the results are correct.
     #[track_caller]
     fn passes(&self, launch: &Path) -> RunReport {
         let report = self.run(launch);
@@ -153,12 +153,12 @@ impl Setup {
     }
 }
 
-/// The waveform of the test that runs, if `WAVES` asks for it.
+/// Returns the waveform options of the current test, if `WAVES` is set.
 fn waves() -> Option<WaveOptions> {
     wave_path().map(|path| WaveOptions { path, ..WaveOptions::default() })
 }
 
-/// Part of all L1 loads that hit.
+/// Returns the fraction of all L1 loads that hit.
 fn hit_rate(counters: &Counters) -> f64 {
     let rtl::l1::stats::L1Stats { hits, accesses, .. } = counters.totals().l1;
     hits as f64 / accesses as f64

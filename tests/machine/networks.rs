@@ -1,4 +1,4 @@
-//! Machines whose SMs and partitions are joined by a mesh or a ring instead of crossbars.
+//! Machines whose SMs and partitions are connected by a mesh or a ring instead of crossbars.
 
 use std::num::NonZeroUsize;
 
@@ -49,7 +49,7 @@ fn a_gpu_of_eighty_sms_has_a_mesh_too() {
     Setup::checked().machine("volta").sets(&sets).passes(&launch("vadd", "small.toml"));
 }
 
-/// The topology changes how long packets take, not which packets are sent.
+/// The topology changes the latency of packets, but not which packets are sent.
 #[test]
 fn the_way_through_the_network_costs_cycles_and_is_counted() {
     let run = |sets: &[&str]| Setup::checked().sets(sets).passes(&launch("vadd", "small.toml")).counters;
@@ -65,7 +65,7 @@ fn the_way_through_the_network_costs_cycles_and_is_counted() {
     assert!(crossbar.cycles < mesh.cycles && mesh.cycles < ring.cycles);
 }
 
-/// Routers are blocks like others: any order of evaluation, and islands on threads, give the same.
+/// Routers are ordinary blocks: the order of evaluation, and islands on threads, do not change results.
 #[test]
 fn a_mesh_is_the_same_in_every_mode_and_on_threads() {
     let file = launch("syrk", "small.toml");

@@ -1,4 +1,4 @@
-//! L2 banks that recall the lines they give up from the L1s that have copies (candel2018 section 3).
+//! L2 banks that recall evicted lines from the L1s that have copies (candel2018 section 3).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use warpsieve::run::{Counters, RunOptions};
 
 use super::{LEAST_QUEUES, Setup, launch};
 
-/// Banks so small that lines leave all the time.
+/// Banks so small that they evict lines all the time.
 const SHARERS: [&str; 3] = ["l2.flow.coherence=sharers", "l2.sets=8", "l2.ways=2"];
 
 fn sum(counters: &Counters, count: fn(&L1Stats) -> u64) -> u64 {
@@ -20,7 +20,7 @@ fn sum(counters: &Counters, count: fn(&L1Stats) -> u64) -> u64 {
 #[test]
 fn every_result_is_right_with_an_frc_and_without() {
     for design in ["transient", "frc"] {
-        // Loads shared by SMs, atomics, local memory, constants, texels.
+        // Kernels with loads shared by SMs, atomics, local memory, constants, and textures.
         for kernel in ["vadd", "bfs", "syrk", "transpose", "histo", "srad1", "binomial", "kmeans", "conv"] {
             let setup = Setup::checked().designs(&[design]).sets(&SHARERS);
             setup.passes(&launch(kernel, "small.toml"));
@@ -110,7 +110,8 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
     }
 }
 
-/// A dirty line of one channel makes place for one of the other, whose turn to send is over in that cycle.
+/// A dirty victim of one channel frees the way for a line of another channel, whose turn to send has
+/// already passed in that cycle.
 #[test]
 fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
     for ways in ["l2.ways=1", "l2.ways=2"] {

@@ -1,4 +1,4 @@
-//! Traces on the machine: what a recorded kernel asks for is what it was recorded with.
+//! Traces on the machine: a replayed kernel makes the accesses that were recorded.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ use super::{Setup, launch, root, some_kernels, waves};
 
 pub(super) const SMALL: Size = Size { ctas: 5, iterations: 6 };
 
-/// A folder with a trace of one kernel.
+/// Folder with a trace of one kernel.
 pub(super) struct Traced {
     folder: tempfile::TempDir,
     list: PathBuf,
@@ -43,12 +43,12 @@ impl Traced {
         Self::new(text)
     }
 
-    /// A CTA of one warp on Ampere, with these instructions.
+    /// Returns a trace for Ampere: one CTA of one warp, with these instructions.
     pub(super) fn ampere(instructions: impl AsRef<str>) -> Self {
         Self::of_version(80, instructions)
     }
 
-    /// The same on the GPUs of a binary version.
+    /// Returns a trace for the GPUs of a binary version: one CTA of one warp, with these instructions.
     pub(super) fn of_version(version: u32, instructions: impl AsRef<str>) -> Self {
         let instructions = instructions.as_ref();
         let insts = instructions.lines().count();
@@ -78,7 +78,7 @@ impl Traced {
     }
 }
 
-/// Loads and stores of lines in all L1s.
+/// Returns the numbers of line loads and line stores in all L1s.
 pub(super) fn lines(counters: &Counters) -> (u64, u64) {
     let l1 = counters.totals().l1;
     (l1.accesses, l1.store_hits + l1.store_misses)
@@ -106,7 +106,7 @@ fn designs_and_schedulers_run_traces_as_they_run_programs() {
     let designs = fs::read_dir(root().join("designs")).unwrap().map(|entry| entry.unwrap().path());
     for design in designs.filter(|path| path.extension().is_some_and(|end| end == "toml")) {
         let name = design.file_stem().unwrap().to_str().unwrap();
-        // A profile needs a run ahead, which a trace has not.
+        // A profile needs a previous run, which a trace does not have.
         if name.starts_with("profiled") {
             continue;
         }
@@ -157,7 +157,7 @@ fn compressed_traces_run_as_plain_ones() {
     assert_eq!([&traces[1], &traces[2]], [&traces[0]; 2]);
 }
 
-/// Two copies, each of 32 lanes of 8 bytes: two lines.
+/// Two copies, each by 32 lanes of 8 bytes, which are two lines.
 #[test]
 fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
     let copy =
@@ -185,7 +185,7 @@ fn generic_accesses_go_where_their_addresses_lead() {
     assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0, 0, 0]);
 }
 
-/// Counters of a warp that does this and then ends.
+/// Returns the counters of a warp that executes these instructions and then exits.
 fn alone(instructions: &str) -> Counters {
     Traced::ampere(format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
 }
@@ -202,7 +202,7 @@ fn atomics_of_a_trace_are_carried_out_by_the_l2() {
     }
 }
 
-/// Neighbours of half a word are changed in one pass, as those of a word are.
+/// Atomics on adjacent half words are executed in one pass, like those within a word.
 #[test]
 fn atomics_of_half_words_are_as_many_as_those_of_words() {
     for opcode in ["1 R2 ATOMG.E.CAS.16 2 R4 R6 2", "0 RED.E.ADD.F16.RN 2 R4 R6 2", "1 R2 ATOMG.E.ADD.BF16 2 R4 R6 2"] {
@@ -231,7 +231,7 @@ fn an_access_beyond_the_shared_memory_of_an_sm_ends_the_run_at_its_line() {
     assert!(error.contains(wrong), "{error}");
 }
 
-/// Bytes that crossed to the L2s and back, lines of loads and stores.
+/// Returns the bytes sent to the L2s and back, and the numbers of line loads and line stores.
 fn traffic(counters: &Counters) -> ([u64; 2], (u64, u64)) {
     let bytes = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|output| output.bytes).sum());
     (bytes, lines(counters))
@@ -244,7 +244,7 @@ fn an_access_moves_the_bytes_that_were_recorded() {
         let counters = Traced::ampere(text).passes(&Setup::default()).counters;
         (traffic(&counters), counters.cycles)
     };
-    // What stands for the same access.
+    // Pairs of opcodes and widths for the same access.
     for (one, other) in [
         (("0 RED.E.ADD.F64.RN.STRONG.GPU", 8), ("0 RED.E.ADD.64.STRONG.GPU", 8)),
         (("0 RED.E.ADD.F64.RN.STRONG.GPU", 4), ("0 RED.E.ADD.64.STRONG.GPU", 8)),
@@ -256,7 +256,7 @@ fn an_access_moves_the_bytes_that_were_recorded() {
     ] {
         assert_eq!(access(one), access(other), "{one:?} {other:?}");
     }
-    // Twice the bytes cross to the L2 and back.
+    // Twice as many bytes are sent to the L2 and back.
     let [word, double] = [("0 RED.E.ADD.F32", 4), ("0 RED.E.ADD.F64.RN", 8)].map(|atomic| access(atomic).0);
     assert!(double.0[0] > word.0[0], "{word:?} {double:?}");
 }
@@ -281,13 +281,13 @@ fn loads_of_a_wider_scope_than_the_sm_do_not_hit_in_the_l1() {
 
 #[test]
 fn generic_accesses_far_into_their_windows_stay_in_them() {
-    // Shared memory from 0x40000000 on, local memory from 0x50000000 on.
+    // The window of shared memory begins at 0x40000000, that of local memory at 0x50000000.
     let device_lines = |address: &str| lines(&alone(&format!("0000 ffffffff 1 R2 LD.E 1 R4 4 1 {address} 4 0"))).0;
     let addresses = ["0x40fff000", "0x41000000", "0x50005000", "0x50fff000", "0x51000000"];
     assert_eq!(addresses.map(device_lines), [0, 1, 1, 1, 1]);
 }
 
-/// A row of a matrix for each lane that counts: 128 bytes a cycle.
+/// Each lane whose address counts reads one row of a matrix, and a cycle reads 128 bytes.
 #[test]
 fn loads_of_matrices_take_a_cycle_for_each_matrix() {
     let conflicts = |opcode: &str, recorded: u32| {
@@ -328,7 +328,7 @@ fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     }
 }
 
-/// A constant cache serves one word at a time, and a double in one piece.
+/// The constant cache serves one word per access, and a double as a single piece.
 #[test]
 fn constants_with_addresses_go_to_their_cache() {
     let constants = |opcode: &str| {
@@ -352,7 +352,7 @@ fn accesses_whose_addresses_were_not_recorded_are_issued_and_touch_nothing() {
     for opcode in
         ["1 R2 LDG.E 1 R4", "0 STG.E 2 R4 R2", "1 R2 ATOMG.E.ADD 2 R4 R6", "1 R2 LDS 1 R4", "1 R2 ATOMS.ADD 2 R4 R6"]
     {
-        // Nobody waits for a register that nothing brings.
+        // No instruction waits for a register that no access writes.
         let counters = alone(&format!("0000 ffffffff {opcode} 0 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0"));
         assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (0, 0)), "{opcode}");
         assert_eq!(counters.warp_instructions(), 3, "{opcode}");
@@ -410,13 +410,13 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
         let counters = Traced::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
         (counters.cycles, counters.totals().cores.shared_conflicts)
     };
-    // A fused multiplication and addition takes 5 cycles too.
+    // A fused multiply-add also takes 5 cycles.
     let (alike, _) = run("1 R2 FFMA 3 R4 R5 R6 0");
     let load = |stride: u32| run(&format!("1 R2 LDS 1 R4 4 1 0x40000000 {stride}"));
     assert_eq!([load(4), load(128)], [(alike, 0), (alike + 31, 31)]);
 }
 
-/// Opcodes of a machine's pipes, or of the GPUs of a binary version.
+/// Opcodes have the timing of the machine's pipes, or that of the architecture of the binary version.
 #[test]
 fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
     let cycles = |timing: &str, version: u32, text: &str| {
@@ -424,7 +424,8 @@ fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
         let setup = Setup::default().sets(&[&format!("sm.trace_timing={timing}")]);
         traced.passes(&setup).counters.cycles as i64
     };
-    // How much later the second begins: it waits for the first, or for the pipe.
+    // Number of cycles by which the second instruction begins later, as it waits for the first one or for
+    // the pipe.
     let later = |version, second: &str| {
         let text = format!("0000 ffffffff 1 R2 {second} 1 R4 0 0\n0010 ffffffff 1 R3 {second} 1 R2 0 0");
         let alone = text.lines().next().unwrap();
@@ -434,7 +435,7 @@ fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
         let [pipes, version] = later(version, opcode);
         version - pipes
     };
-    // On `fermi` 8 cycles, in which a double takes 8 of its pipe; 4 for a move.
+    // On `fermi`, a double takes 8 cycles and occupies its pipe for 8 of them; a move takes 4 cycles.
     assert_eq!([60, 70, 80].map(|version| after(version, "DFMA")), [12, 0, 56]);
     assert_eq!([35, 61, 75].map(|version| after(version, "MOV")), [0, 0, -2]);
     assert_eq!(after(90, "MOV"), 0);
@@ -446,7 +447,7 @@ fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
         let text = "0000 ffffffff 0 STG.E 3 R2 R3 R4 4 1 0x7000 4 0\n0010 ffffffff 0 EXIT 0 0 0";
         Traced::ampere(text).passes(&Setup::default().sets(&[&format!("sm.operands.banks={banks}")])).counters.cycles
     };
-    // One bank gives one of three registers a cycle.
+    // A bank reads one of the three registers per cycle.
     assert_eq!(cycles(1) - cycles(0), 2);
 }
 
@@ -466,7 +467,7 @@ fn a_trace_is_refused_by_warps_of_another_size() {
     assert!(error.contains(reason), "{error}");
 }
 
-/// A machine of two SMs about to run a trace, whose CTAs come from the source.
+/// Returns a machine of two SMs that is about to run a trace, whose CTAs are read from the returned source.
 pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
@@ -483,8 +484,8 @@ pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator
     (machine, sim, source, per_sm)
 }
 
-/// The most that can be in memory: the CTAs that run, as many as start in one cycle, of which a
-/// later one may be asked for first, and those that are read ahead.
+/// The number of CTAs in memory is bounded by those that run, those that start in the same cycle, and those
+/// read ahead. Of the CTAs that start in one cycle, a later one may be requested first.
 #[test]
 fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
@@ -505,7 +506,7 @@ fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     }
 }
 
-/// It is read long before.
+/// The damaged CTA is read long before it starts.
 #[test]
 fn a_damaged_cta_is_an_error_once_it_is_to_start() {
     let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
@@ -521,10 +522,10 @@ fn a_damaged_cta_is_an_error_once_it_is_to_start() {
     assert!(error.contains("kernel-1.traceg") && error.contains("`nonsense`"), "{error}");
 }
 
-/// Checksums stand behind the last CTA, and each bit that is read counts.
+/// A checksum follows the last CTA. A flipped bit is detected, or does not affect the data.
 #[test]
 fn a_compressed_trace_with_a_flipped_bit_is_refused_or_gives_the_same_statistics() {
-    /// Bits that are flipped of each file, spread over all of it.
+    /// Number of flipped bits per file, spread over the whole file.
     const FLIPS: usize = 150;
     let setup = Setup::default().sets(&["num_sms=1", "num_partitions=1"]);
     let mut text = Vec::new();
@@ -559,13 +560,13 @@ fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
     assert_eq!(run("\n\n# a comment\n").unwrap().notes, [""; 0]);
     let error = run("nonsense\n").unwrap_err().to_string();
     assert!(error.ends_with("`nonsense` stands where `#BEGIN_TB` should"), "{error}");
-    // A CTA behind the grid does not run, which is said.
+    // An extra CTA after those of the grid does not run, and a note reports it.
     let report = run("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 0\n#END_TB\n").unwrap();
     let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
     assert!(note.ends_with("the file has 3 CTAs, the grid 2"), "{note}");
 }
 
-/// Both loads are on their way: the multiplication behind them waits.
+/// Both loads are in flight, so that the multiplication after them waits.
 #[test]
 fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     let traced = Traced::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
@@ -583,12 +584,12 @@ fn exported(kernel: &str, packing: Packing) -> Traced {
     packed(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
 }
 
-/// A launch file as a trace of a GPU with opcodes for products of matrices, on `fermi` with designs.
+/// Exports a launch file as a trace of a GPU that has opcodes for matrix products, on `fermi` with designs.
 pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> Traced {
     exported_as(70, launch, designs)
 }
 
-/// A launch file as a trace of the GPUs of a binary version.
+/// Exports a launch file as a trace of the GPUs of a binary version.
 pub(super) fn exported_as(version: u32, launch: &Path, designs: &[&str]) -> Traced {
     let version = BinaryVersion::new(version).unwrap();
     packed(launch, designs, TraceForm { version, ..TraceForm::default() })
@@ -604,8 +605,8 @@ fn packed(launch: &Path, designs: &[&str], form: TraceForm) -> Traced {
     Traced { folder, list }
 }
 
-/// What a run asks for: lines of loads and stores, lines of constants, atomics of the L1s and of the L2,
-/// warp instructions in all and by pipe.
+/// Accesses of a run: line loads and stores, constant lines, and atomics of the L1s and of the L2. Also its
+/// warp instructions, in total and by pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     lines: (u64, u64),
@@ -631,7 +632,8 @@ impl Asked {
     }
 }
 
-/// Kernels whose atomics say where a thread goes on: lines and instructions depend on who came first.
+/// Kernels in which atomics decide where a thread continues, so that lines and instructions depend on the
+/// order of threads.
 const RACING: [&str; 2] = ["bfs_queue", "mrigridding"];
 
 #[test]
@@ -639,7 +641,8 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
         let trace = exported(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // Division and roots are shorter in a trace: SASS does them in several instructions. Vectors are waited for whole.
+        // Divisions and roots take less time in a trace, since SASS computes them in several instructions.
+        // Vectors are waited for as a whole.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(Asked::of);
@@ -653,8 +656,8 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
 
 #[test]
 fn an_exported_kernel_takes_the_time_that_the_kernel_takes() {
-    // Kernels without vectors: in a trace these go by one name, and are waited for whole. An instruction of a trace names
-    // other registers, in other banks.
+    // Kernels without vectors, since a trace names a vector as one register and waits for all of it.
+    // Operand banks are ideal, since an instruction of a trace names other registers, in other banks.
     let setup = Setup::default().designs(&["ideal-operands"]);
     for kernel in ["vadd", "syrk", "bfs", "gesummv", "conv", "spmv_jds"] {
         let program = setup.passes(&launch(kernel, "small.toml")).counters;

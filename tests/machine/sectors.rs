@@ -1,4 +1,5 @@
-//! An L2 that fetches the sectors that it is asked for, and writes back what was written; L1s that ask for them.
+//! An L2 that fetches only the requested sectors, and writes back only the written ones; L1s that request
+//! sectors.
 
 use rtl::kernel::Mode;
 use rtl::l2::L2Stats;
@@ -7,7 +8,7 @@ use warpsieve::run::{Counters, RunOptions};
 
 use super::{LEAST_QUEUES, Setup, launch, some_kernels};
 
-/// Loads past the L1 ask for sectors, each of which is a burst.
+/// Loads that bypass the L1 request sectors, each of which is one burst.
 const NARROW: [&str; 2] = ["l1.bypass_sectors=32", "dram.bus_bits=32"];
 
 fn sectored() -> Setup {
@@ -18,7 +19,7 @@ fn sum(counters: &Counters, count: fn(&L2Stats) -> u64) -> u64 {
     counters.l2.iter().map(count).sum()
 }
 
-/// Bursts that the channels read and wrote.
+/// Returns the bursts that the channels read and wrote.
 fn bursts(counters: &Counters) -> (u64, u64) {
     let sum = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum();
     (sum(|channel| channel.reads), sum(|channel| channel.writes))

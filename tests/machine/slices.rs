@@ -6,7 +6,7 @@ use warpsieve::run::{RunOptions, Threads};
 
 use super::{LEAST_QUEUES, Setup, launch, some_kernels};
 
-/// Eight banks, two a channel, with neighbouring runs of two lines.
+/// Eight banks, two per channel, interleaved in runs of two lines.
 const SLICES: [&str; 4] =
     ["num_partitions=8", "partitions_per_channel=2", "interleave_bytes=256", "partition_index=i-poly"];
 

@@ -1,5 +1,5 @@
-//! Counters agree with the cycles of the run, with its course, and with what the kernel does; `tests/laws` has what they must
-//! obey together.
+//! Counters agree with the cycles of the run, with its time series, and with the work of the kernel.
+//! `tests/laws` has the relations between counters.
 
 use rtl::kernel::Mode;
 use rtl::sm::StallReason;
@@ -9,7 +9,8 @@ use super::{Setup, launch};
 
 const SCHEDULERS: u64 = 2;
 
-/// Every edge of the run counts once for each scheduler, however it ends and in whatever mode it is evaluated.
+/// Every edge of the run counts once for each scheduler, however the run ends and in every mode of
+/// evaluation.
 #[test]
 fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
     let limits = [None, Some(0), Some(1), Some(777), Some(1500)];
@@ -51,14 +52,15 @@ fn the_course_of_a_run_adds_up_to_its_counters() {
 #[test]
 fn vadd_counts_what_its_source_says() {
     let counters = Setup::default().passes(&launch("vadd", "small.toml")).counters;
-    // 5000 elements are 157 lines of 32, each loaded from two arrays and stored to one.
+    // 5000 elements are 157 lines of 32 elements, each loaded from two arrays and stored to one.
     let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
     assert_eq!((sum(|s| s.accesses), sum(|s| s.store_hits + s.store_misses)), (314, 157));
-    // 160 warps run 7 instructions up to the branch and a return; 157 of them 14 in between.
+    // 160 warps execute 7 instructions up to the branch, and a return; 157 of them execute 14 instructions
+    // in between.
     assert_eq!(counters.warp_instructions(), 160 * 8 + 157 * 14);
 }
 
-/// Ten CTAs, then one.
+/// Ten CTAs run, then one.
 #[test]
 fn a_grid_begins_behind_the_sm_that_was_served_last() {
     let counters = Setup::default().passes(&launch("reduction", "small.toml")).counters;

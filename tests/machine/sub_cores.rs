@@ -1,4 +1,4 @@
-//! Schedulers with pipes, banks and collectors to themselves.
+//! Schedulers with their own pipes, banks and collectors.
 
 use rtl::kernel::Mode;
 use warpsieve::run::{RunOptions, Threads};

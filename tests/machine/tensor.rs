@@ -1,4 +1,4 @@
-//! Products of matrices on whole machines: `kernels/tensor` with the design `tensor`, and without.
+//! Matrix products on whole machines: `kernels/tensor` with and without the design `tensor`.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use super::replay::{Asked, Traced, exported_from};
 use super::{LEAST_QUEUES, Setup, fermi, launch};
 
 const KERNELS: [&str; 2] = ["hmma", "wmma"];
-/// Steps of the small sizes: six CTAs of four warps with three rounds of two products of 2 steps, and nine tiles with
-/// two products of 16.
+/// Tensor steps of the small sizes. `hmma` has six CTAs of four warps, with three rounds of two products of
+/// 2 steps. `wmma` has nine tiles with two products of 16 steps.
 const STEPS: [u64; 2] = [6 * 4 * 3 * 2 * 2, 9 * 2 * 16];
-/// Place of the tensor pipe among the counters of the pipes.
+/// Index of the tensor pipe among the pipe counters.
 const TENSOR: usize = 8;
 
 fn file(name: &str) -> PathBuf {
@@ -114,7 +114,7 @@ fn a_recorded_product_goes_to_the_tensor_pipe_if_there_is_one() {
     let [with, without] = [with_pipes(), Setup::checked()].map(|setup| setup.sets(&["num_sms=1"]));
     let pipes = |setup: &Setup| text("HMMA.16816.F32", 8).passes(setup).counters.cores[0].per_pipe;
     assert!(pipes(&without)[TENSOR] == 0 && pipes(&with)[TENSOR] == pipes(&without)[0], "{:?}", pipes(&with));
-    // Products of more elements take longer, each as long as it has multiplications.
+    // Products with more elements take longer, in proportion to the number of multiplications.
     let cycles = |opcode: &str| {
         let [few, many] = [8, 16].map(|count| text(opcode, count).passes(&with).counters.cycles);
         many - few

@@ -1,4 +1,4 @@
-//! L1s that supply each other under a sharing tracker (anssari2012 chapter 3).
+//! L1s that supply lines to each other under a sharing tracker (anssari2012 chapter 3).
 
 use rtl::kernel::{Counted, Mode};
 use rtl::tracker::TrackerStats;
@@ -7,9 +7,9 @@ use warpsieve::run::{Counters, RunOptions, Verdict};
 
 use super::{LEAST_QUEUES, Setup, launch};
 
-/// L1s so small that lines leave all the time.
+/// L1s so small that they evict lines all the time.
 const SMALL: [&str; 1] = ["l1.sets=1"];
-/// Loads shared by compute units, atomics, local memory, constants, texels.
+/// Kernels with loads shared by compute units, atomics, local memory, constants, and textures.
 const KERNELS: [&str; 8] = ["vadd", "bfs", "syrk", "histo", "srad1", "binomial", "kmeans", "btree"];
 
 fn hybrid(designs: &[&str]) -> Setup {
@@ -30,7 +30,7 @@ fn every_result_is_right_with_each_tracker() {
     }
 }
 
-/// 80 L1s and 64 L2 banks are inputs of one crossbar.
+/// The 80 L1s and 64 L2 banks are inputs of one crossbar.
 #[test]
 fn the_l1s_of_a_v100_supply_each_other() {
     for kernel in ["bfs", "sgemm_cache", "btree"] {
@@ -40,7 +40,7 @@ fn the_l1s_of_a_v100_supply_each_other() {
     }
 }
 
-/// Loads that contend go past the L1s: on caches of this size some, on caches of four lines nearly all.
+/// Contending loads bypass the L1s: some loads with L1s of this size, nearly all with L1s of four lines.
 #[test]
 fn every_result_is_right_with_the_policy_and_each_tracker() {
     let trackers: [&[&str]; 4] = [&["tracker"], &["tracker-4"], &["tracker-exclusive"], &[]];
@@ -55,8 +55,8 @@ fn every_result_is_right_with_the_policy_and_each_tracker() {
     hybrid(&["tracker", "hybrid-policy"]).sets(&SMALL).sets(&kept).passes(&launch("bfs", "small.toml"));
 }
 
-/// Each lane of gesummv reads a row of its own: an instruction touches 32 lines of 512, which many warps share if
-/// there are two compute units, and few if there are sixteen.
+/// Each lane of gesummv reads a different row, so that an instruction touches 32 lines of 512. Many warps
+/// share these lines on two compute units, but few on sixteen.
 #[test]
 fn scattered_loads_that_contend_fetch_their_sectors_alone_and_others_whole_lines() {
     let run = |designs: &[&str], sets: &[&str]| {
@@ -84,7 +84,8 @@ fn a_kernel_without_contention_takes_the_cycles_that_it_takes_without_the_policy
     }
 }
 
-/// anssari2012 section 4.3, of the second element of the policy: what an L1 has lost must come from DRAM again.
+/// anssari2012 section 4.3, on the second element of the policy: a line that an L1 has evicted must be
+/// fetched from DRAM again.
 #[test]
 fn an_l2_without_what_l1s_keep_fetches_it_again() {
     let fetches = |design: &str| {
@@ -95,8 +96,9 @@ fn an_l2_without_what_l1s_keep_fetches_it_again() {
     assert!(2 * both < one, "{both} and {one} sectors from DRAM");
 }
 
-/// A thread of btree reads a flag that another of its block has written, after an L1 that read it before has been
-/// asked for it: the flaw of anssari2012 section 3.2, found by no test made for it.
+/// A thread of btree reads a flag that another thread of its block has written. The tracker forwards the
+/// read to an L1 with an older copy. This flaw of anssari2012 section 3.2 shows in an ordinary kernel,
+/// without a test built for it.
 #[test]
 fn the_naive_tracker_gives_btree_a_value_that_its_own_block_has_overwritten() {
     let small = launch("btree", "small.toml");
@@ -154,7 +156,8 @@ fn a_tracker_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert!(bypasses(&runs_alike(&["tracker-exclusive", "hybrid-policy"], "l1.sets=16")) > 100);
 }
 
-/// Runs designs with L1s of so many sets in every way, all of which give the same.
+/// Runs designs with a setting of the L1 sets in every mode of evaluation, asserts equal results, and
+/// returns the counters.
 fn runs_alike(designs: &[&str], sets: &str) -> Counters {
     let run = |mode: Mode, check| {
         let options = RunOptions { check, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };

@@ -1,4 +1,4 @@
-//! The machine of a V100: results, traces, how fast memory streams, how many instructions an SM issues.
+//! The machine of a V100: results, traces, memory bandwidth, and issue rate of an SM.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use warpsieve::trace::synthetic::KINDS;
 use super::replay::{Asked, SMALL, Traced, exported_as, lines};
 use super::{Setup, launch, root, some_kernels};
 
-/// Place of the tensor pipe among those that instructions are counted for.
+/// Index of the tensor pipe among the pipe counters.
 const TENSOR: usize = 8;
 
 fn volta() -> Setup {
@@ -24,7 +24,7 @@ fn file(name: &str) -> PathBuf {
 #[test]
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
-        // Twelve SMs are enough for small launches, and take a check less time.
+        // Twelve SMs are enough for small launches, and shorten the checks.
         volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small.toml"));
     }
 }
@@ -37,7 +37,7 @@ fn products_of_matrices_give_their_results_on_its_own_tensor_pipes() {
     }
 }
 
-/// Versions of the GPUs from Volta to Ampere.
+/// Binary versions of the GPUs from Volta to Ampere.
 const VERSIONS: [u32; 3] = [70, 75, 80];
 
 #[test]
@@ -67,7 +67,7 @@ fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
         let traced = Traced::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
         traced.passes(&volta().sets(&["num_sms=1"])).counters.cycles
     };
-    // Cycles from the first to the second, which waits for it.
+    // Cycles from the first instruction to the second, which waits for its result.
     let waits = |opcode: &str| {
         VERSIONS.map(|version| {
             let first = format!("0000 ffffffff 1 R2 {opcode} 1 R4 0 0");
@@ -76,7 +76,8 @@ fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
     };
     let [int, special, double] = ["IADD3", "MUFU", "DFMA"].map(waits);
     assert_eq!(int, [int[0]; 3]);
-    // Latencies of 2, of 20 and 21, of 8 and 64, behind the same collectors and register file.
+    // Latencies by version: 2 for IADD3, then 20, 21, 21 for MUFU, and 8, 64, 64 for DFMA. Collectors and
+    // register file add the same delay to all.
     let around = int[0] - 2;
     assert_eq!(special.map(|cycles| cycles - around), [20, 21, 21]);
     assert_eq!(double.map(|cycles| cycles - around), [8, 64, 64]);
@@ -87,7 +88,7 @@ fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
     let config = Resolved::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
     let report = Setup::default().machine("volta").run(&file("stream.toml"));
     let bytes: u64 = report.counters.totals().dram.bytes;
-    // A burst of 32 bytes a clock and channel.
+    // One burst of 32 bytes per clock and channel.
     let bytes_per_clock = config.dram.burst_bytes() / config.dram.timing.burst * config.num_channels();
     let clocks = report.counters.cycles as f64 * f64::from(config.clock.dram_khz) / f64::from(config.clock.core_khz);
     let part = bytes as f64 / (clocks * f64::from(bytes_per_clock));
@@ -101,12 +102,13 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
             Setup::default().machine("volta").sets(&["num_sms=1"]).sets(sets).run(&file("peak.toml")).counters;
         counters.cores[0].warp_instructions as f64 / counters.cycles as f64
     };
-    // Of 36 cycles that the integers of a round take, 35 can issue. By turns more warps want the same pipe at once.
+    // Of the 36 cycles that the integer instructions of a round take, 35 can issue. With round robin, more
+    // warps need the same pipe at once.
     for (policy, least) in [("greedy-then-oldest", 3.6), ("loose-round-robin", 3.5)] {
         let peak = issued(&[&format!("sm.policy={policy}")]);
         assert!(peak > least && peak <= 4.0, "{policy}: {peak:.2} a cycle");
     }
-    // One pipe of 16 lanes takes an instruction every other cycle; branches go past it.
+    // One pipe of 16 lanes accepts an instruction every other cycle. Branches do not use it.
     let without = issued(&["sm.pipes.int_pipe=false"]);
     assert!(without > 1.8 && without < 2.1, "{without:.2} a cycle");
 }
@@ -131,7 +133,7 @@ fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
 
 #[test]
 fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
-    // A loop over 48 KB, beside so many bytes of shared memory a CTA.
+    // A loop over 48 KB, with this number of bytes of shared memory per CTA.
     let hits = |sets: &[&str], shared: u64| {
         let folder = tempfile::tempdir().unwrap();
         let text = std::fs::read_to_string(file("again.toml")).unwrap();
@@ -145,10 +147,11 @@ fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
         counters.l1[0].hits
     };
     let all = hits(&[], 0);
-    // Of 32 CTAs that an SM holds, each has 1 KB: 96 KB are left. Of two with 40 KB each, 32 KB are.
+    // An SM holds 32 CTAs with 1 KB each, which leaves 96 KB for the L1. Two CTAs with 40 KB each leave 32
+    // KB.
     assert_eq!(hits(&[], 1 << 10), all);
     let few = hits(&[], 40 << 10);
     assert!(few < all / 2, "{few} of {all}");
-    // The L1 that nothing is taken from is as large beside any.
+    // Without carve-outs, the L1 has the same size with any amount of shared memory.
     assert_eq!(hits(&["sm.shared.carve_outs=[]"], 40 << 10), all);
 }

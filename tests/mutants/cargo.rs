@@ -1,4 +1,4 @@
-//! Builds the copy.
+//! Builds the mutated copy of the workspace, and finds mutants that do not compile.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,36 +9,37 @@ use serde_json::Value;
 use crate::rules::Rules;
 use crate::tree::Tree;
 
-/// Crates whose code takes no part in what a test takes long for: compiled without the optimiser.
+/// Crates whose speed hardly affects the duration of tests, and which are therefore compiled without
+/// optimization.
 const PLAIN: [&str; 2] = ["papers", "warpsieve-cli"];
 
-/// A test binary.
+/// Test binary.
 #[derive(Clone, Debug)]
 pub struct Binary {
     pub path: PathBuf,
-    /// Where cargo would run it.
+    /// Folder in which cargo would run the binary.
     pub folder: PathBuf,
     pub package: String,
-    /// Name of an integration test; `None` for the tests of a library.
+    /// Name of an integration test; `None` for the unit tests of a library.
     pub target: Option<String>,
 }
 
 impl Binary {
-    /// What messages call it.
+    /// Returns the name of the binary in messages.
     pub fn name(&self) -> String {
         self.target.clone().unwrap_or_else(|| self.package.clone())
     }
 }
 
-/// Runs cargo on the copy.
+/// Runs cargo on the copy. Returns whether it succeeded, and its messages.
 fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Value>), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments).args(["--locked", "--message-format", "json"]).current_dir(&tree.folder);
     for package in PLAIN {
         cargo.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
     }
-    // Nothing is shared with the checkout: a build folder knows a crate by its place in its workspace, and would take what
-    // is built of the copy for what is built of the checkout.
+    // The build folder is not shared with the checkout. Cargo identifies a crate by its place in its
+    // workspace, and would confuse artifacts of the copy with those of the checkout.
     let build = root.join("target/mutants/build");
     cargo.env("CARGO_TARGET_DIR", &build).env("CARGO_BUILD_BUILD_DIR", &build);
     let ended = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
@@ -47,10 +48,10 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
     Ok((ended.status.success(), messages))
 }
 
-/// Mutants that do not compile.
+/// Returns the mutants that do not compile.
 ///
 /// # Errors
-/// If something else does not compile either.
+/// Fails if other code does not compile either.
 pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let packages = tree.packages(root);
     let mut arguments = vec!["check", "--quiet", "--keep-going", "--lib"];
@@ -59,7 +60,7 @@ pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let mut refused = BTreeSet::new();
     for message in messages.iter().map(|message| &message["message"]).filter(|message| message["level"] == "error") {
         let found = blamed(tree, message);
-        // Its last word, which counts the others.
+        // The summary at the end, which only counts the errors, has no place.
         if found.is_empty() && message["spans"].as_array().is_some_and(|spans| !spans.is_empty()) {
             return Err(format!("no mutant is to blame for\n{}", message["rendered"].as_str().unwrap_or("?")));
         }
@@ -71,7 +72,7 @@ pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     }
 }
 
-/// Mutants where a message points, first where it points mainly.
+/// Returns the mutants at the places of a message: those at its primary place, or else those at the others.
 fn blamed(tree: &Tree, message: &Value) -> Vec<u32> {
     let spans: Vec<_> = message["spans"].as_array().into_iter().flatten().collect();
     let at = |span: &&Value| {
@@ -83,10 +84,10 @@ fn blamed(tree: &Tree, message: &Value) -> Vec<u32> {
     if found.is_empty() { others.iter().flat_map(at).collect() } else { found }
 }
 
-/// Builds all test binaries that are to be run.
+/// Builds all test binaries that are to run.
 ///
 /// # Errors
-/// If that fails.
+/// Fails if the build fails.
 pub fn binaries(root: &Path, tree: &Tree, rules: &Rules) -> Result<Vec<Binary>, String> {
     let mut arguments = vec!["test", "--no-run", "--workspace", "--exclude", "mutants"];
     let whole = rules.skip.iter().filter(|skip| skip.is_package());
@@ -102,14 +103,14 @@ pub fn binaries(root: &Path, tree: &Tree, rules: &Rules) -> Result<Vec<Binary>, 
     Ok(found)
 }
 
-/// The test binary that a message tells of.
+/// Returns the test binary that a message of cargo announces, if any.
 fn binary(message: &Value) -> Option<Binary> {
     let path = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
     let (target, kind) = (message["target"]["name"].as_str()?.to_owned(), message["target"]["kind"][0].as_str()?);
     let id = message["package_id"].as_str()?;
     let last = id.rsplit(['#', '/']).next().unwrap_or(id);
-    // `path+file:///.../rtl#0.1.0` or, where the folder has another name, `...#name@0.1.0`.
+    // `path+file:///.../rtl#0.1.0`, or `...#name@0.1.0` if the folder has another name than the package.
     let package = match last.split_once('@') {
         Some((name, _)) => name.to_owned(),
         None => folder.file_name()?.to_str()?.to_owned(),

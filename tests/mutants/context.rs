@@ -1,11 +1,11 @@
-//! What a piece of code is, as far as mutants care.
+//! Classifies pieces of code for the search for mutants.
 
 use syn::{Attribute, BinOp, Expr, ItemMod, Meta, ReturnType, Signature, Type};
 
-/// Longest text of a mutant that is shown.
+/// Longest text of a mutant that is printed, in characters.
 const SHOWN: usize = 90;
 
-/// Code on one line, cut where it is long.
+/// Returns code on one line, truncated if it is long.
 pub fn short(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     let line = words.join(" ");
@@ -15,7 +15,7 @@ pub fn short(text: &str) -> String {
     }
 }
 
-/// Whether only a build of the tests has the item.
+/// True if only test builds contain the item.
 pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::Path(path) => path.is_ident("test"),
@@ -24,7 +24,8 @@ pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Name of a module that stands in a file of its own, with the path that an attribute names.
+/// Returns the name of a module that is in a file of its own, with the path in its `path` attribute, if
+/// any.
 pub fn file_of(module: &ItemMod) -> Option<(String, Option<String>)> {
     let path = module.attrs.iter().find_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else { return None };
@@ -34,13 +35,13 @@ pub fn file_of(module: &ItemMod) -> Option<(String, Option<String>)> {
     module.content.is_none().then(|| (module.ident.to_string(), path))
 }
 
-/// Functions that only say what went wrong.
+/// True for functions that only report errors: cold ones, and those that never return.
 pub fn never_returns(attributes: &[Attribute], signature: &Signature) -> bool {
     let is_cold = attributes.iter().any(|attribute| attribute.path().is_ident("cold"));
     is_cold || matches!(&signature.output, ReturnType::Type(_, output) if matches!(**output, Type::Never(_)))
 }
 
-/// Whether a `let` stands in a chain of conditions.
+/// True if a chain of conditions contains a `let`.
 pub fn has_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,
@@ -49,7 +50,7 @@ pub fn has_let(expression: &Expr) -> bool {
     }
 }
 
-/// Such an expression is a statement wherever it stands.
+/// True for assignments, which are statements wherever they occur.
 pub fn assigns(expression: &Expr) -> bool {
     match expression {
         Expr::Assign(_) => true,
@@ -68,7 +69,7 @@ pub fn assigns(expression: &Expr) -> bool {
     }
 }
 
-/// What a function may return instead, by its type.
+/// Returns the values that a function may return instead, by its return type.
 pub fn values(output: &ReturnType) -> &'static [&'static str] {
     let ReturnType::Type(_, output) = output else { return &["()"] };
     let Type::Path(path) = &**output else { return &[] };

@@ -1,4 +1,4 @@
-//! Whether a test notices a mutant.
+//! Decides if a test notices a mutant.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,27 +10,29 @@ use crate::process::{Ended, Runner};
 use crate::scan::Site;
 use crate::suite::Test;
 
-/// Tests shorter than this run together in one process.
+/// Duration in seconds below which tests share a process.
 const SHORT: f64 = 0.25;
-/// About how long such a process takes.
+/// Approximate duration of a shared process, in seconds.
 const TOGETHER: f64 = 2.0;
-/// How long any run may take, and how many times what it takes without a mutant: then it hangs.
+/// Smallest time limit of a run, in seconds. The limit is `TIMES` times the duration without a mutant if
+/// that is longer. A run beyond its limit counts as hanging.
 const LEAST_LIMIT: f64 = 20.0;
 const TIMES: f64 = 5.0;
 
-/// What became of a mutant.
+/// Result of a mutant.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Some of these tests fail.
+    /// A test of this batch fails.
     Caught { by: String },
-    /// These tests do not end.
+    /// This batch of tests exceeds its time limit.
     TimedOut { by: String },
-    /// No test failed of those that come past it; of very long ones not all were run.
+    /// All tests that ran passed. Of the tests that reach the mutant, some may be skipped if they are very
+    /// long.
     Survived { ran: usize, of: usize },
-    /// No test comes past it.
+    /// No test reaches the mutant.
     NotReached,
-    /// It does not compile, and another is drawn for it.
+    /// The mutant does not compile, and another one is drawn in its place.
     NotBuilt,
 }
 
@@ -43,7 +45,8 @@ struct Batch<'t> {
     seconds: f64,
 }
 
-/// How near a test is to a file: the tests of its folder, of blocks and models, of the machine, of the command.
+/// Returns the distance of a test from a file: tests of the same folder, of blocks and models, of the
+/// machine, of the command.
 fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     let (package, inside) = file.split_once('/').unwrap_or((file, ""));
     let folder = inside.split_once('/').map_or(inside.trim_end_matches(".rs"), |(folder, _)| folder);
@@ -56,7 +59,8 @@ fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     }
 }
 
-/// The tests that come past a mutant: near ones first, and of those the short ones.
+/// Returns the tests that reach a mutant in batches: near tests first, and of equally near ones the
+/// shortest first.
 fn batches<'t>(number: u32, file: &str, binaries: &[Binary], tests: &'t [Test]) -> Vec<Batch<'t>> {
     let mut singles = Vec::new();
     let mut together: BTreeMap<(u8, usize), Vec<Batch<'t>>> = BTreeMap::new();
@@ -82,21 +86,21 @@ fn batches<'t>(number: u32, file: &str, binaries: &[Binary], tests: &'t [Test]) 
     singles
 }
 
-/// Everything that a mutant is judged with.
+/// Test environment that is shared by all mutants.
 #[derive(Debug)]
 pub struct Judge<'a> {
     pub runner: &'a Runner<'a>,
     pub binaries: &'a [Binary],
     pub tests: &'a [Test],
-    /// Seconds of tests after which a mutant is given up: it survives.
+    /// Total test time in seconds after which a mutant is given up, and counts as surviving.
     pub patience: f64,
 }
 
 impl Judge<'_> {
-    /// Runs the tests that come past a mutant until one fails.
+    /// Runs the tests that reach a mutant until one fails.
     ///
     /// # Errors
-    /// If a test cannot be run, or the user wants to stop.
+    /// Fails if a test cannot run, or if the user interrupts.
     pub fn judge(&self, number: u32, site: &Site, job: usize) -> Result<(Outcome, f64), String> {
         let start = Instant::now();
         let batches = batches(number, &site.file, self.binaries, self.tests);
@@ -124,7 +128,7 @@ impl Judge<'_> {
     }
 }
 
-/// The first test that failed or was under way.
+/// Returns the first test that failed or was still running.
 fn failing(log: &std::path::Path, names: &[&str]) -> String {
     let text = String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned();
     let passed = |name: &&&str| text.contains(&format!("test {name} ... ok\n"));

@@ -1,21 +1,22 @@
 //! # Mutants
-//! Breaks the hardware, its models, the lanes, the compiler and the area model on purpose, one place at a time, and sees
-//! whether a test notices. All mutants of a sample are switches in one build: compiling takes minutes, a test seconds.
+//! Injects faults into the hardware, its models, the lanes, the compiler and the area model, one at a time,
+//! and checks if a test notices. All mutants of a sample are switches in one build, since compiling takes
+//! minutes and a test seconds.
 //!
-//! | module      | holds                                                              |
-//! |-------------|--------------------------------------------------------------------|
-//! | `operators` | where a file can be broken, and how                                |
-//! | `context`   | what a piece of code is, as far as mutants care                    |
-//! | `rules`     | what is left alone, and which mutants are known as equivalent      |
-//! | `scan`      | all mutants of the workspace                                       |
-//! | `sample`    | which of them are drawn                                            |
-//! | `weave`     | a file with its mutants as switches                                |
-//! | `tree`      | the copy of the workspace that is broken                           |
-//! | `cargo`     | builds the copy, and finds mutants that do not compile             |
-//! | `process`   | runs a test binary, with an end to its time and memory             |
-//! | `suite`     | the tests, how long each takes, and which mutants it comes past    |
-//! | `judge`     | whether a test notices a mutant                                    |
-//! | `report`    | results, kept and shown                                            |
+//! | module      | holds                                                         |
+//! |-------------|---------------------------------------------------------------|
+//! | `operators` | the places where a file can be mutated, and the mutations     |
+//! | `context`   | classification of code for the search for mutants             |
+//! | `rules`     | excluded code, and mutants known to be equivalent             |
+//! | `scan`      | all mutants of the workspace                                  |
+//! | `sample`    | the order in which mutants are drawn                          |
+//! | `weave`     | a file with all its mutants as switches                       |
+//! | `tree`      | the mutated copy of the workspace                             |
+//! | `cargo`     | builds of the copy, and mutants that do not compile           |
+//! | `process`   | test processes, with limits on time and memory                |
+//! | `suite`     | the tests, their durations, and the mutants that each reaches |
+//! | `judge`     | the decision if a test notices a mutant                       |
+//! | `report`    | results, saved and printed                                    |
 
 mod cargo;
 mod context;
@@ -46,29 +47,29 @@ use crate::rules::{Rules, is_below, read};
 use crate::scan::{Scan, Site};
 use crate::tree::Tree;
 
-/// Breaks the code in many places, one at a time, and lists what no test notices.
+/// Injects faults into the code, one at a time, and lists those that no test notices.
 #[derive(Debug, Parser)]
 #[command(name = "mutants")]
 struct Arguments {
-    /// Mutants to draw
+    /// Number of mutants to draw
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     sample: u32,
-    /// What the draw follows from: the same seed draws the same mutants
+    /// Seed of the sample; the same seed draws the same mutants
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Folder or file to draw from, such as rtl/l1; several may be given [default: all of mutants.toml]
     #[arg(long = "in", value_name = "PATH")]
     within: Vec<String>,
-    /// Only list the mutants that would be drawn from, all of them
+    /// Only list all mutants that could be drawn
     #[arg(long)]
     list: bool,
-    /// Mutants at once
+    /// Number of mutants tested in parallel
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..))]
     jobs: u8,
-    /// Seconds of tests after which a mutant is taken for a survivor
+    /// Total test time in seconds after which a mutant counts as surviving
     #[arg(long, default_value_t = 90.0)]
     patience: f64,
-    /// Go on with an earlier run: keep its results in target/mutants/results.jsonl
+    /// Continue an earlier run, reusing its results in target/mutants/results.jsonl
     #[arg(long)]
     resume: bool,
 }
@@ -117,7 +118,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// The first of those drawn that compile, woven into the copy.
+/// Returns the first drawn mutants that compile, woven into the copy.
 fn woven(
     root: &Path,
     files: &[String],
@@ -141,7 +142,7 @@ fn woven(
     }
 }
 
-/// Builds and runs the tests, and judges those of the sample that have no result yet.
+/// Builds and runs the tests for the mutants of the sample that have no result yet.
 fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, results: &Results) -> Result<(), String> {
     let rules: Rules = read(root, "mutants.toml")?;
     let left: Vec<_> = (1..).zip(sample).filter(|(_, site)| results.of(site).is_none()).collect();
@@ -167,7 +168,7 @@ fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, resu
         results.keep(site, &outcome, seconds)?;
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         eprintln!("[{done}/{}] {seconds:.1} s {outcome:?} {}", left.len(), site.line());
-        // Tests that fail keep their cases in the copy, where the next mutant would meet them.
+        // Failing tests save their cases in the copy, where they would affect the next mutant.
         if matches!(outcome, Outcome::Caught { .. } | Outcome::TimedOut { .. }) { tree.restore() } else { Ok(()) }
     })
 }

@@ -1,4 +1,4 @@
-//! Where a file can be broken, and how.
+//! Finds the places where a file can be mutated, and the mutations.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use syn::{BinOp, Block, Expr, Item, ReturnType, Signature, Stmt, Type};
 
 use crate::context::{assigns, file_of, has_let, is_for_tests, never_returns, short, values};
 
-/// What is done to the code.
+/// Kind of mutation.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub enum Operator {
     #[serde(rename = "statement deleted")]
@@ -36,57 +36,59 @@ impl Operator {
     }
 }
 
-/// How the text of a mutant's place changes.
+/// Change of the text at the place of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The statement is left out.
+    /// Deletes the statement.
     Delete,
-    /// The condition is turned round.
+    /// Negates the condition.
     Negate,
-    /// The operator between two operands is another.
+    /// Replaces the operator between two operands.
     Swap { operator: Range<usize>, with: &'static str },
-    /// The function returns at once; the place is the empty one behind its brace.
+    /// Makes the function return at once. The place is the empty one after the opening brace.
     Return(&'static str),
 }
 
-/// One way to break one place of a file.
+/// Mutation of one place of a file.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     pub operator: Operator,
     pub change: Change,
-    /// Bytes of the file.
+    /// Byte range in the file.
     pub place: Range<usize>,
-    /// Counted from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Counted from 1, in characters.
+    /// Column number in characters, from 1.
     pub column: usize,
     pub original: String,
     pub mutated: String,
-    /// The function that it stands in.
+    /// Function that contains the place.
     pub function: String,
-    /// The trait whose implementation it stands in, or nothing.
+    /// Trait whose implementation contains the place; empty if there is none.
     pub of_trait: String,
 }
 
-/// What a file holds.
+/// Mutants and test modules found in a file.
 #[derive(Debug, Default)]
 pub struct Found {
     pub mutants: Vec<Mutant>,
-    /// Modules in files of their own that only tests have, with the path that an attribute names.
+    /// Modules in files of their own that only test builds contain, with the path in their `path`
+    /// attribute.
     pub test_modules: Vec<(String, Option<String>)>,
 }
 
-/// All mutants of a file, from its beginning to its end, those around others first.
+/// Returns all mutants of a file in the order of their places. An enclosing mutant precedes those inside
+/// it.
 ///
 /// # Errors
-/// If the file is not Rust.
+/// Fails if the file is not valid Rust.
 pub fn find(text: &str) -> syn::Result<Found> {
     let file = syn::parse_file(text)?;
     let mut finder = Finder { text, function: String::new(), of_trait: String::new(), found: Found::default() };
     finder.visit_file(&file);
     let mut found = finder.found;
     let negated: Vec<_> = of(&found.mutants, Operator::Condition).map(|mutant| mutant.place.clone()).collect();
-    // `if a == b` turned round and `if a != b` are the same.
+    // The negated `if a == b` equals `if a != b`.
     let is_double = |mutant: &Mutant| {
         matches!(mutant.change, Change::Swap { with: "==" | "!=", .. }) && negated.contains(&mutant.place)
     };
@@ -171,7 +173,8 @@ impl Finder<'_> {
     }
 }
 
-/// Statements that can be left out: all but those that end or only hold others, and macros.
+/// True for statements that can be deleted: all except macros, returns, and statements that only contain
+/// others.
 fn is_deletable(statement: &Expr) -> bool {
     !matches!(statement, Expr::Macro(_) | Expr::Return(_) | Expr::Block(_) | Expr::If(_) | Expr::Match(_))
 }
@@ -189,7 +192,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 self.of_trait.clear();
             }
             Item::Trait(_) | Item::Mod(_) => visit::visit_item(self, item),
-            // What is left has no code, or code that the compiler runs.
+            // Other items have no code, or only code that the compiler evaluates.
             _ => {}
         }
     }
@@ -253,7 +256,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         self.visit_expr(&expression.expr);
     }
 
-    // Types, patterns, and constant blocks hold only what the compiler runs.
+    // Types, patterns and constant blocks contain only code that the compiler evaluates.
     fn visit_type(&mut self, _: &'ast Type) {}
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
     fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}

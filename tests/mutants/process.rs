@@ -1,4 +1,4 @@
-//! Runs a test binary, with limits on its time and its memory.
+//! Runs test binaries with limits on their time and memory.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Binary;
 
-/// Address space of a test [KiB]: a mutant that allocates in a loop must not take the memory of the other tests.
+/// Limit of the address space of a test, in KiB. A mutant that allocates in a loop must not take the memory
+/// of other tests.
 const MEMORY_KIB: u64 = 12 << 20;
-/// How often a running test is looked at.
+/// Interval at which a running test is polled.
 const LOOK: Duration = Duration::from_millis(3);
 
-/// How a process ended.
+/// Result of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Passed,
@@ -22,22 +23,24 @@ pub enum Ended {
     TimedOut,
 }
 
-/// What all runs have in common.
+/// Settings shared by all runs.
 #[derive(Debug)]
 pub struct Runner<'a> {
-    /// Set when the user wants to stop.
+    /// Set when the user interrupts.
     pub stop: &'a AtomicBool,
-    /// Where logs go.
+    /// Folder for the logs.
     pub folder: PathBuf,
-    /// Where tests put temporary files: outside the workspace, which some of them look for above.
+    /// Folder for temporary files of tests. It is outside the workspace, since some tests search the parent
+    /// folders for one.
     pub temporary: PathBuf,
 }
 
 impl Runner<'_> {
-    /// Runs some tests of a binary, one after another, with a variable that says what is on.
+    /// Runs some tests of a binary one after another, with an environment variable that selects the mutant
+    /// or the recording.
     ///
     /// # Errors
-    /// If it cannot be started, or the user wants to stop.
+    /// Fails if the binary cannot start, or if the user interrupts.
     pub fn run(
         &self,
         binary: &Binary,
@@ -51,12 +54,12 @@ impl Runner<'_> {
         let mut command = limited(&binary.path);
         command.args(["--exact", "--test-threads", "1"]).args(names);
         command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder).env(key, value);
-        // The same cases every time; nobody reads how a case is made smaller.
+        // Random tests use the same cases every time, and skip shrinking, whose result would not be read.
         command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0").env("RUST_BACKTRACE", "0");
         command.env("TMPDIR", &self.temporary).stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         let mut child = command.spawn().map_err(|e| format!("{}: {e}", binary.path.display()))?;
         let ended = self.wait(&mut child, limit);
-        // Also those that a test has started and left behind.
+        // Also ends processes that a test has started and left behind.
         kill(child.id());
         ended
     }
@@ -66,7 +69,7 @@ impl Runner<'_> {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(Ended::Passed),
-                // Killed for its memory, or by itself: a mutant that a test notices.
+                // Killed for its memory, or ended by itself: in either case, a test noticed the mutant.
                 Ok(Some(_)) => return Ok(Ended::Failed),
                 Ok(None) => {}
                 Err(e) => return Err(format!("wait: {e}")),
@@ -82,17 +85,17 @@ impl Runner<'_> {
     }
 }
 
-/// A command that runs a program under the limit on memory.
+/// Returns a command that runs a program under the memory limit.
 ///
-/// The limit is soft: a test that starts a program with more address space, such as a browser, which reserves a TiB and
-/// touches little of it, raises the limit for that program (`tests/cli/browser.rs`). No mutant does.
+/// The limit is soft. A test may raise it for a program that reserves more address space than it uses, such
+/// as a browser, which reserves a TiB (`tests/cli/browser.rs`). No mutant raises it.
 fn limited(program: &Path) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -c 0; ulimit -S -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]).arg(program);
     command
 }
 
-/// Ends all processes of a group.
+/// Kills all processes of a group.
 fn kill(group: u32) {
     let mut kill = Command::new("kill");
     let _ = kill.args(["-KILL", "--", &format!("-{group}")]).stdout(Stdio::null()).stderr(Stdio::null()).status();

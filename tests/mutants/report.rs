@@ -1,4 +1,4 @@
-//! Results: kept as they come, shown at the end.
+//! Saves results as they arrive, and prints them at the end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::Outcome;
 use crate::scan::Site;
 
-/// A line of `results.jsonl`.
+/// Line of `results.jsonl`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     key: String,
@@ -21,7 +21,7 @@ struct Entry {
     seconds: f64,
 }
 
-/// What became of each mutant so far, by its key.
+/// Results of mutants so far, by their keys.
 #[derive(Debug)]
 pub struct Results {
     path: PathBuf,
@@ -29,16 +29,16 @@ pub struct Results {
 }
 
 impl Results {
-    /// Results of earlier runs where they are to be kept, else none.
+    /// Reads the results of earlier runs with `resume`, or else removes them.
     ///
     /// # Errors
-    /// If the file cannot be read or removed.
+    /// Fails if the file cannot be read or removed.
     pub fn open(path: &Path, resume: bool) -> Result<Self, String> {
         let failed = |e: std::io::Error| format!("{}: {e}", path.display());
         let mut known = BTreeMap::new();
         if path.exists() && resume {
             let text = fs::read_to_string(path).map_err(failed)?;
-            // The last line is cut where a run was killed.
+            // The last line is incomplete if a run was killed.
             let entries = text.lines().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
             known.extend(entries.map(|entry| (entry.key, entry.outcome)));
         } else if path.exists() {
@@ -51,10 +51,10 @@ impl Results {
         self.known.lock().expect("no thread panics here").get(&site.key()).cloned()
     }
 
-    /// Keeps a result.
+    /// Saves a result.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Fails if the result cannot be written.
     pub fn keep(&self, site: &Site, outcome: &Outcome, seconds: f64) -> Result<(), String> {
         let entry = Entry { key: site.key(), mutant: site.line(), outcome: outcome.clone(), seconds };
         let failed = |e: std::io::Error| format!("{}: {e}", self.path.display());
@@ -96,7 +96,8 @@ impl Row {
     }
 }
 
-/// The folder that a file counts to: `rtl/l1` for all below it, `rtl` for its own files.
+/// Returns the folder that a file belongs to in the table: `rtl/l1` for all files below it, `rtl` for its
+/// own files.
 fn folder(file: &str) -> String {
     let parts: Vec<_> = file.split('/').collect();
     match parts[..] {
@@ -106,7 +107,7 @@ fn folder(file: &str) -> String {
     }
 }
 
-/// The table by folder, and every survivor.
+/// Returns the table by folder, followed by all survivors.
 pub fn summary(judged: &[(&Site, Outcome)], equivalent: usize) -> String {
     let (mut rows, mut all) = (BTreeMap::<String, Row>::new(), Row::default());
     for (site, outcome) in judged {
@@ -127,7 +128,7 @@ pub fn summary(judged: &[(&Site, Outcome)], equivalent: usize) -> String {
     text
 }
 
-/// A survivor, with what it is sorted by.
+/// Returns the sort key and the line of a mutant, if it survived.
 fn survivor((site, outcome): &(&Site, Outcome)) -> Option<((String, usize, usize), String)> {
     let note = match outcome {
         Outcome::Survived { ran, of } if ran < of => format!("{ran} of {of} tests that come past it were run"),

@@ -1,4 +1,4 @@
-//! What is broken and what is not: `mutants.toml` and `equivalent.toml`, each with its reasons.
+//! Rules of what to mutate: `mutants.toml` and `equivalent.toml`, with a reason for each entry.
 
 use std::fs;
 use std::path::Path;
@@ -9,39 +9,39 @@ use crate::cargo::Binary;
 use crate::operators::Operator;
 use crate::scan::Site;
 
-/// Where mutants are looked for, and the code that is left alone.
+/// Folders to mutate, and the code excluded from them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Folders, each with the file of its name.
+    /// Folders, each including the file of the same name.
     pub folders: Vec<String>,
     #[serde(default)]
     pub exclude: Vec<Exclusion>,
-    /// Test binaries that are not run.
+    /// Test binaries that do not run.
     #[serde(default)]
     pub skip: Vec<Skipped>,
 }
 
-/// Code that is left alone: all that agrees with every key given.
+/// Excluded code: everything that matches all given keys.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
     pub path: Option<String>,
-    /// Its name, or how it begins: `describe*`.
+    /// Name of the function, or its beginning: `describe*`.
     pub function: Option<String>,
     #[serde(rename = "trait")]
     pub of_trait: Option<String>,
     pub reason: String,
 }
 
-/// Tests that are not run.
+/// Tests that do not run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Skipped {
     pub package: String,
-    /// The library's own if not given.
+    /// Name of the test binary; the unit tests of the library if `None`.
     pub binary: Option<String>,
-    /// The beginning of the names of the tests; all if not given.
+    /// Beginning of the names of the tests; all tests if empty.
     #[serde(default)]
     pub tests: String,
     pub reason: String,
@@ -54,21 +54,21 @@ pub struct Equivalents {
     pub equivalent: Vec<Equivalent>,
 }
 
-/// A mutant that no test can tell from the code as it is.
+/// Mutant that behaves like the original code, so that no test can notice it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Equivalent {
     pub file: String,
-    /// The line of the file in which it begins, without the blanks around.
+    /// Source line in which the mutant begins, without surrounding blanks.
     pub line: String,
     pub operator: Operator,
-    /// What it becomes, where the line has several such mutants.
+    /// Mutated code, needed if the line has several mutants of the operator.
     pub mutated: Option<String>,
     pub reason: String,
 }
 
 impl Skipped {
-    /// Whether nothing of the package is run.
+    /// True if no test of the package runs.
     pub fn is_package(&self) -> bool {
         self.binary.is_none() && self.tests.is_empty()
     }
@@ -103,16 +103,16 @@ impl Equivalent {
     }
 }
 
-/// Whether a file is the one that a path means, or stands in its folder: `rtl/l1/lsu` is `rtl/l1/lsu.rs` too.
+/// True if a path denotes the file or a folder that contains it. `rtl/l1/lsu` also denotes `rtl/l1/lsu.rs`.
 pub fn is_below(file: &str, path: &str) -> bool {
     let path = path.trim_end_matches('/');
     file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest == ".rs")
 }
 
-/// Reads one of the two files, which stand in `tests/mutants`.
+/// Reads one of the two rule files in `tests/mutants`.
 ///
 /// # Errors
-/// If it cannot be read, or is not what it should be.
+/// Fails if the file cannot be read, or is invalid.
 pub fn read<T: for<'de> Deserialize<'de>>(root: &Path, name: &str) -> Result<T, String> {
     let path = root.join("tests/mutants").join(name);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

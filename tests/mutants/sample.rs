@@ -1,8 +1,9 @@
-//! Which mutants are drawn: the same for the same seed, and little else when the code changes a little.
+//! Draws a sample of mutants. It depends only on the seed, and changes little when the code changes a
+//! little.
 
 use crate::scan::Site;
 
-/// A number that follows from a text and a seed: FNV-1a, then mixed as splitmix64 does.
+/// Returns a hash of a text and a seed: FNV-1a, finished with the mixing steps of splitmix64.
 fn number(text: &str, seed: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hash = text.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -11,7 +12,7 @@ fn number(text: &str, seed: u64) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// The mutants in the order in which they are drawn.
+/// Returns the mutants in the order in which they are drawn.
 pub fn drawn(mut sites: Vec<Site>, seed: u64) -> Vec<Site> {
     sites.sort_by_cached_key(|site| {
         let key = site.key();

@@ -1,4 +1,4 @@
-//! All mutants of the workspace.
+//! Collects all mutants of the workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,53 +8,53 @@ use std::process::Command;
 use crate::operators::{Mutant, find};
 use crate::rules::{Equivalents, Rules, is_below, read};
 
-/// A mutant and where it stands.
+/// Mutant and its location.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// From the root of the workspace.
+    /// Path of the file, from the root of the workspace.
     pub file: String,
     pub mutant: Mutant,
-    /// The line in which it begins, without the blanks around.
+    /// Source line in which the mutant begins, without surrounding blanks.
     pub text: String,
-    /// Which it is of those that are alike in this file.
+    /// Index among the equal mutants of the file.
     pub occurrence: usize,
-    /// Its place in the order in which those of the file are found.
+    /// Index in the order in which the mutants of the file are found.
     pub order: usize,
 }
 
 impl Site {
-    /// File, line and column, operator, and what becomes of what.
+    /// Returns file, line, column, operator, and the original and mutated code.
     pub fn line(&self) -> String {
         let Mutant { line, column, operator, original, mutated, .. } = &self.mutant;
         format!("{}:{line}:{column} {}: {original} -> {mutated}", self.file, operator.name())
     }
 
-    /// What stays the same when other lines of the file change.
+    /// Returns a key that stays the same when other lines of the file change.
     pub fn key(&self) -> String {
         let Mutant { operator, mutated, .. } = &self.mutant;
         format!("{}\t{}\t{}\t{mutated}\t{}", self.file, self.text, operator.name(), self.occurrence)
     }
 }
 
-/// What a scan finds.
+/// Result of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// Those that count.
+    /// Mutants that may be drawn.
     pub sites: Vec<Site>,
     pub equivalent: usize,
-    /// Entries of the two files of rules that match nothing any more, or say no reason.
+    /// Entries of the rule files that match nothing any more, or that have no reason.
     pub stale: Vec<String>,
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("stands in tests/mutants").to_owned()
 }
 
-/// Files that git has or would add, in order.
+/// Returns the sorted files that git tracks or would add.
 ///
 /// # Errors
-/// If git fails.
+/// Fails if git fails.
 pub fn tracked(root: &Path) -> Result<Vec<String>, String> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
@@ -70,10 +70,10 @@ pub fn tracked(root: &Path) -> Result<Vec<String>, String> {
     Ok(files)
 }
 
-/// Mutants of the workspace, in the order of files and places.
+/// Returns the mutants of the workspace, in the order of files and places.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// Fails if a file cannot be read.
 pub fn scan(root: &Path, files: &[String]) -> Result<Scan, String> {
     let (rules, known): (Rules, Equivalents) = (read(root, "mutants.toml")?, read(root, "equivalent.toml")?);
     let mut sites = all(root, files, &rules)?;
@@ -125,7 +125,7 @@ fn sites_of(file: &str, text: &str, mutants: Vec<Mutant>) -> Vec<Site> {
     mutants.into_iter().enumerate().map(site).collect()
 }
 
-/// Where a module that a file declares stands, without `.rs`.
+/// Returns the path of a module that a file declares, without `.rs`.
 fn module(file: &str, name: &str, path: Option<&str>) -> String {
     let file = Path::new(file);
     let folder = file.parent().unwrap_or(Path::new(""));

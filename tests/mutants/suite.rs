@@ -1,4 +1,4 @@
-//! The tests, how long each takes, and which mutants it comes past.
+//! Lists the tests, and measures their durations and the mutants that each reaches.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,24 +14,24 @@ use crate::cargo::Binary;
 use crate::process::{Ended, Runner};
 use crate::rules::Rules;
 
-/// Longest that a test may take without a mutant.
+/// Longest time that a test may take without a mutant.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// A test, as it runs without a mutant.
+/// Test, as it runs without a mutant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Test {
-    /// Which of the binaries it is in.
+    /// Index of the test binary.
     pub binary: usize,
     pub name: String,
     pub seconds: f64,
-    /// Numbers of the mutants that it comes past.
+    /// Numbers of the mutants that the test reaches.
     pub reached: BTreeSet<u32>,
 }
 
-/// Runs something for each item, on some threads, and stops at the first error.
+/// Calls a function for each item on several threads, and stops at the first error.
 ///
 /// # Errors
-/// The first.
+/// Returns the first error of a call.
 pub fn for_each<T: Sync>(
     items: &[T],
     jobs: usize,
@@ -51,7 +51,7 @@ pub fn for_each<T: Sync>(
     failed.into_inner().expect("no thread panics here").map_or(Ok(()), Err)
 }
 
-/// The tests of a binary that cargo would run.
+/// Returns the tests of a binary: those that cargo would run, or the ignored ones.
 fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     let mut list = Command::new(&binary.path);
     list.args(["--list", "--format", "terse"]).args(ignored.then_some("--ignored")).current_dir(&binary.folder);
@@ -63,10 +63,10 @@ fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// All tests that are to be run.
+/// Returns all tests that are to run.
 ///
 /// # Errors
-/// If a binary does not list its tests, or an entry of `mutants.toml` skips none.
+/// Fails if a binary does not list its tests, or if an entry of `mutants.toml` skips no test.
 pub fn listed(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>, String> {
     let mut tests = Vec::new();
     for (at, binary) in binaries.iter().enumerate() {
@@ -83,17 +83,18 @@ pub fn listed(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>
     Ok(tests)
 }
 
-/// What [`measured`] found the last time, if the binaries are the same still.
+/// Result of the last [`measured`], valid as long as the binaries are unchanged.
 #[derive(Debug, Serialize, Deserialize)]
 struct Baseline {
     binaries: Vec<(PathBuf, SystemTime)>,
     tests: Vec<Test>,
 }
 
-/// The tests with what each comes past: of an earlier run if nothing was built since.
+/// Returns the tests with the mutants that each reaches. Reuses an earlier result if nothing was built
+/// since.
 ///
 /// # Errors
-/// If a test fails without a mutant, or the results cannot be kept.
+/// Fails if a test fails without a mutant, or if the results cannot be saved.
 pub fn baseline(
     runner: &Runner<'_>,
     binaries: &[Binary],
@@ -114,10 +115,11 @@ pub fn baseline(
     Ok(baseline.tests)
 }
 
-/// Runs every test once without a mutant, in a process of its own: what it comes past there, in whatever thread or child, is its own.
+/// Runs every test once without a mutant, in a separate process, so that all mutants reached in its threads
+/// and child processes are its own.
 ///
 /// # Errors
-/// If a test fails.
+/// Fails if a test fails.
 fn measured(
     runner: &Runner<'_>,
     binaries: &[Binary],
@@ -146,7 +148,7 @@ fn measured(
     Ok(done)
 }
 
-/// One test; nothing if it fails twice.
+/// Measures one test. Returns `None` if it fails twice.
 fn measure(
     runner: &Runner<'_>,
     binary: &Binary,

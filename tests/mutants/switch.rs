@@ -1,17 +1,17 @@
-//! Which mutant is on: added to every crate that has some, as `__mutant`.
+//! Selects the active mutant. This module is added to every crate with mutants, as `__mutant`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// No mutant is on, and those that are come past are noted.
+/// Value of `CHOSEN` for no active mutant, but a record of those reached.
 const NOTED: u32 = u32::MAX;
 
 static CHOSEN: OnceLock<u32> = OnceLock::new();
 static SEEN: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
-/// Whether a mutant is on.
+/// True if the mutant is active.
 #[inline]
 pub(crate) fn on(number: u32) -> bool {
     let chosen = *CHOSEN.get_or_init(chosen);

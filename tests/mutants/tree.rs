@@ -1,4 +1,4 @@
-//! The copy of the workspace that is broken: `target/mutants/tree`.
+//! The mutated copy of the workspace in `target/mutants/tree`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::scan::Site;
 use crate::weave::{Woven, weave};
 
-/// The module that every crate with mutants gets.
+/// Module that is added to every crate with mutants.
 const SWITCH: &str = include_str!("switch.rs");
 
-/// The copy, and what each of its files is to hold.
+/// Mutated copy, and the intended content of its files.
 #[derive(Debug)]
 pub struct Tree {
     pub folder: PathBuf,
@@ -19,10 +19,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// What the copy of these files is to hold, with the mutants numbered from 1 in the order given. Nothing is written yet.
+    /// Computes the content of the copy of these files, with the mutants numbered from 1 in the given
+    /// order. Writes nothing yet.
     ///
     /// # Errors
-    /// If a file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn new(root: &Path, files: &[String], sample: &[Site]) -> Result<Self, String> {
         let read = |file: &String| match fs::read(root.join(file)) {
             Ok(bytes) => Ok((file.clone(), bytes)),
@@ -35,7 +36,7 @@ impl Tree {
         }
         let mut woven = BTreeMap::new();
         for (file, mut sites) in of_file {
-            // As they are found: from the beginning, those around others first.
+            // Sorted in the order of the search: by place, enclosing mutants first.
             sites.sort_by_key(|(_, site)| site.order);
             let mutants: Vec<_> = sites.iter().map(|(number, site)| (*number, &site.mutant)).collect();
             let text = String::from_utf8_lossy(&files[file]).into_owned();
@@ -51,20 +52,21 @@ impl Tree {
         Ok(Self { folder: root.join("target/mutants/tree"), files, woven })
     }
 
-    /// The packages that have mutants, by their folders.
+    /// Returns the folders of the packages that have mutants.
     pub fn packages(&self, root: &Path) -> BTreeSet<String> {
         self.woven.keys().map(|file| package(root, file)).collect()
     }
 
-    /// Mutants at some bytes of a file of the copy.
+    /// Returns the mutants at a byte range of a file of the copy.
     pub fn at(&self, file: &str, bytes: &std::ops::Range<usize>) -> Vec<u32> {
         self.woven.get(file).map(|woven| woven.at(bytes)).unwrap_or_default()
     }
 
-    /// Writes what differs, so that cargo builds no more than it must, and removes what tests left.
+    /// Writes the files that differ, so that cargo rebuilds as little as possible, and removes files that
+    /// tests left.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn restore(&self) -> Result<(), String> {
         let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
         for path in walk(&self.folder) {
@@ -85,14 +87,14 @@ impl Tree {
     }
 }
 
-/// The folder of the package that a file belongs to.
+/// Returns the folder of the package that a file belongs to.
 fn package(root: &Path, file: &str) -> String {
     let mut folders = Path::new(file).ancestors().skip(1);
     let found = folders.find(|folder| root.join(folder).join("Cargo.toml").exists());
     found.unwrap_or(Path::new("")).display().to_string()
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn walk(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {

@@ -1,20 +1,20 @@
-//! Writes mutants into a file as switches, all of them at once.
+//! Weaves all mutants of a file into its text, as switches.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::operators::{Change, Mutant};
 
-/// A file with switches.
+/// File with switches.
 #[derive(Debug, Default)]
 pub struct Woven {
     pub text: String,
-    /// Where in the text each mutant stands, by its number.
+    /// Number of each mutant, and its byte range in the text.
     pub regions: Vec<(u32, Range<usize>)>,
 }
 
 impl Woven {
-    /// The innermost mutant around some bytes of the text; failing that, all that stand in them.
+    /// Returns the innermost mutant around a byte range of the text, or else all mutants inside the range.
     pub fn at(&self, bytes: &Range<usize>) -> Vec<u32> {
         let around = self.regions.iter().filter(|(_, region)| region.start <= bytes.start && bytes.end <= region.end);
         if let Some((number, _)) = around.min_by_key(|(_, region)| region.len()) {
@@ -25,14 +25,14 @@ impl Woven {
     }
 }
 
-/// The file with its mutants, which have numbers and stand in the order in which they are found.
+/// Returns the file with its numbered mutants, which must be in the order in which they are found.
 pub fn weave(text: &str, mutants: &[(u32, &Mutant)]) -> Woven {
     let mut woven = Woven::default();
     piece(text, 0..text.len(), mutants, &mut woven);
     woven
 }
 
-/// A piece of the file with the mutants inside it.
+/// Writes a piece of the file with the mutants inside it.
 fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut Woven) {
     let (mut at, mut left) = (range.start, mutants);
     while let [(number, mutant), rest @ ..] = left {
@@ -47,7 +47,8 @@ fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut W
     to.text.push_str(&text[at..range.end]);
 }
 
-/// One mutant, behind its switch. Those inside it are woven only where it is off: no two are ever on.
+/// Writes one mutant with its switch. Inner mutants are woven only into the branch in which it is off,
+/// since two mutants are never on together.
 fn switch(text: &str, number: u32, mutant: &Mutant, inner: &[(u32, &Mutant)], to: &mut Woven) {
     let place = &mutant.place;
     let on = format!("crate::__mutant::on({number})");

@@ -1,6 +1,6 @@
-//! Single instructions beside a GPU: what an H100 gave for each of 512 operands (`silicon/forms.py`) is what the
-//! interpreter gives. PTX leaves three things open: the payload of a NaN, the last digits of approximations, within
-//! bounds that it states, and what [`OTHERWISE`] says.
+//! Compares single instructions of the interpreter with a GPU: the results of an H100 for each of 512
+//! operands (`silicon/forms.py`). PTX leaves three things open: the payload of a NaN, the last digits of
+//! approximations within stated bounds, and the cases in [`OTHERWISE`].
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,19 +16,20 @@ use serde_json::Value;
 const THREADS: usize = 512;
 const PLACES: [u64; 4] = [0x10_0000, 0x20_0000, 0x30_0000, 0x40_0000];
 
-/// How far the result of an approximation may be from the exact one (PTX ISA, the instruction).
+/// Largest error of an approximation, according to the PTX ISA.
 enum Bound {
-    /// Times the result.
+    /// Relative to the result.
     Relative(f64),
-    /// Times the result if that is more than one.
+    /// Relative to the result if its magnitude exceeds one, absolute otherwise.
     RelativeAboveOne(f64),
-    /// On its own.
+    /// Absolute error.
     Absolute(f64),
-    /// The same, where the operand is no further from zero than one turn; nothing is said of others.
+    /// Absolute error for operands within one turn of zero; no bound for other operands.
     OfOneTurn(f64),
 }
 
-/// Bounds in powers of two by the beginning of the name; the first that fits counts.
+/// Bounds as powers of two, by the beginning of the instruction's name and its type. The first match
+/// applies.
 const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("div.approx", "f32", Bound::Relative(-22.0)),
     ("div.full", "f32", Bound::Relative(-22.0)),
@@ -49,7 +50,8 @@ const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("tanh.approx", "bf16", Bound::Relative(-7.9)),
 ];
 
-/// Forms for which the GPU does what the PTX ISA does not say, and for how many of the operands.
+/// Forms for which the GPU does what the PTX ISA does not state: the form, the number of such operands, and
+/// the difference.
 const OTHERWISE: [(&str, usize, &str); 13] = [
     ("vadd.u32.u32.u32.sat.add", 29, SECOND),
     ("vadd.u32.u32.s32.sat.add", 2, SECOND),
@@ -69,7 +71,7 @@ const SECOND: &str = "the second operation takes what the first left before it w
 const CUT: &str = "PTX leaves open how a row and a column are summed: the GPU aligns the products and cuts them off";
 const KEPT: &str = "subnormal operands are rounded up or down, not flushed first";
 
-/// A floating-point type: bits, and bits of the fraction.
+/// Returns the width of a floating-point type and of its fraction, in bits.
 fn float_of(name: &str) -> Option<(u32, u32)> {
     match name.trim_end_matches("x2") {
         "f16" => Some((16, 10)),
@@ -102,7 +104,7 @@ fn value((bits, fraction): (u32, u32), x: u64) -> f64 {
     }
 }
 
-/// Whether two results of a form are the same as far as PTX says.
+/// True if two results of a form agree as far as PTX specifies them.
 fn agree(form: &str, kind: &str, operand: u64, ours: u64, theirs: u64) -> bool {
     let Some(float) = float_of(kind) else { return ours == theirs };
     let lanes = if kind.ends_with("x2") { 2 } else { 1 };
@@ -115,7 +117,8 @@ fn agree(form: &str, kind: &str, operand: u64, ours: u64, theirs: u64) -> bool {
         }
         let Some((_, _, bound)) = bound else { return false };
         let [operand, ours, theirs] = [operand, ours, theirs].map(|x| value(float, x));
-        // What is exact is rounded to the type, too; of subnormals the last digit is the least number.
+        // The exact result is also rounded to the type. The last digit of a subnormal is the smallest
+        // number.
         let least = value(float, 1);
         let digit = (2f64.powi(-(float.1 as i32) - 1) * ours.abs()).max(2.0 * least);
         let off = (ours - theirs).abs() - digit;
@@ -132,7 +135,7 @@ fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|x| x.as_u64().unwrap()).collect()
 }
 
-/// What the interpreter gives for the operands of a form.
+/// Returns the results of the interpreter for the operands of a form.
 fn results(text: &str, columns: [&[u64]; 3]) -> Result<Vec<u64>, String> {
     let source = Source::new("form.ptx", text);
     source.parse().map_err(|e| e.to_string())?;

@@ -1,17 +1,17 @@
 // # Contention test
-// Whether a load instruction touches so many lines that it had better leave the L1D alone: as many as each resident warp
-// has of the cache's lines, or more (anssari2012 section 3.3).
+// Detects load instructions that touch too many lines for the L1D. An instruction contends if it touches at
+// least as many lines as the cache has per resident warp (anssari2012 section 3.3).
 //
-// | port       | dir | contract                                                                        |
-// |------------|-----|---------------------------------------------------------------------------------|
-// | `line`     | in  | line addresses, lane 0 in the lowest bits                                         |
-// | `mask`     | in  | lanes that take part, one or more                                                 |
-// | `resident` | in  | warps of the SM that are resident, a bit each, one or more                        |
-// | `touched`  | out | lines that the lanes touch                                                        |
-// | `contends` | out | the test                                                                          |
+// | port       | dir | contract                                             |
+// |------------|-----|------------------------------------------------------|
+// | `line`     | in  | line addresses, lane 0 in the lowest bits            |
+// | `mask`     | in  | active lanes, at least one                           |
+// | `resident` | in  | resident warps of the SM, one bit each, at least one |
+// | `touched`  | out | number of lines that the lanes touch                 |
+// | `contends` | out | true if the instruction contends                     |
 //
-// No division: of LINES, t are fewer than a warp's part floor(LINES / warps) just if warps is at most
-// floor(LINES / (t + 1)), and that is a constant for each t. Latency: none. No registers.
+// The test needs no division. A warp's share of LINES is floor(LINES / warps). It exceeds t if and only if
+// warps is at most floor(LINES / (t + 1)), a constant for each t. Latency: none. The module has no registers.
 module contention #(
     parameter int LINES = 128,
     parameter int LINE_BITS = 25,
@@ -26,7 +26,7 @@ module contention #(
     output logic [T_BITS-1:0]          touched,
     output logic                       contends
 );
-  // A lane counts if none before it is in its line.
+  // A lane counts if no lower active lane is in the same line.
   logic [LANES-1:0] first;
   always_comb
     for (int i = 0; i < LANES; i++) begin
@@ -35,7 +35,7 @@ module contention #(
         if (mask[j] && line[i*LINE_BITS+:LINE_BITS] == line[j*LINE_BITS+:LINE_BITS]) first[i] = 0;
     end
 
-  // Warps up to which so many lines are no contention.
+  // Largest number of warps with which this number of lines is no contention.
   logic [W_BITS-1:0] warps, most;
   always_comb begin
     touched = '0;

@@ -1,16 +1,16 @@
 // # Protecting distances of the L1D
-// A line is protected for DISTANCE accesses to its set after its last one. A miss takes the place of a line whose time
-// is up; where there is none, the load goes past the cache (li2015 section 3.1).
+// Protects each line for DISTANCE accesses to its set after its last access. A miss evicts a line whose
+// protection has expired; if there is none, the load bypasses the cache (li2015 section 3.1).
 //
-// | port         | dir | contract                                                                              |
-// |--------------|-----|---------------------------------------------------------------------------------------|
-// | `set_index`  | in  | the set of the access under way                                                        |
-// | `unguarded`  | out | a bit a way: its line is not protected from that access                                 |
-// | `age_valid`  | in  | the access was accepted: all lines of the set age                                      |
-// | `way_valid`, `way` | in | it was served by this way, or is to be: that line's time begins anew             |
-// | `clear`      | in  | instead: no line of any set is protected                                               |
+// | port               | dir | contract                                                                     |
+// |--------------------|-----|------------------------------------------------------------------------------|
+// | `set_index`        | in  | set of the current access                                                    |
+// | `unguarded`        | out | one bit per way: its line is unprotected for this access                     |
+// | `age_valid`        | in  | the access was accepted: all lines of the set age                            |
+// | `way_valid`, `way` | in  | the access hit in this way, or fills it: the protection of the line restarts |
+// | `clear`            | in  | instead: removes the protection of all lines in all sets                     |
 //
-// Latency: none; `unguarded` is combinational and says what was before the access ages anything.
+// Latency: none; `unguarded` is combinational and shows the state before the access ages the lines.
 module pdp #(
     parameter int SETS = 32,
     parameter int WAYS = 4,

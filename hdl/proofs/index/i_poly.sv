@@ -1,6 +1,7 @@
 // # Proof: the index is the remainder of a long division
-// For every line address, as one divides on paper: from the top bit down, wherever the leading bit of what is left is
-// set, the polynomial is taken away from it. No mask and no power of x is worked out. `clk` is there for waveforms alone.
+// Holds for every line address. The division works as on paper: from the top bit down, wherever the leading
+// bit of the rest is set, the polynomial is subtracted. The proof computes no masks and no powers of x. `clk`
+// is used only for waveforms.
 module i_poly_proof #(
     parameter int LINE_BITS = 25,
     parameter int OFFSET_BITS = 7,
@@ -18,7 +19,7 @@ module i_poly_proof #(
       .POLYNOMIAL(POLYNOMIAL), .REVERSED(REVERSED)
   ) dut (.*);
 
-  // Bits of the address from ADDR_BITS on take no part.
+  // Bits of the address from ADDR_BITS on are ignored.
   localparam int OVER = OFFSET_BITS + LINE_BITS > ADDR_BITS ? OFFSET_BITS + LINE_BITS - ADDR_BITS : 0;
   logic [LINE_BITS-1:0]  left;
   logic [INDEX_BITS-1:0] remainder;

@@ -1,18 +1,18 @@
 // # Proof: every waiter of the MSHR leaves once, after the fill of its line
-// One request is followed among all others, in whatever cycle it is accepted: its slot is 1, that of others 0. What happens
-// at every port in every cycle is for the solver to choose.
+// The proof tracks one request among all others, accepted in an arbitrary cycle: its slot is 1, that of all
+// others is 0. The solver chooses the inputs of every port in every cycle.
 //
-// | property   | what holds                                                                                  |
-// |------------|---------------------------------------------------------------------------------------------|
-// | `once`     | its slot is offered only while it waits: neither before it was accepted nor a second time     |
-// | `filled`   | it is offered after the fill of its line, with its own line, place and lanes                   |
-// | `tracked`  | while it waits its line is tracked: as open or full before the fill, as draining behind it     |
-// | `in_time`  | from the fill on it is among the next ENTRIES * MERGES waiters that leave                      |
-// | `unread`   | no line fills the place that it still has to read                                            |
-// | `room`     | entries in use are never more than ENTRIES: allocations less entries that came free            |
+// | property  | what holds                                                                                 |
+// |-----------|--------------------------------------------------------------------------------------------|
+// | `once`    | its slot is offered only while it waits: not before it was accepted, and not a second time |
+// | `filled`  | it is offered only after the fill of its line, with its own line, place and lanes          |
+// | `tracked` | while it waits, its line is tracked: as open or full before the fill, as draining after it |
+// | `in_time` | after the fill, it is among the next ENTRIES * MERGES waiters that leave                   |
+// | `unread`  | no line fills a place that it has yet to read                                              |
+// | `room`    | at most ENTRIES entries are in use: allocations minus freed entries                        |
 //
-// The caller keeps the contract of the module: a miss is of a line that is not tracked, and takes a place that no line on its
-// way fills. Only one request has the slot.
+// Assumptions about the caller follow the contract of the module: a miss is to an untracked line, and takes a
+// place that no line in flight fills. Only the tracked request has slot 1.
 module mshr_proof #(
     parameter int ENTRIES = 2,
     parameter int MERGES = 2,
@@ -55,7 +55,7 @@ module mshr_proof #(
   wire joins = acc_op == 2'd1 && acc_open;
   wire misses = acc_op == 2'd2 && acc_go && acc_free;
 
-  // The request: not accepted yet, waiting for its fill, waiting to leave, gone.
+  // State of the tracked request: not accepted yet, waiting for its fill, waiting to leave, or gone.
   localparam logic [1:0] NOT_YET = 0, PENDING = 1, FILLED = 2, GONE = 3;
   logic [1:0]            state;
   logic [LINE_BITS-1:0]  line;
@@ -66,10 +66,10 @@ module mshr_proof #(
   wire is_filled = state == FILLED || state == PENDING && fills && fill_line == line;
   wire leaves = pops && pop_slot[0];
 
-  // Lines on their way, and the places that they will fill.
+  // Lines in flight, and the places that they will fill.
   logic [(1<<PLACE_BITS)-1:0] taken;
   logic [PLACE_BITS-1:0]      place_of [1<<LINE_BITS];
-  // Entries in use, counted at the ports.
+  // Number of entries in use, counted at the ports.
   logic [$clog2(ENTRIES+2)-1:0] in_use;
 
   always_ff @(posedge clk)

@@ -1,19 +1,19 @@
 // # Proof: no line is lost or doubled between FRC and bank
-// One line is followed among all others, and one byte of it: tag `FOLLOWED` and the lowest byte, whatever the rest does. Around
-// the FRC stands a bank of one set, which has fetches, stores, swaps, recalls and write-backs in any cycle that its contract
-// allows.
+// The proof tracks one line and one byte of it among all others: tag `FOLLOWED` and the lowest byte. The FRC
+// is connected to a bank of one set, which has fetches, stores, swaps, recalls and writebacks in any cycle
+// that its contract allows.
 //
-// | property    | what holds                                                                                   |
-// |-------------|----------------------------------------------------------------------------------------------|
+// | property    | what holds                                                                                                             |
+// |-------------|------------------------------------------------------------------------------------------------------------------------|
 // | `one_place` | from its allocation until it has left, the line is in the FRC or in the bank, never in both, and never before or after |
-// | `same_byte` | where it is, it holds the byte written last                                                     |
-// | `to_memory` | it leaves for memory with that byte                                                             |
-// | `modified`  | it leaves without being written to memory only if nobody wrote it                                |
-// | `recalled`  | every L1 that was noted to have a copy is told to drop it before the line leaves                   |
+// | `same_byte` | the copy of the line holds the byte written last                                                                       |
+// | `to_memory` | the line is written to memory with that byte                                                                           |
+// | `modified`  | the line leaves without a write to memory only if it was never written                                                 |
+// | `recalled`  | every L1 that was recorded to have a copy is sent a recall before the line leaves                                      |
 //
-// In a cycle the bank looks for one line. It may allocate an entry for one that is nowhere, fill, store to or note a copy of
-// one that is here, and take the bytes of one on its way. A swap is with any way; an entry whose swap has been taken
-// waits for it as long as the solver likes.
+// Each cycle, the bank searches for one line. It may allocate an entry for a line that is nowhere. For a line
+// that is here, it may fill it, store to it or record a copy. It may also read the bytes of a line that is
+// being evicted. A swap is with any way; an entry whose swap was taken waits for it for any number of cycles.
 module frc_proof #(
     parameter int WAYS = 2,
     parameter int BANK_WAYS = 1,
@@ -62,7 +62,7 @@ module frc_proof #(
   logic [31:0]         out_id;
   logic [SM_BITS-1:0]  recall_sm;
 
-  // The bank, and the entry whose swap has been taken.
+  // Bank, and the entry whose swap was taken.
   logic                b_here    [BANK_WAYS], b_dirty [BANK_WAYS];
   logic [TAG_BITS-1:0] b_tag     [BANK_WAYS];
   logic [L1S-1:0]      b_sharers [BANK_WAYS];
@@ -88,7 +88,8 @@ module frc_proof #(
       .find_set(1'b0), .acc_bound(1'b0), .acc_way('0), .acc_id('0), .put_mask(1'b1), .*
   );
 
-  // Old lines on their way out, as the bank knows them: what is left to do, after the acknowledgement and after the swap.
+  // Old lines that are being evicted, as seen by the bank: remaining work after the acknowledgment (`_1`) and
+  // after the swap (`_5`).
   logic [WAYS-1:0]     leaving, leaving_1, leaving_5, owed, owed_5, is_last;
   logic [L1S-1:0]      untold  [WAYS], untold_5 [WAYS];
   logic [N_BITS-1:0]   unacked [WAYS], unacked_1 [WAYS], unacked_5 [WAYS];
@@ -112,7 +113,7 @@ module frc_proof #(
       is_last[e] = leaving_5[e] && owed_5[e] && untold_5[e] == '0 && unacked_5[e] == '0;
     end
 
-  // The followed line: whether it is anywhere, what its byte is, and who has a copy.
+  // Tracked line: whether it is anywhere, the value of its byte, and the L1s with a copy.
   logic           here, is_known, is_modified;
   logic [7:0]     byte_;
   logic [L1S-1:0] copies;

@@ -1,23 +1,24 @@
 // # Proof: no L1 is listed whose copy may be older than what the tracker has seen written
-// One line is followed, any line at all, among loads, writes and notices of all lines. Beside the table stands `transfers`: a
-// row for each load on its way, by which the L1 is listed as the line passes, and which a write of the line poisons (anssari2012
-// section 3.2). No load goes to another L1 here.
+// The proof tracks one line, chosen arbitrarily, among loads, writes and notices of all lines. The table is
+// connected to `transfers`, which has a row for each load in flight. Through its row, the L1 is listed when
+// the line passes, unless a write of the line poisons the row (anssari2012 section 3.2). No load is forwarded
+// to another L1 here.
 //
-// | property   | what holds                                                                             |
-// |------------|----------------------------------------------------------------------------------------|
-// | `fresh`    | the L1 that is to supply the line has no copy, and none on its way, asked for before a write |
-// | `another`  | it is not the L1 that asks                                                                |
+// | property  | what holds                                                                                                  |
+// |-----------|-------------------------------------------------------------------------------------------------------------|
+// | `fresh`   | the L1 that shall supply the line has no copy, in the cache or in flight, that was requested before a write |
+// | `another` | the supplier is not the requesting L1                                                                       |
 //
-// What may happen in a cycle, as `event` says, to `line` and `sm`:
-// * a load that misses in its L1: it asks the table, and takes a free row, if there is one
-// * the line of a row passes, and is in its L1 from there on; the line is the load's ticket as well
-// * a line that has no row arrives
-// * a store or a coherent operation of any L1: nobody may supply the line, and rows of it are poisoned
-// * a notice that an L1 has dropped a line, at any time, whether or not it has
-// * the kernel ends, once no load is on its way
+// Possible events of a cycle, selected by `event_`, for `line` and `sm`:
+// - a load that misses in its L1: it searches the table, and takes a free row, if there is one
+// - the line of a row passes, and is in its L1 from then on; the line also serves as the ticket of the load
+// - a line without a row arrives
+// - a store or a coherent operation of any L1: no L1 may supply the line, and its rows are poisoned
+// - a notice that an L1 has dropped a line, at any time, whether true or not
+// - the end of the kernel, once no load is in flight
 //
-// An L1 has one load of a line on its way at most, asks only for what it does not hold, and may drop a line in any
-// cycle. A copy is stale once the line has been written behind the load that brought it.
+// An L1 has at most one load of a line in flight, and requests only lines that it does not hold. It may drop
+// a line in any cycle. A copy is stale once the line has been written after the load that fetched it.
 module sharer_table_proof #(
     parameter int SETS = 1,
     parameter int WAYS = 2,
@@ -39,7 +40,7 @@ module sharer_table_proof #(
 
   (* anyconst *) logic [LINE_BITS-1:0] FOLLOWED;
 
-  // The followed line: copies in L1s, and loads of it on their way.
+  // Tracked line: copies in L1s, and its loads in flight.
   logic [SMS-1:0] copy, copy_stale, asked, asked_stale, has_row;
 
   wire is_followed = line == FOLLOWED;

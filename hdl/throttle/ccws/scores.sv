@@ -1,23 +1,27 @@
 // # CCWS scores of a core
-// Gives warps that lose locality the cache to themselves for a while: their scores rise, and warps whose scores no longer fit below
-// the cutoff may not load (khairy2015 section 5, Table 4, of Rogers et al.'s cache-conscious wavefront scheduling).
+// Temporarily reserves the L1D for the warps that lose locality (khairy2015 section 5, Table 4). The scores
+// of these warps rise, and warps whose scores no longer fit below a cutoff may not load. The scheme is Rogers
+// et al.'s cache-conscious wavefront scheduling (CCWS).
 //
-// One cycle, in this order; each sees what those before it did:
+// In one cycle, in this order; each port sees the results of those before it:
 //
-// | port       | contract                                                                                     |
-// |------------|----------------------------------------------------------------------------------------------|
-// | 1 `lost`   | `lost_warp` has missed a line that it had lost, while the warps of `lost_live` run                |
-// | 2 `starts` | a bit a warp: it begins                                                                       |
-// | 3 `issued` | a bit a warp: it has issued an instruction, or a part of one                                   |
-// | 4 `live`   | a bit a warp: it runs as the cycle ends; `admitted` are those that may load in the next          |
+// | port       | contract                                                                                                    |
+// |------------|-------------------------------------------------------------------------------------------------------------|
+// | 1 `lost`   | `lost_warp` missed a line that it had lost, while the warps of `lost_live` run                              |
+// | 2 `starts` | one bit per warp: the warp begins                                                                           |
+// | 3 `issued` | one bit per warp: it issued an instruction, or one pass of an instruction that takes several                |
+// | 4 `live`   | one bit per warp: it runs at the end of the cycle; `admitted` are the warps that may load in the next cycle |
 //
-// A score is BASE or more and loses one a cycle above it. An event makes it `hits * K * cutoff / instructions`, rounded down, 2^18 - 1 at
-// most, whatever it was. Hits and instructions are those of all warps that run, this event among the hits if its warp does, and the
-// cutoff is BASE for each of these.
-// Warps are admitted from the highest score down, equal ones from the lowest number, until the scores of those before reach the cutoff.
-// `now_scores` has the scores of this cycle, warp 0 lowest.
-// Latency: none. The division takes 18 subtractions one behind the other, and a warp is ranked by adding the scores of all before
-// it: this is what the part does in a cycle, at whatever clock. An event comes cycles after its miss, so that a machine could take more.
+// A score is at least BASE; above it, the score decreases by one per cycle. An event sets the score of its
+// warp to `hits * K * cutoff / instructions`, rounded down and limited to 2^18 - 1. Hits and instructions are
+// those of all running warps, including this event if its warp runs. The cutoff is BASE times the number of
+// running warps.
+// Warps are admitted in order of decreasing score, equal ones by ascending number, until the scores of the
+// admitted warps reach the cutoff.
+// `now_scores` has the scores of this cycle, with warp 0 in the lowest bits.
+// Latency: none. A single cycle, at any clock, has 18 dependent subtractions for the division, and a sum over
+// the scores ranked before each warp. A machine could spend more cycles, because an event arrives cycles
+// after its miss.
 module scores #(
     parameter int WARPS = 48,
     parameter int BASE = 100,
@@ -36,7 +40,7 @@ module scores #(
     output logic [WARPS*18-1:0] now_scores
 );
   localparam int COUNT = $clog2(WARPS + 1), SUM = 32 + COUNT, TOTAL = 18 + COUNT;
-  // What hits are weighed with, of all warps; and the dividend.
+  // Width of the factor by which hits are multiplied, for all warps; and width of the dividend.
   localparam int WEIGHT = $clog2(K * BASE * WARPS + 1), WORTH = SUM + WEIGHT;
 
   logic [17:0] score_3 [WARPS];
@@ -45,7 +49,7 @@ module scores #(
     logic [31:0] instructions [WARPS];
     logic [17:0] score        [WARPS];
 
-    // 1: what an event is worth.
+    // 1: score that an event gives.
     logic [SUM-1:0]   all_hits, all_instructions, divisor;
     logic [COUNT-1:0] running;
     logic [WARPS-1:0] loses;
@@ -97,7 +101,7 @@ module scores #(
     end
   end
 
-  // 4: those whose scores fit.
+  // 4: warps whose scores fit.
   logic [WARPS*WARPS-1:0] ahead;
   logic [TOTAL-1:0]       sum, cutoff;
   always_comb begin

@@ -1,22 +1,23 @@
 // # CCWS victim tags of an L1D
-// Remembers the lines that each warp brought and others displaced, so that a miss to one of them shows that the warp has
-// lost locality (khairy2015 section 5, Table 4).
+// Records the evicted lines of each warp. If a warp misses a line that it fetched before, it has lost
+// locality (khairy2015 section 5, Table 4).
 //
-// One thing a cycle:
+// One operation per cycle:
 //
-// | port     | contract                                                                                       |
-// |----------|------------------------------------------------------------------------------------------------|
-// | `missed` | an accepted miss of `line` by `warp`, which comes to `way` of `set_index`; there `old`, another line, gives way if `old_valid`. The warp had lost the line if `lost` |
-// | `stored` | a global store takes `line` from everyone                                                        |
-// | `clear`  | a kernel has ended: everything is forgotten                                                      |
+// | port     | contract                                                                                                                                                                    |
+// |----------|-----------------------------------------------------------------------------------------------------------------------------------------------------------------------------|
+// | `missed` | an accepted miss of `line` by `warp`, which fills `way` of `set_index`; with `old_valid` another line, `old`, is evicted there. `lost` is set if the warp had lost the line |
+// | `stored` | a global store removes `line` from the tags of all warps                                                                                                                    |
+// | `clear`  | a kernel has ended: removes all tags                                                                                                                                        |
 //
-// A miss first notes the old line with the warp that brought it: where it is already, else in the lowest free cell of its
-// set, else in that used longest ago. Then it looks for its own line among those of its warp, and sees what was noted. What it
-// finds stays, as the one used last. `lost` has a meaning with `missed_valid`.
+// A miss first inserts the evicted line into the tags of the warp that fetched it. A line that is already
+// there keeps its cell. Otherwise it takes the lowest free cell of its set, else the least recently used one.
+// Then the miss searches the tags of its own warp for its line, including the tag just inserted. A tag that
+// is found stays, and becomes the most recently used. `lost` is valid with `missed_valid`.
 // Latency: none.
-// A set of a warp is the low bits of the line. A row of `tags` is a set of a warp, with a cell {valid, line, lru} for each of its
-// tags, 0 in the lowest bits; `lru` is its rank, 0 that of the one used last. A row of `owners` has the warp that brought
-// each way of a set of the L1D.
+// The set index of a tag is the low bits of the line. A row of `tags` is a set of a warp, with one cell
+// {valid, line, lru} per tag, cell 0 in the lowest bits; `lru` is its rank, with 0 for the most recently
+// used. A row of `owners` has, for each way of a set of the L1D, the warp that fetched its line.
 module victims #(
     parameter int SETS = 32,
     parameter int WAYS = 4,
@@ -51,12 +52,12 @@ module victims #(
     row_of = R_BITS'(32'(of) * VICTIM_SETS + 32'(at) % VICTIM_SETS);
   endfunction
 
-  // A bit for the cell that has the line.
+  // Returns one bit per cell; the bit of the cell that has the line is set.
   function automatic [VICTIM_WAYS-1:0] holder(input [ROW-1:0] row, input [LINE_BITS-1:0] of);
     for (int c = 0; c < VICTIM_WAYS; c++) holder[c] = row[c*CELL+LRU+:LINE_BITS+1] == {1'b1, of};
   endfunction
 
-  // The row in which the cell of a bit was used: those used since it was are a rank further.
+  // Returns the row after a use of the selected cell: cells used more recently move back by one rank.
   function automatic [ROW-1:0] used(input [ROW-1:0] row, input [VICTIM_WAYS-1:0] cell_oh);
     logic [LRU-1:0] rank;
     rank = '0;
@@ -67,7 +68,7 @@ module victims #(
       else if (row[c*CELL+:LRU] < rank) used[c*CELL+:LRU] = row[c*CELL+:LRU] + 1'b1;
   endfunction
 
-  // 1: the old line.
+  // 1: the evicted line.
   wire              notes = missed_valid && old_valid;
   wire [O_BITS-1:0] owner = owners[set_index][32'(way)*O_BITS+:O_BITS];
   wire [R_BITS-1:0] old_row = row_of(owner, old);
@@ -86,7 +87,7 @@ module victims #(
     for (int c = 0; c < VICTIM_WAYS; c++) if (place[c]) noted[c*CELL+LRU+:LINE_BITS+1] = {1'b1, old};
   end
 
-  // 2: the line that is missed, which every row is searched for. What was noted stands where another line was.
+  // 2: the missed line, which is searched in every row. The inserted tag replaces the line that its cell had.
   logic [VICTIM_WAYS-1:0] holds [ROWS];
   wire [R_BITS-1:0]      own_row = row_of(warp, line);
   wire                   is_noted = notes && own_row == old_row;

@@ -1,4 +1,5 @@
-//! Table 4.2, last column: what bounds each benchmark on the clocked machine, by a rule.
+//! anssari2012 Table 4.2, last column: performance bound of each benchmark on the clocked machine, determined
+//! by a rule.
 
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
@@ -10,7 +11,7 @@ use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
 
-/// What the table says of [`BENCHMARKS`]; of Histo, each of its kernels.
+/// Bounds of [`BENCHMARKS`] in the table; for Histo, the bound that all of its kernels have.
 const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
     Bound::Balanced,
@@ -24,23 +25,23 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// From this part of the schedulers' working time on, one side bounds.
+/// Fraction of the schedulers' classified cycles from which compute or memory alone is the bound.
 const MOST: f64 = 2.0 / 3.0;
-/// From this part of the time on, a bus or network is busy.
+/// Fraction of the time from which a bus or network counts as busy.
 const BUSY: f64 = 0.5;
 
-/// What a scheduler does on the side of computing.
+/// Scheduler states that count as compute.
 const AT_WORK: [StallReason; 3] = [StallReason::Issued, StallReason::ScoreboardAlu, StallReason::PipeBusy];
-/// On the side of memory.
+/// Scheduler states that count as memory.
 const AT_MEMORY: [StallReason; 3] = [StallReason::ScoreboardMemory, StallReason::LsuFull, StallReason::StoreDrain];
 
-/// What bounds a benchmark.
+/// Performance bound of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Compute,
     Balanced,
     Bandwidth,
-    /// Memory, but no bus or network is busy: the thesis has no such word.
+    /// Memory, but without a busy bus or network; the thesis does not distinguish this case.
     Latency,
 }
 
@@ -55,14 +56,15 @@ impl Bound {
     }
 }
 
-/// What the rule looks at.
+/// Inputs of the rule.
 struct Measured {
     name: &'static str,
-    /// Parts of the schedulers' time, in the order of [`StallReason::ALL`].
+    /// Fractions of the schedulers' cycles, in the order of [`StallReason::ALL`].
     stalls: Vec<f64>,
-    /// Part of the time on [`AT_WORK`] and [`AT_MEMORY`] that is on the former.
+    /// Cycles of [`AT_WORK`] as a fraction of the cycles of [`AT_WORK`] and [`AT_MEMORY`].
     at_work: f64,
-    /// Parts of the time in which the DRAMs' data buses, the requests' network and the replies' are busy.
+    /// Fractions of the time in which the DRAM data buses, the request network and the reply network are
+    /// busy.
     carriers: [f64; 3],
 }
 
@@ -96,11 +98,11 @@ impl Measured {
     }
 }
 
-/// All benchmarks.
+/// Performance bounds of all benchmarks.
 pub(super) struct Bounds(Vec<Measured>);
 
 impl Bounds {
-    /// Of the runs of `hybrid` that the page with time has.
+    /// Measures the bounds with the runs of `hybrid` that the clocked page also uses.
     pub(super) fn measured(desk: &Desk) -> Result<Self, Halt> {
         let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
@@ -170,7 +172,7 @@ mod tests {
         assert_eq!(bound(400, 200, 2000), Bound::Compute);
         assert_eq!(bound(399, 201, 2000), Bound::Balanced);
         assert_eq!(bound(201, 399, 2000), Bound::Balanced);
-        // The DRAM's clock ticks twice as often.
+        // The DRAM clock is twice as fast as the core clock.
         assert_eq!(bound(199, 401, 1000), Bound::Bandwidth);
         assert_eq!(bound(199, 401, 999), Bound::Latency);
     }

@@ -1,4 +1,5 @@
-//! What the thesis says of figures 4.1 to 4.6, held to the numbers with time; and what it expects of time.
+//! Statements of the thesis about Figures 4.1 to 4.6, checked against clocked results, and its expectations
+//! about run time.
 
 use ::area::Table43;
 use rtl::l2::L2Stats;
@@ -9,10 +10,10 @@ use super::{Done, Measured, dram_bytes, forwards};
 use crate::judge::{Class, Effect, Row};
 use warpsieve::run::{Counters, ratio};
 
-/// Cycles that hide what a tracker takes are no more than this above the others, in parts of one.
+/// Largest relative increase in cycles that counts as completely hidden latency.
 const HIDDEN: f64 = 0.02;
 
-/// Tracker and policy with 1 MB.
+/// Index of the system with tracker and policy and an L2 of 1 MB.
 const PROPOSED: usize = BOTH + LARGEST;
 
 const COMPUTE_BOUND: &[&str] = &["CutCP", "MRIQ", "SGEMM"];
@@ -76,7 +77,7 @@ impl L2Traffic {
     }
 }
 
-/// Who answered on a system, with time and without.
+/// Describes the outcome of tracker lookups on a system, with and without time.
 fn who(done: &Done) -> String {
     let [found, supplied, gone, early] = forwards(&done.timed);
     let without = 100.0 * ratio(done.untimed.remote_hits, done.untimed.loads - done.untimed.l1_hits);
@@ -86,7 +87,8 @@ fn who(done: &Done) -> String {
     )
 }
 
-/// Claims about figures are judged on the page without time, as the thesis has none.
+/// Returns all rows. Statements about the figures are judged on the untimed page, because the thesis has no
+/// timing.
 pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<Row> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
@@ -100,7 +102,7 @@ pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<Row> {
     claims.rows
 }
 
-/// What the thesis expects of the time with a tracker alone.
+/// Checks the expectations about run time with a tracker but without the policy.
 fn with_time(claims: &mut Claims<'_, Measured>) {
     let why = |size: usize| {
         move |one: &Measured| {
@@ -117,10 +119,12 @@ fn with_time(claims: &mut Claims<'_, Measured>) {
     claims.each(what, fewer, MEMORY_BOUND, |one| one.cycles(0), is_fewer, why(0));
 }
 
-/// The thesis lays a part of what passing the L2 adds to a simulator that does not know which bytes were written.
+/// Checks the thesis's explanation that a part of the traffic added by L2 bypass comes from a simulator
+/// without byte masks.
 fn byte_masks(claims: &mut Claims<'_, Measured>) {
     let counts = |one: &Measured| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
-    // Byte masks spare both systems fetches, so that their own proportion says little: what passing adds, of the same whole.
+    // Byte masks save fetches on both systems, so their ratio means little. Compare the added traffic
+    // relative to the same total instead.
     let added = |one: &Measured| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);

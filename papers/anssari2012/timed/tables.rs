@@ -1,4 +1,4 @@
-//! The tables of the page with time.
+//! Tables of the page with clocked results.
 
 use std::iter::once;
 
@@ -14,10 +14,10 @@ use crate::chart::{Chart, Series};
 use crate::page::{Page, comma_separated};
 use warpsieve::run::{Counters, ratio};
 
-/// Lengths of a hop in mm.
+/// Hop lengths in mm.
 const HOPS: [f64; 6] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0];
 
-/// All tables of the page, its chart, and its numbers.
+/// Adds all tables, the chart and the CSV to the page.
 pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[Measured], others: &[Other]) -> Result<(), Report> {
     let shown: Vec<&str> = ["baseline", "tracker", "both"].into_iter().filter(|name| has(all, name)).collect();
     dram_tables(page, all, &shown);
@@ -31,13 +31,13 @@ pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[Measured], others: &
     Ok(())
 }
 
-/// A table whose first column has this head, and whose others are numbers.
+/// Adds a table whose first column has the heading `first`; all other columns hold numbers.
 fn table(page: &mut Page, first: &str, names: &[impl AsRef<str>], rows: Vec<Vec<String>>) {
     let heads: Vec<&str> = once(first).chain(names.iter().map(AsRef::as_ref)).collect();
     page.table(&heads, rows, 1);
 }
 
-/// Numbers with time, and without behind them.
+/// Formats a number with time, followed by the number without time in parentheses.
 fn both([timed, untimed]: [f64; 2]) -> String {
     format!("{timed:.3} ({untimed:.3})")
 }
@@ -46,7 +46,7 @@ fn has(all: &[Measured], system: &str) -> bool {
     all.iter().all(|one| one.done.iter().any(|done| done.system == system))
 }
 
-/// Cells of a row of numbers of each benchmark, with a last row of means.
+/// Formats one row of numbers per benchmark, and a last row of means.
 fn with_means(all: &[Measured], numbers: &dyn Fn(&Measured) -> Vec<[f64; 2]>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut sums: Vec<[f64; 2]> = Vec::new();
@@ -202,7 +202,7 @@ own, and the tracker hears of it a journey later: reply, notice and forward take
 cycle more of these forwards find their line, and with ways for the lines that meet most of them do: it is no queue and no port.
 ";
 
-/// All counts of all systems.
+/// Formats all counts of all systems as CSV.
 fn counted(costs: &Table43, all: &[Measured]) -> Result<String, Report> {
     let head = [
         "benchmark",
